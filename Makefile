@@ -1,0 +1,56 @@
+# make                          the programs, in this folder
+# make test                     every suite, in float and as a proof (double)
+# make test SAN=address,undefined    the same under sanitizers (SAN=thread)
+# make mutants                  breaks every backward on purpose; the tests must notice
+# make lint                     format, direction of includes, leftovers
+# make ARCH=x86-64              a binary for any machine of that kind
+CC     = cc
+ARCH   = native
+CFLAGS = -O3 -g
+SAN    =
+
+WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
+       -Wdouble-promotion -Wfloat-conversion -Wvla -Wundef -Wwrite-strings -Wno-psabi
+# -ffp-contract=fast lets a*b+c be one instruction, which -std=c11 forbids by default; the other two
+# only say that nobody looks at errno or at the floating point flags. None reorders a sum.
+MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
+ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) $(CFLAGS) \
+       -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+
+PROGRAMS = train bench
+LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c training/*.c)
+SHARED   = tools/options.c
+TESTS    = $(wildcard tests/*.c)
+OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+comma    = ,
+
+all: $(PROGRAMS)
+
+$(PROGRAMS): %: $(OUT)/float/tools/%.o $(SHARED:%.c=$(OUT)/float/%.o) $(LIB:%.c=$(OUT)/float/%.o)
+	$(CC) $(ALL) $^ -lm -o $@
+
+test: $(OUT)/float/check $(OUT)/proof/check
+	$(OUT)/float/check
+	$(OUT)/proof/check
+
+$(OUT)/%/check: | needs-check
+	$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
+$(OUT)/float/check: $(patsubst %.c,$(OUT)/float/%.o,$(TESTS) $(SHARED) $(LIB))
+$(OUT)/proof/check: $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
+
+needs-check:
+	@pkg-config --exists check || { echo "make test needs the library Check and pkg-config:" \
+	    "apt-get install check pkg-config" >&2; exit 1; }
+
+$(OUT)/float/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL) -c $< -o $@
+$(OUT)/proof/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(ALL) -DPROOF -c $< -o $@
+
+clean:
+	rm -rf build $(PROGRAMS)
+
+.PHONY: all test needs-check clean
+-include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)

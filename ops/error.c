@@ -1,0 +1,72 @@
+#include "ops/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LINE_MAX_BYTES = 400, ALIGN = 64 };
+
+static void say(const char *kind, const char *fmt, va_list ap)
+{
+    char line[LINE_MAX_BYTES];
+
+    vsnprintf(line, sizeof line, fmt, ap);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fflush(stdout);
+    fprintf(stderr, "attn.c: %s: %s\n", kind, line);
+}
+
+noreturn void die(int code, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say("error", fmt, ap);
+    va_end(ap);
+    exit(code);
+}
+
+void warn(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say("warning", fmt, ap);
+    va_end(ap);
+}
+
+noreturn void bug_at(const char *file, int line, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "BUG: %s:%d: ", file, line);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    abort();
+}
+
+void *xmalloc(size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+
+    if (!p)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    return p;
+}
+
+void *xmalloc_aligned(size_t bytes)
+{
+    void *p = NULL;
+
+    if (bytes > (size_t)-1 - ALIGN)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    p = aligned_alloc(ALIGN, bytes ? bytes : ALIGN);
+    if (!p)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    return p;
+}

@@ -1,0 +1,67 @@
+/* Every op, but for the attentions: what a model is written with. */
+#ifndef OPS_OPS_H
+#define OPS_OPS_H
+
+#include "ops/random.h"
+#include "ops/tape.h"
+
+/* A function of one number: f over n numbers in place, and dx *= f'(x). */
+typedef struct {
+    const char *name;
+    void (*apply)(real *x, int n);
+    void (*chain)(real *dx, const real *x, int n);
+} Activation;
+
+extern const Activation activation_gelu; /* the tanh form */
+extern const Activation activation_silu;
+Tensor *op_activation(Tape *tape, Tensor *x, const Activation *f);
+
+/* y = silu(a) * b, element by element. */
+Tensor *op_swiglu(Tape *tape, Tensor *a, Tensor *b);
+
+/*
+ * y = f(x) W^T + b + r, on the last dimension of x. w is (out, in). f, b and r
+ * may be NULL; b is (out), and r has the shape of y: a residual.
+ */
+typedef struct {
+    Tensor *x, *w, *b, *r;
+    const Activation *f;
+} Dense;
+Tensor *op_dense(Tape *tape, Dense operands);
+
+/*
+ * y[b][t] = table[id[b][t]] + position[t]. `table` is (V, C). `position` is
+ * learned, (at least T, C), or `fixed` is an array of as many numbers; either
+ * or both may be NULL. `id` has to last until the backward.
+ */
+typedef struct {
+    Tensor *table, *position;
+    const real *fixed;
+    const int *id;
+    int B, T;
+} Embedding;
+Tensor *op_embedding(Tape *tape, Embedding operands);
+
+/* Both norms work on the last dimension, with epsilon 1e-5. */
+Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain);
+Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
+
+Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
+
+/* Each element is dropped with probability p, or kept and divided by 1 - p. */
+Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
+
+/*
+ * Turns the pairs (x_2m, x_2m+1) of x (B, T, H, D) by t * 10000^(-2m/D), in
+ * place: nobody else may have read x. D is even.
+ */
+Tensor *op_rope(Tape *tape, Tensor *x);
+
+/*
+ * The loss of each row of x (.., V), in nats: -log softmax(x)[target]. A row
+ * whose target is -1 has loss 0 and passes no gradient. `target` has to last
+ * until the backward. The result has as many numbers as x has rows.
+ */
+Tensor *op_cross_entropy(Tape *tape, Tensor *x, const int *target);
+
+#endif

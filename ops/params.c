@@ -1,0 +1,82 @@
+#include "ops/params.h"
+
+#include "ops/random.h"
+
+#include <string.h>
+
+void params_init(Params *params, Arena *mem, uint64_t seed)
+{
+    *params = (Params){ .mem = mem, .seed = seed };
+    params->end = &params->first;
+}
+
+static Param *add(Params *params, const char *name, int ndim, const int *dim)
+{
+    Param *p = arena_zeros(params->mem, sizeof *p);
+    char *copy = arena_take(params->mem, strlen(name) + 1);
+
+    p->name = strcpy(copy, name);
+    p->tensor = tensor_new(params->mem, ndim, dim);
+    p->tensor->grad = arena_take(params->mem, p->tensor->n * sizeof(real));
+    p->decay = ndim >= 2;
+    *params->end = p;
+    params->end = &p->next;
+    params->count++;
+    return p;
+}
+
+typedef struct {
+    real *at;
+    double std;
+    Random random;
+} Draw;
+
+static void draw_range(void *ctx, int begin, int end)
+{
+    const Draw *d = ctx;
+
+    for (int i = begin; i < end; i++)
+        d->at[i] = R(d->std * random_normal(d->random, (uint64_t)i));
+}
+
+Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim)
+{
+    Param *p = add(params, name, ndim, dim);
+    Draw d = { p->tensor->data, std,
+               random_stream(params->seed, RANDOM_WEIGHTS, (uint64_t)params->count) };
+
+    draw_range(&d, 0, (int)p->tensor->n);
+    return p->tensor;
+}
+
+Tensor *params_constant(Params *params, const char *name, double value, int n)
+{
+    Param *p = add(params, name, 1, &n);
+
+    for (int i = 0; i < n; i++)
+        p->tensor->data[i] = R(value);
+    return p->tensor;
+}
+
+Tensor *params_find(const Params *params, const char *name)
+{
+    for (const Param *p = params->first; p; p = p->next)
+        if (strcmp(p->name, name) == 0)
+            return p->tensor;
+    return NULL;
+}
+
+size_t params_count(const Params *params)
+{
+    size_t n = 0;
+
+    for (const Param *p = params->first; p; p = p->next)
+        n += p->tensor->n;
+    return n;
+}
+
+void params_zero_grad(Params *params)
+{
+    for (Param *p = params->first; p; p = p->next)
+        p->tensor->has_grad = false;
+}

@@ -1,0 +1,41 @@
+/*
+ * The trainable tensors of a model, by name, in the order they were made. The
+ * optimizer walks this list, and a checkpoint is this list on disk.
+ */
+#ifndef OPS_PARAMS_H
+#define OPS_PARAMS_H
+
+#include "ops/tape.h"
+
+#include <stdint.h>
+
+typedef struct Param {
+    struct Param *next;
+    const char *name; /* blocks.3.attn.wq */
+    bool decay;       /* weight decay applies: matrices, not gains and biases */
+    Tensor *tensor;
+} Param;
+
+typedef struct {
+    Arena *mem;
+    uint64_t seed;
+    int count;
+    Param *first, **end;
+} Params;
+
+void params_init(Params *params, Arena *mem, uint64_t seed);
+
+/*
+ * A new parameter: normal numbers with standard deviation `std` (the draws
+ * depend on the seed and on the parameter's number). `name` is copied.
+ */
+Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim);
+
+/* A new vector of n times the same number: a gain, a bias. */
+Tensor *params_constant(Params *params, const char *name, double value, int n);
+
+Tensor *params_find(const Params *params, const char *name); /* NULL if there is none */
+size_t params_count(const Params *params);                   /* numbers, all together */
+void params_zero_grad(Params *params); /* the next contribution is the first */
+
+#endif

@@ -1,0 +1,43 @@
+/* The suites, and what they share. A test's name is the sentence that it proves. */
+#ifndef TESTS_TESTS_H
+#define TESTS_TESTS_H
+
+#include "ops/attention/attention.h"
+#include "ops/ops.h"
+
+#include <check.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define COUNT(array) (int)(sizeof(array) / sizeof *(array))
+
+static const bool in_double = sizeof(real) == sizeof(double);
+
+/* Normal numbers times `scale`, the same for the same seed. */
+void fill(real *at, size_t n, uint64_t seed, double scale);
+
+/* A tensor of such numbers, with a gradient of its own: an operand to differentiate by. */
+Tensor *leaf(Arena *mem, uint64_t seed, double scale, int ndim, const int *dim);
+
+/* A tape with an arena and `threads` threads, and its end. */
+Tape tape_open(int threads);
+void tape_close(Tape *tape);
+
+/* The largest |a - b| relative to the largest |b|; 0 if both are exactly 0. NaN counts as infinite.
+ */
+double distance(const real *a, const real *b, size_t n);
+
+/* sqrt(mean (a-b)^2 / mean b^2). NaN counts as infinite. */
+double distance_rms(const real *a, const double *b, size_t n);
+
+/*
+ * Compares the backward of f with central differences, element by element for
+ * every operand, for a loss that is a random weighting of the outputs. Run in
+ * the proof build, where the tolerance is 1e-7; in float it checks nothing but
+ * that the backward runs. It does so on an auditing tape (gradients start at 1)
+ * and on one that recycles memory as in training; the two must agree.
+ */
+typedef Tensor *Function(Tape *tape, void *ctx);
+void check_gradient(Function *f, void *ctx, Tensor *const *operand, int n);
+
+#endif
