@@ -6,7 +6,7 @@
 
 enum { LINE_MAX_BYTES = 400, ALIGN = 64 };
 
-static void say(const char *kind, const char *fmt, va_list ap)
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *fmt, va_list ap)
 {
     char line[LINE_MAX_BYTES];
 
@@ -56,6 +56,15 @@ void *xmalloc(size_t bytes)
     if (!p)
         die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
     return p;
+}
+
+void *xrealloc(void *p, size_t bytes)
+{
+    void *q = realloc(p, bytes ? bytes : 1);
+
+    if (!q)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    return q;
 }
 
 void *xmalloc_aligned(size_t bytes)

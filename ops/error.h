@@ -30,6 +30,7 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 
 /* malloc that dies when there is no memory left; free() takes it back. */
 void *xmalloc(size_t bytes);
+void *xrealloc(void *p, size_t bytes);
 /* The same, aligned for any vector unit and any cache line. */
 void *xmalloc_aligned(size_t bytes);
 

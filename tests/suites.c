@@ -3,6 +3,5 @@
 #include <stddef.h>
 
 Suite *(*const suites[])(void) = {
-    suite_base,
-    NULL,
+    suite_base, suite_ops, suite_attention, suite_safetensors, suite_stories, suite_plot, NULL,
 };

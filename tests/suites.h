@@ -6,6 +6,11 @@
 
 extern Suite *(*const suites[])(void); /* ended by NULL */
 
-Suite *suite_base(void); /* arena, pool, random numbers, tape */
+Suite *suite_base(void);        /* arena, pool, random numbers, tape */
+Suite *suite_ops(void);         /* every op but the attentions */
+Suite *suite_attention(void);   /* every attention, alone and in a block */
+Suite *suite_safetensors(void); /* whole files, and tensors in them */
+Suite *suite_stories(void);     /* the built-in text and its exact probability */
+Suite *suite_plot(void);        /* the plotter */
 
 #endif

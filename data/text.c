@@ -1,0 +1,123 @@
+#include "data/text.h"
+
+#include "data/stories.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "ops/random.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned char *read_named(const char *path, size_t *bytes)
+{
+    unsigned char *at = file_read(path, bytes);
+    const char *looks = file_looks_like(at, *bytes);
+
+    if (*bytes == 0)
+        die(EXIT_DATA, "%s is empty: there is nothing to learn from", path);
+    if (looks)
+        warn("%s looks like %s; going on with its bytes", path, looks);
+    return at;
+}
+
+/* All files in one piece of memory. */
+static Bytes read_all(const TextFiles *files, unsigned char **owned)
+{
+    Bytes all = { NULL, 0 };
+
+    for (int i = 0; i < files->n; i++) {
+        size_t n;
+        unsigned char *at = read_named(files->path[i], &n);
+
+        if (i == 0) {
+            *owned = at;
+        } else {
+            *owned = realloc(*owned, all.n + n);
+            if (!*owned)
+                die(EXIT_MEMORY, "out of memory (%zu bytes of text)", all.n + n);
+            memcpy(*owned + all.n, at, n);
+            free(at);
+        }
+        all.n += n;
+    }
+    all.at = *owned;
+    return all;
+}
+
+static void check_length(const TextFiles *files, const Text *text)
+{
+    size_t least = (size_t)files->context + 1, train = text->train.n;
+
+    if (train < least || text->validation.n < least)
+        die(EXIT_DATA,
+            "%s: %zu bytes to train on and %zu to validate are too few for a context of %d, which "
+            "takes %zu of each: use a longer text or a smaller --block-size",
+            files->path[0], train, text->validation.n, files->context, least);
+}
+
+Text text_read(TextFiles files)
+{
+    Text text = { .floor = 0 };
+    Bytes all = read_all(&files, &text.owned);
+
+    text.train = all;
+    if (files.validation_path) {
+        text.more = read_named(files.validation_path, &text.validation.n);
+        text.validation.at = text.more;
+    } else {
+        text.train.n = all.n - (size_t)((double)all.n * files.held_back);
+        text.validation = (Bytes){ all.at + text.train.n, all.n - text.train.n };
+    }
+    check_length(&files, &text);
+    return text;
+}
+
+Text text_stories(uint64_t seed, size_t bytes)
+{
+    Stories train = stories_write(seed, 0, bytes);
+    Stories validation = stories_write(seed, train.next, bytes / 10);
+
+    return (Text){
+        .train = { (unsigned char *)train.text, train.bytes },
+        .validation = { (unsigned char *)validation.text, validation.bytes },
+        .floor = validation.bits / (double)validation.bytes,
+        .owned = (unsigned char *)train.text,
+        .more = (unsigned char *)validation.text,
+    };
+}
+
+void text_free(Text *text)
+{
+    free(text->owned);
+    free(text->more);
+    *text = (Text){ .floor = 0 };
+}
+
+static void copy_window(const unsigned char *from, int T, int *id, int *target)
+{
+    for (int t = 0; t < T; t++) {
+        id[t] = from[t];
+        target[t] = from[t + 1];
+    }
+}
+
+void text_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target)
+{
+    Random r = random_stream(seed, RANDOM_BATCH, number);
+
+    for (int b = 0; b < B; b++) {
+        size_t start = random_below(r, (uint64_t)b, from.n - (size_t)T);
+
+        copy_window(from.at + start, T, id + b * T, target + b * T);
+    }
+}
+
+size_t text_windows(Bytes from, int T)
+{
+    return (from.n - 1) / (size_t)T;
+}
+
+void text_window(Bytes from, size_t k, int T, int *id, int *target)
+{
+    copy_window(from.at + k * (size_t)T, T, id, target);
+}

@@ -1,0 +1,49 @@
+/*
+ * The text that a model is trained on: bytes, the last part of them held back
+ * for validation; and batches of windows of it. A batch depends on the seed and
+ * its number, on nothing else.
+ */
+#ifndef DATA_TEXT_H
+#define DATA_TEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    const unsigned char *at;
+    size_t n;
+} Bytes;
+
+typedef struct {
+    Bytes train, validation;
+    double floor;                /* bits a byte that no model can beat on validation; 0: unknown */
+    unsigned char *owned, *more; /* what text_free() frees */
+} Text;
+
+/*
+ * The files, one after the other; the last `held_back` of them (0.1 is a tenth) are for
+ * validation, or all of `validation_path` if that is not NULL. Dies with EXIT_DATA where a part is
+ * too short for one window of `context` and the byte after it.
+ */
+typedef struct {
+    const char *const *path;
+    int n;
+    const char *validation_path;
+    double held_back;
+    int context;
+} TextFiles;
+Text text_read(TextFiles files);
+
+/* Stories of the built-in grammar (data/stories.h): `bytes` to train on, a tenth to validate. */
+Text text_stories(uint64_t seed, size_t bytes);
+
+void text_free(Text *text);
+
+/* B windows of T tokens, and for each token the next one. */
+void text_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target);
+
+/* Window number k of those that lie side by side, and how many there are. */
+void text_window(Bytes from, size_t k, int T, int *id, int *target);
+size_t text_windows(Bytes from, int T);
+
+#endif

@@ -1,0 +1,43 @@
+/*
+ * The shape of a model, and what follows from it: whether its numbers fit
+ * together, how many parameters it has, what a token costs.
+ */
+#ifndef MODEL_CONFIG_H
+#define MODEL_CONFIG_H
+
+#include "ops/attention/attention.h"
+
+typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
+typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;
+typedef enum { NORM_RMS, NORM_LAYER } NormKind;
+
+/* The names of the values above, in their order, ended by NULL. */
+extern const char *const position_names[], *const ffn_names[], *const norm_names[];
+
+typedef struct {
+    const Attention *attention;
+    int vocab, layers, heads, width, context;
+    Position position;
+    Ffn ffn;
+    NormKind norm;
+    bool tied; /* the head is the embedding table */
+    bool bias; /* of the dense layers */
+    double dropout;
+} Config;
+
+/* Dies (EXIT_USAGE) where the numbers do not fit together, saying which would. */
+void config_check(const Config *c);
+
+int config_hidden(const Config *c); /* the width inside the feed-forward layer */
+
+/* Numbers in matrices that a token is multiplied with: the head counts, a table of vectors does
+ * not. */
+double config_matrix_parameters(const Config *c);
+
+/* Floating point operations of training on one token of a causal sequence, forward and backward. */
+double config_flops(const Config *c);
+
+/* Bytes that training needs: parameters and optimiser, and a step of `tokens`. An estimate. */
+double config_memory(const Config *c, double parameters, double tokens);
+
+#endif

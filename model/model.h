@@ -1,0 +1,54 @@
+/*
+ * A transformer with pre-norm blocks:
+ *
+ *     x = embedding(tokens)
+ *     x = x + attention(norm(x))     \  for each
+ *     x = x + ffn(norm(x))           /  block
+ *     logits = norm(x) head^T
+ */
+#ifndef MODEL_MODEL_H
+#define MODEL_MODEL_H
+
+#include "model/config.h"
+#include "ops/params.h"
+#include "ops/random.h"
+
+typedef struct {
+    Tensor *gain, *bias; /* bias: LayerNorm only */
+} NormWeights;
+
+typedef struct {
+    Tensor *w, *b; /* b may be NULL */
+} DenseWeights;
+
+typedef struct {
+    NormWeights attention_norm, ffn_norm;
+    DenseWeights q, k, v, o;
+    DenseWeights up, gate, down; /* gate: SwiGLU only */
+} Block;
+
+typedef struct {
+    Config config;
+    Params params;
+    Tensor *embedding, *position;
+    real *sinusoids; /* (context, width) for POSITION_SINUSOIDAL */
+    Block *blocks;
+    NormWeights norm;
+    Tensor *head;
+} Model;
+
+/* Parameters in `mem`, drawn from `seed`. */
+void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
+
+/* Tokens id (B, T), T at most the context, to logits (B, T, V). `dropout` parts the masks of a
+ * step. */
+Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
+
+/* The loss of each of B T positions; see op_cross_entropy() for targets. */
+typedef struct {
+    int B, T;
+    int *id, *target; /* (B, T) */
+} Batch;
+Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
+
+#endif

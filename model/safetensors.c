@@ -1,0 +1,188 @@
+/* The writer. Given the same entries it writes, to the byte, what the reference writes. */
+#include "model/safetensors.h"
+
+#include "ops/error.h"
+#include "ops/file.h"
+#include "ops/utf8.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(sizeof(size_t) == 8, "sizes in files are 64 bits");
+
+enum { LENGTH_BYTES = 8, PADDED_TO = 8, HEADER_MAX = 100000000 };
+
+static const struct {
+    const char *name;
+    size_t size;
+} dtypes[DTYPES] = {
+    [DTYPE_U8] = { "U8", 1 },   [DTYPE_I32] = { "I32", 4 }, [DTYPE_F32] = { "F32", 4 },
+    [DTYPE_F64] = { "F64", 8 }, [DTYPE_I64] = { "I64", 8 },
+};
+
+const char *dtype_name(Dtype dtype)
+{
+    return dtypes[dtype].name;
+}
+
+size_t dtype_size(Dtype dtype)
+{
+    return dtypes[dtype].size;
+}
+
+Dtype dtype_find(const char *name)
+{
+    int i = 0;
+
+    while (i < DTYPES && strcmp(name, dtypes[i].name) != 0)
+        i++;
+    return (Dtype)i;
+}
+
+static int by_dtype_then_name(const void *a, const void *b)
+{
+    const Entry *x = a, *y = b;
+
+    return x->dtype != y->dtype ? (x->dtype < y->dtype ? 1 : -1) : strcmp(x->name, y->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name);
+}
+
+static void check_name(const char *name)
+{
+    if (!*name || strlen(name) > NAME_MAX_BYTES)
+        BUG("a name of %zu bytes", strlen(name));
+}
+
+/* Leaves the entries in the order of the file. */
+static void check_and_sort(Entry *entry, int n)
+{
+    if (n > ENTRIES_MAX)
+        BUG("%d tensors", n);
+    for (int i = 0; i < n; i++) {
+        size_t bytes = dtype_size(entry[i].dtype);
+
+        check_name(entry[i].name);
+        if (entry[i].ndim < 0 || entry[i].ndim > ENTRY_RANK_MAX)
+            BUG("%s: %d dimensions", entry[i].name, entry[i].ndim);
+        for (int d = 0; d < entry[i].ndim; d++)
+            bytes *= entry[i].dim[d];
+        if (!bytes || bytes != entry[i].bytes || !strcmp(entry[i].name, "__metadata__"))
+            BUG("%s: %zu bytes for a shape of %zu", entry[i].name, entry[i].bytes, bytes);
+    }
+    qsort(entry, (size_t)n, sizeof *entry, by_name);
+    for (int i = 1; i < n; i++)
+        if (!strcmp(entry[i - 1].name, entry[i].name))
+            BUG("two tensors are named %s", entry[i].name);
+    qsort(entry, (size_t)n, sizeof *entry, by_dtype_then_name);
+}
+
+static void put_string(FILE *to, const char *string)
+{
+    static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+    const unsigned char *s = (const unsigned char *)string;
+    size_t left = strlen(string);
+    uint32_t code;
+
+    putc('"', to);
+    for (int length; left > 0; left -= (size_t)length, s += length) {
+        const char *known = strchr(escaped, *s);
+
+        length = utf8_decode(s, left, &code);
+        if (known)
+            fprintf(to, "\\%c", letter[known - escaped]);
+        else if (*s < 0x20)
+            fprintf(to, "\\u%04x", (unsigned)*s);
+        else if (length)
+            fwrite(s, 1, (size_t)length, to);
+        else
+            fputs("\xef\xbf\xbd", to), length = 1;
+    }
+    putc('"', to);
+}
+
+static void put_entry(FILE *to, const Entry *e, size_t begin)
+{
+    putc(',', to);
+    put_string(to, e->name);
+    fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", dtype_name(e->dtype));
+    for (int d = 0; d < e->ndim; d++)
+        fprintf(to, d ? ",%zu" : "%zu", e->dim[d]);
+    fprintf(to, "],\"data_offsets\":[%zu,%zu]}", begin, begin + e->bytes);
+}
+
+static void put_meta(FILE *to, const Meta *meta, int n)
+{
+    fputs("{\"__metadata__\":{\"format\":\"pt\"", to);
+    for (int i = 0; i < n; i++) {
+        check_name(meta[i].key);
+        for (int j = 0; j <= i; j++)
+            if (!strcmp(meta[i].key, j < i ? meta[j].key : "format"))
+                BUG("two metadata are named %s", meta[i].key);
+        putc(',', to);
+        put_string(to, meta[i].key);
+        putc(':', to);
+        put_string(to, meta[i].value);
+    }
+    putc('}', to);
+}
+
+/* The JSON with its padding, in memory for free(). */
+static char *header_new(const Entry *entry, int n, const Meta *meta, int metas, size_t *length)
+{
+    char *text = NULL;
+    size_t begin = 0;
+    FILE *to = open_memstream(&text, length);
+
+    if (!to)
+        die(EXIT_MEMORY, "out of memory for the header of a checkpoint");
+    put_meta(to, meta, metas);
+    for (int i = 0; i < n; begin += entry[i++].bytes)
+        put_entry(to, &entry[i], begin);
+    putc('}', to);
+    fflush(to);
+    while (*length % PADDED_TO)
+        putc(' ', to), fflush(to);
+    if (ferror(to) | fclose(to))
+        die(EXIT_MEMORY, "out of memory for the header of a checkpoint");
+    if (*length > HEADER_MAX)
+        BUG("a header of %zu bytes", *length);
+    return text;
+}
+
+/* In the file's order. */
+static Piece numbers(const Entry *e)
+{
+    return (Piece){ file_order(e->data, e->bytes, dtype_size(e->dtype)), e->bytes };
+}
+
+void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas)
+{
+    Entry *sorted = xmalloc((size_t)n * sizeof *sorted);
+    Piece *piece = xmalloc(((size_t)n + 2) * sizeof *piece);
+    unsigned char prefix[LENGTH_BYTES];
+    size_t length;
+
+    for (int i = 0; i < n; i++)
+        sorted[i] = entry[i];
+    check_and_sort(sorted, n);
+    char *header = header_new(sorted, n, meta, metas, &length);
+    for (int i = 0; i < LENGTH_BYTES; i++)
+        prefix[i] = (unsigned char)(length >> 8 * i);
+    piece[0] = (Piece){ prefix, sizeof prefix };
+    piece[1] = (Piece){ header, length };
+    for (int i = 0; i < n; i++)
+        piece[i + 2] = numbers(&sorted[i]);
+    file_replace(path, piece, n + 2);
+    for (int i = 0; i < n; i++)
+        if (piece[i + 2].at != sorted[i].data)
+            free((void *)(uintptr_t)piece[i + 2].at);
+    free(header);
+    free(piece);
+    free(sorted);
+}

@@ -1,0 +1,74 @@
+/*
+ * Named tensors in one file, in the format of Hugging Face:
+ *
+ *     8 bytes   N, little-endian
+ *     N bytes   {"__metadata__":{"format":"pt"},                      JSON, padded with
+ *                "a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},...}    spaces
+ *     the rest  the tensors' numbers: little-endian, row-major, no holes
+ *
+ * Whoever wrote the file is not trusted: safetensors_read() has checked all of
+ * it before it returns anything. It is stricter than the format. Of that it
+ * refuses empty tensors, other types than the five below, more than 8
+ * dimensions, fields beside the three, names that are empty or above 1024
+ * bytes, \u0000 in strings, and more than 131072 tensors.
+ */
+#ifndef MODEL_SAFETENSORS_H
+#define MODEL_SAFETENSORS_H
+
+#include <stddef.h>
+
+/* In the format's order: the writer puts the last first. */
+typedef enum { DTYPE_U8, DTYPE_I32, DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPES } Dtype;
+
+enum { ENTRY_RANK_MAX = 8, ENTRIES_MAX = 1 << 17, NAME_MAX_BYTES = 1024 };
+
+/* No dimension is 0; none at all is a single number. */
+typedef struct {
+    const char *name;
+    Dtype dtype;
+    int ndim;
+    size_t dim[ENTRY_RANK_MAX];
+    const void *data; /* of a file that was read: aligned to nothing, so memcpy out of it */
+    size_t bytes;
+} Entry;
+
+typedef struct {
+    const char *key, *value;
+} Meta;
+
+const char *dtype_name(Dtype dtype); /* "F32" */
+size_t dtype_size(Dtype dtype);      /* in bytes */
+Dtype dtype_find(const char *name);  /* DTYPES if it is none of them */
+
+/*
+ * Writes the file by file_replace(): all or nothing. The order of the entries
+ * does not matter, that of the metadata is kept; "format" is written first and
+ * is not the caller's. Bytes in strings that are not UTF-8 become U+FFFD.
+ */
+void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas);
+
+/* A file that was read, and is valid; both tables are in the order of their names (strcmp). */
+typedef struct {
+    int entries;
+    Entry *entry;
+    int metas;
+    Meta *meta;
+    unsigned char *file; /* all of it: what the tables point into */
+} Safetensors;
+
+/* Dies with EXIT_IO if the file cannot be read, with EXIT_DATA if it is not valid. */
+Safetensors *safetensors_read(const char *path);
+void safetensors_free(Safetensors *s);
+
+/*
+ * The same for a file in memory, which is taken over (it came from malloc), and
+ * is written over: strings are decoded where they lie. NULL if it is not valid;
+ * `why` then says so, as the end of a sentence that starts with the file's name.
+ */
+enum { SAFETENSORS_WHY = 200 };
+Safetensors *safetensors_parse(unsigned char *file, size_t bytes, char why[SAFETENSORS_WHY]);
+
+const Entry *safetensors_find(const Safetensors *s, const char *name); /* NULL if none */
+const char *safetensors_meta(const Safetensors *s, const char *key);   /* NULL if none */
+
+#endif

@@ -1,0 +1,161 @@
+/*
+ * Functions of one number. Both are x times a sigmoid, s(z) = 1 / (1 + e^-z),
+ * whose derivative is s (1 - s).
+ *
+ * GELU, tanh form (Hendrycks and Gimpel, 2016, arXiv:1606.08415), with
+ * u = sqrt(2/pi) (x + 0.044715 x^3) and (1 + tanh u) / 2 = s(2u):
+ *
+ *     f(x)  = x s(2u)
+ *     f'(x) = s + x s (1 - s) 2u',        u' = sqrt(2/pi) (1 + 3 * 0.044715 x^2)
+ *
+ * SiLU:
+ *
+ *     f(x)  = x s(x)
+ *     f'(x) = s + x s (1 - s)
+ *
+ * SwiGLU (Shazeer, 2020, arXiv:2002.05202), y = silu(a) b, with g = dy:
+ *
+ *     da += g b silu'(a)                  db += g silu(a)
+ */
+#include "ops/elementary.h"
+#include "ops/ops.h"
+
+enum { GRAIN = 1 << 13, FLAT = 40 }; /* beyond +-FLAT, s is 0 or 1 in any precision */
+
+static inline real sigmoid(real z)
+{
+    return 1 / (1 + exp_real(-z));
+}
+
+static inline real gelu_inner(real x) /* 2u */
+{
+    return R(1.59576912160573071) * x * (1 + R(0.044715) * x * x);
+}
+
+static void gelu_apply(real *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] *= sigmoid(gelu_inner(x[i]));
+}
+
+static void gelu_chain(real *dx, const real *x, int n)
+{
+    for (int i = 0; i < n; i++) {
+        real c = x[i] < -FLAT ? -FLAT : x[i] > FLAT ? FLAT : x[i]; /* c^2 stays finite */
+        real s = sigmoid(gelu_inner(c));
+        real slope = R(1.59576912160573071) * (1 + R(3 * 0.044715) * c * c);
+
+        dx[i] *= s + c * (s * (1 - s)) * slope;
+    }
+}
+
+const Activation activation_gelu = { "gelu", gelu_apply, gelu_chain };
+
+static void silu_apply(real *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] *= sigmoid(x[i]);
+}
+
+static inline real silu_slope(real x)
+{
+    real s = sigmoid(x);
+
+    return s + x * (s * (1 - s));
+}
+
+static void silu_chain(real *dx, const real *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        dx[i] *= silu_slope(x[i]);
+}
+
+const Activation activation_silu = { "silu", silu_apply, silu_chain };
+
+typedef struct {
+    Node node;
+    Tensor *x;
+    const Activation *f;
+} Apply;
+
+static void apply_forward(void *ctx, int begin, int end)
+{
+    Apply *op = ctx;
+    real *y = op->node.y->data;
+
+    for (int i = begin; i < end; i++)
+        y[i] = op->x->data[i];
+    op->f->apply(y + begin, end - begin);
+}
+
+/* dx = dy f'(x); dy is not needed again, so the product is made in its place. */
+static void apply_backward_range(void *ctx, int begin, int end)
+{
+    Apply *op = ctx;
+    real *g = op->node.y->grad;
+
+    op->f->chain(g + begin, op->x->data + begin, end - begin);
+}
+
+static void apply_backward(Node *node)
+{
+    Apply *op = (Apply *)node;
+
+    pool_for(node->tape->pool, (int)op->x->n, GRAIN, apply_backward_range, op);
+    tape_grad_pass(node->tape, node->y, op->x);
+}
+
+Tensor *op_activation(Tape *tape, Tensor *x, const Activation *f)
+{
+    Apply *op = tape_node(tape, sizeof *op, apply_backward, x->ndim, x->dim);
+
+    op->x = x, op->f = f;
+    pool_for(tape->pool, (int)x->n, GRAIN, apply_forward, op);
+    return op->node.y;
+}
+
+typedef struct {
+    Node node;
+    Tensor *a, *b;
+    Grad da, db;
+} Swiglu;
+
+static void swiglu_forward(void *ctx, int begin, int end)
+{
+    Swiglu *op = ctx;
+    const real *a = op->a->data, *b = op->b->data;
+    real *y = op->node.y->data;
+
+    for (int i = begin; i < end; i++)
+        y[i] = a[i] * sigmoid(a[i]) * b[i];
+}
+
+static void swiglu_backward_range(void *ctx, int begin, int end)
+{
+    Swiglu *op = ctx;
+    const real *a = op->a->data, *b = op->b->data, *g = op->node.y->grad;
+    Grad da = op->da, db = op->db;
+
+    for (int i = begin; i < end; i++) {
+        da.at[i] = (da.add ? da.at[i] : 0) + g[i] * b[i] * silu_slope(a[i]);
+        db.at[i] = (db.add ? db.at[i] : 0) + g[i] * a[i] * sigmoid(a[i]);
+    }
+}
+
+static void swiglu_backward(Node *node)
+{
+    Swiglu *op = (Swiglu *)node;
+
+    op->da = tape_grad(node->tape, op->a);
+    op->db = tape_grad(node->tape, op->b);
+    pool_for(node->tape->pool, (int)op->a->n, GRAIN, swiglu_backward_range, op);
+}
+
+Tensor *op_swiglu(Tape *tape, Tensor *a, Tensor *b)
+{
+    Swiglu *op = tape_node(tape, sizeof *op, swiglu_backward, a->ndim, a->dim);
+
+    op->a = a, op->b = b;
+    pool_for(tape->pool, (int)a->n, GRAIN, swiglu_forward, op);
+    return op->node.y;
+}

@@ -1,0 +1,88 @@
+/*
+ * Softmax and cross-entropy in one: for a row x of V numbers and its target c,
+ *
+ *     L = log s - (x_c - m),    s = sum over j of e^(x_j - m),    m = max x_j
+ *
+ * Only m and s are kept. Backward, with g = dL: m cancels, and
+ * d(log s)/dx_j = e^(x_j - m) / s = p_j, so
+ *
+ *     dx_j += g (p_j - [j = c])
+ *
+ * The probabilities of a row are made when its gradient is, over the row
+ * itself: x has no other reader, so dx takes its place.
+ */
+#include "ops/elementary.h"
+#include "ops/error.h"
+#include "ops/ops.h"
+
+enum { ROWS = 8 };
+
+typedef struct {
+    Node node;
+    Tensor *x;
+    const int *target;
+    real *m, *s; /* (rows) */
+    int V;
+    Grad dx;
+} CrossEntropy;
+
+static void loss_rows(void *ctx, int begin, int end)
+{
+    CrossEntropy *op = ctx;
+    real *e = pool_scratch();
+
+    for (int i = begin; i < end; i++) {
+        const real *x = op->x->data + (size_t)i * (size_t)op->V;
+        int c = op->target[i];
+
+        op->node.y->data[i] = 0;
+        if (c < 0)
+            continue;
+        memcpy(e, x, (size_t)op->V * sizeof(real));
+        op->m[i] = row_max(x, op->V, -R(HUGE_VAL));
+        op->s[i] = row_exp(e, op->V, op->m[i]);
+        op->node.y->data[i] = log(op->s[i]) - (x[c] - op->m[i]);
+    }
+}
+
+static void backward_rows(void *ctx, int begin, int end)
+{
+    CrossEntropy *op = ctx;
+    Grad all = op->dx;
+
+    for (int i = begin; i < end; i++) {
+        const real *x = op->x->data + (size_t)i * (size_t)op->V;
+        real *dx = all.at + (size_t)i * (size_t)op->V;
+        bool counts = op->target[i] >= 0;
+        real g = counts ? op->node.y->grad[i] : 0, m = op->m[i], scale = g / op->s[i];
+
+        for (int j = 0; j < op->V; j++)
+            dx[j] = (all.add ? dx[j] : 0) + (counts ? scale * exp_real(x[j] - m) : 0);
+        if (counts)
+            dx[op->target[i]] -= g;
+    }
+}
+
+static void cross_entropy_backward(Node *node)
+{
+    CrossEntropy *op = (CrossEntropy *)node;
+
+    op->dx = tape_grad_over(node->tape, op->x);
+    pool_for(node->tape->pool, tensor_rows(op->x), ROWS, backward_rows, op);
+}
+
+Tensor *op_cross_entropy(Tape *tape, Tensor *x, const int *target)
+{
+    int rows = tensor_rows(x), V = tensor_cols(x);
+    CrossEntropy *op = tape_node(tape, sizeof *op, cross_entropy_backward, SHAPE(rows));
+
+    for (int i = 0; i < rows; i++)
+        if (target[i] < -1 || target[i] >= V)
+            BUG("cross entropy: target %d is not below %d", target[i], V);
+    op->x = x, op->target = target, op->V = V;
+    op->m = arena_zeros(tape->mem, (size_t)rows * sizeof(real));
+    op->s = arena_zeros(tape->mem, (size_t)rows * sizeof(real));
+    pool_reserve(tape->pool, (size_t)V * sizeof(real));
+    pool_for(tape->pool, rows, ROWS, loss_rows, op);
+    return op->node.y;
+}

@@ -1,0 +1,135 @@
+/*
+ * Dense layer.  Forward: y = f(x) W^T + b + r.  Backward, with g = dy:
+ *
+ *     dx += (g W) f'(x)       dW += g^T f(x)      db += sum of the rows of g
+ *     dr += g
+ *
+ * Bias and residual ride on the product: they are added to a row while it is in
+ * cache. The function f belongs to the layer that reads its values, not to the
+ * one before, and is applied to the copies that the product makes of x: so
+ * f(x) is never stored, the backward keeps nothing but x, and f' is multiplied
+ * to rows of g W that are still in cache.
+ */
+#include "ops/error.h"
+#include "ops/gemm.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { COLUMNS = 32 };
+
+typedef struct {
+    Node node;
+    Dense in;
+    int rows, from, to; /* x is (rows, from), y is (rows, to) */
+    Grad dx, db;
+    real *gw; /* g W, where it cannot be made in dx itself */
+} DenseNode;
+
+static Matrix dense_input(const DenseNode *op)
+{
+    Matrix x = matrix(op->in.x->data, op->rows, op->from);
+
+    return op->in.f ? mapped(x, op->in.f->apply) : x;
+}
+
+static void add_bias_residual(void *ctx, int i, int j0, int j1)
+{
+    const DenseNode *op = ctx;
+    size_t at = (size_t)i * (size_t)op->to;
+    real *y = op->node.y->data + at;
+
+    if (op->in.b)
+        for (int j = j0; j < j1; j++)
+            y[j] += op->in.b->data[j];
+    if (op->in.r)
+        for (int j = j0; j < j1; j++)
+            y[j] += op->in.r->data[at + (size_t)j];
+}
+
+/* A row of dx, which holds a row of g W. */
+static void chain_row(void *ctx, int i, int j0, int j1)
+{
+    const DenseNode *op = ctx;
+    size_t at = (size_t)i * (size_t)op->from;
+    real *gw = op->gw + at, *dx = op->dx.at + at;
+
+    op->in.f->chain(gw + j0, op->in.x->data + at + j0, j1 - j0);
+    if (gw != dx)
+        for (int j = j0; j < j1; j++)
+            dx[j] += gw[j];
+}
+
+static void backward_input(DenseNode *op, Matrix g)
+{
+    Tape *tape = op->node.tape;
+    size_t bytes = op->in.x->n * sizeof(real);
+    Product p = { .a = g, .b = matrix(op->in.w->data, op->to, op->from) };
+
+    op->dx = tape_grad(tape, op->in.x);
+    op->gw = op->in.f && op->dx.add ? arena_take(tape->mem, bytes) : op->dx.at;
+    p.c = matrix(op->gw, op->rows, op->from);
+    p.add = op->dx.add && !op->in.f;
+    p.finish = op->in.f ? chain_row : NULL;
+    p.ctx = op;
+    gemm(tape->pool, p);
+    if (op->gw != op->dx.at)
+        arena_give(tape->mem, op->gw, bytes);
+}
+
+static void backward_bias(void *ctx, int begin, int end)
+{
+    const DenseNode *op = ctx;
+    real sum[COLUMNS];
+
+    for (int j0 = begin; j0 < end; j0 += COLUMNS) {
+        int n = end - j0 < COLUMNS ? end - j0 : COLUMNS;
+
+        memset(sum, 0, sizeof sum);
+        for (int i = 0; i < op->rows; i++)
+            for (int j = 0; j < n; j++)
+                sum[j] += op->node.y->grad[(size_t)i * (size_t)op->to + (size_t)(j0 + j)];
+        for (int j = 0; j < n; j++)
+            op->db.at[j0 + j] = (op->db.add ? op->db.at[j0 + j] : 0) + sum[j];
+    }
+}
+
+static void dense_backward(Node *node)
+{
+    DenseNode *op = (DenseNode *)node;
+    Matrix g = matrix(node->y->grad, op->rows, op->to);
+
+    backward_input(op, g);
+    Grad dw = tape_grad(node->tape, op->in.w);
+    gemm(node->tape->pool, (Product){ .c = matrix(dw.at, op->to, op->from),
+                                      .a = transposed(g),
+                                      .b = dense_input(op),
+                                      .add = dw.add,
+                                      .over_batch = true });
+    if (op->in.b) {
+        op->db = tape_grad(node->tape, op->in.b);
+        pool_for(node->tape->pool, op->to, COLUMNS, backward_bias, op);
+    }
+    if (op->in.r)
+        tape_grad_pass(node->tape, node->y, op->in.r);
+}
+
+Tensor *op_dense(Tape *tape, Dense in)
+{
+    int last = in.x->ndim - 1, dim[4];
+
+    if (tensor_cols(in.x) != in.w->dim[1])
+        BUG("dense: x has %d columns, w takes %d", tensor_cols(in.x), in.w->dim[1]);
+    memcpy(dim, in.x->dim, sizeof dim);
+    dim[last] = in.w->dim[0];
+
+    DenseNode *op = tape_node(tape, sizeof *op, dense_backward, in.x->ndim, dim);
+    op->in = in;
+    op->rows = tensor_rows(in.x), op->from = in.w->dim[1], op->to = in.w->dim[0];
+    gemm(tape->pool, (Product){ .c = matrix(op->node.y->data, op->rows, op->to),
+                                .a = dense_input(op),
+                                .b = transposed(matrix(in.w->data, op->to, op->from)),
+                                .finish = in.b || in.r ? add_bias_residual : NULL,
+                                .ctx = op });
+    return op->node.y;
+}

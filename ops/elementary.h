@@ -1,0 +1,129 @@
+/*
+ * The exponential, in a form that compilers turn into vector code, and sums and
+ * maxima of rows with a fixed order of additions. The C library's expf() is a
+ * call for each number, and a plain sum is one long chain of additions that no
+ * compiler may reorder: either would cost more than a matrix product.
+ */
+#ifndef OPS_ELEMENTARY_H
+#define OPS_ELEMENTARY_H
+
+#include "ops/real.h"
+
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * e^x to 2 units in the last place; 0 below -104, infinite above 88.73, NaN for NaN.
+ *
+ *     e^x = 2^n e^r,   n = round(x / ln 2),   r = x - n ln 2,   |r| <= ln 2 / 2
+ *
+ * e^r is its Taylor series up to r^7 / 7! (the rest is below 6e-9). Adding
+ * 1.5 * 2^23 rounds to an integer and leaves it in the low bits of the sum. ln 2
+ * is split so that n times its high part is exact. 2^n is multiplied in two
+ * halves, so that neither overflows.
+ */
+static inline float exp_float(float x)
+{
+    const float shift = 12582912.0f;
+    float c = x > 89.0f ? 89.0f : x;
+    uint32_t bits, low, high;
+
+    c = c < -104.0f ? -104.0f : c;
+    float sum = c * 1.44269504f + shift, n = sum - shift;
+    float r = c - n * 0.693359375f + n * 2.12194440e-4f, p;
+
+    p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+
+    memcpy(&bits, &sum, sizeof bits);
+    bits -= 0x4b400000; /* n, as an integer */
+    uint32_t half = (bits + 0x100) / 2 - 0x80;
+    low = (half + 127) << 23;
+    high = (bits - half + 127) << 23;
+    float a, b;
+    memcpy(&a, &low, sizeof a);
+    memcpy(&b, &high, sizeof b);
+    return p * a * b;
+}
+
+static inline real exp_real(real x)
+{
+#ifdef PROOF
+    return exp(x);
+#else
+    return exp_float(x);
+#endif
+}
+
+enum { SUMS = 16 }; /* partial sums of a row: element i goes to number i mod SUMS */
+
+static inline real sum_up(const real t[SUMS])
+{
+    real u[SUMS / 2], sum = 0;
+
+    for (int l = 0; l < SUMS / 2; l++)
+        u[l] = t[l] + t[l + SUMS / 2];
+    for (int l = 0; l < SUMS / 2; l++)
+        sum += u[l];
+    return sum;
+}
+
+static inline real row_dot(const real *a, const real *b, int n)
+{
+    real t[SUMS] = { 0 };
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+        for (int l = 0; l < SUMS; l++)
+            t[l] += a[i + l] * b[i + l];
+    for (int l = 0; i + l < n; l++)
+        t[l] += a[i + l] * b[i + l];
+    return sum_up(t);
+}
+
+static inline real row_sum(const real *a, int n)
+{
+    real t[SUMS] = { 0 };
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+        for (int l = 0; l < SUMS; l++)
+            t[l] += a[i + l];
+    for (int l = 0; i + l < n; l++)
+        t[l] += a[i + l];
+    return sum_up(t);
+}
+
+/* The largest of a[0] .. a[n-1] and `least`; NaN only if all that it saw were NaN. */
+static inline real row_max(const real *a, int n, real least)
+{
+    real t[SUMS];
+    int i = 0;
+
+    for (int l = 0; l < SUMS; l++)
+        t[l] = least;
+    for (; i + SUMS <= n; i += SUMS)
+        for (int l = 0; l < SUMS; l++)
+            t[l] = a[i + l] > t[l] ? a[i + l] : t[l];
+    for (int l = 0; i + l < n; l++)
+        t[l] = a[i + l] > t[l] ? a[i + l] : t[l];
+    for (int l = 1; l < SUMS; l++)
+        t[0] = t[l] > t[0] ? t[l] : t[0];
+    return t[0];
+}
+
+/* x_i = e^(x_i - by); returns the sum of the results. */
+static inline real row_exp(real *x, int n, real by)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = exp_real(x[i] - by);
+    return row_sum(x, n);
+}
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * RMSNorm (Zhang and Sennrich, 2019) and LayerNorm (Ba et al., 2016), of rows
+ * of C numbers:
+ *
+ *     xhat = (x - mu) r,    r = 1 / sqrt(mean (x - mu)^2 + eps)
+ *     y    = gain xhat + bias
+ *
+ * with mu = mean x for LayerNorm, and mu = 0 and no bias for RMSNorm.
+ *
+ * Backward, with g = dy and h = gain g = dxhat. Moving one x_j moves xhat_i by
+ * r (delta_ij - 1/C - xhat_i xhat_j / C), where 1/C is the part through mu, so
+ *
+ *     dx    += r (h - mean(h) - xhat mean(h xhat))      no mean(h) for RMSNorm
+ *     dgain += sum over rows of g xhat
+ *     dbias += sum over rows of g
+ *
+ * The sums over rows are taken over ROWS rows at a time and then in order.
+ */
+#include "ops/elementary.h"
+#include "ops/ops.h"
+
+#include <string.h>
+
+enum { ROWS = 32 };
+
+typedef struct {
+    Node node;
+    Tensor *x, *gain, *bias;
+    bool centre; /* LayerNorm */
+    int rows, C;
+    real *mean, *scale; /* (rows): mu and r */
+    Grad dx, dgain, dbias;
+    real *partial; /* for each ROWS rows: dgain (C), dbias (C) */
+} Norm;
+
+static void norm_rows(void *ctx, int begin, int end)
+{
+    Norm *op = ctx;
+    int C = op->C;
+
+    for (int i = begin; i < end; i++) {
+        const real *x = op->x->data + (size_t)i * (size_t)C, *gain = op->gain->data;
+        real *y = op->node.y->data + (size_t)i * (size_t)C;
+        real mu = op->centre ? row_sum(x, C) / R(C) : 0;
+
+        for (int c = 0; c < C; c++)
+            y[c] = x[c] - mu;
+        real r = 1 / sqrt(row_dot(y, y, C) / R(C) + R(1e-5));
+        for (int c = 0; c < C; c++)
+            y[c] *= r * gain[c];
+        for (int c = 0; op->bias && c < C; c++)
+            y[c] += op->bias->data[c];
+        op->mean[i] = mu, op->scale[i] = r;
+    }
+}
+
+/* h and xhat of the row are left in the scratch, for the means and for dx. */
+static void backward_row(const Norm *op, int i, real *dgain, real *dbias)
+{
+    int C = op->C;
+    size_t at = (size_t)i * (size_t)C;
+    const real *x = op->x->data + at, *g = op->node.y->grad + at, *gain = op->gain->data;
+    real *h = pool_scratch(), *xhat = h + C, *dx = op->dx.at + at;
+    real mu = op->mean[i], r = op->scale[i];
+
+    for (int c = 0; c < C; c++) {
+        xhat[c] = (x[c] - mu) * r;
+        h[c] = gain[c] * g[c];
+        dgain[c] += g[c] * xhat[c];
+        dbias[c] += g[c];
+    }
+    real along = row_dot(h, xhat, C) / R(C), shift = op->centre ? row_sum(h, C) / R(C) : 0;
+
+    for (int c = 0; c < C; c++)
+        dx[c] = (op->dx.add ? dx[c] : 0) + r * (h[c] - shift - xhat[c] * along);
+}
+
+static void backward_rows(void *ctx, int begin, int end)
+{
+    Norm *op = ctx;
+
+    for (int block = begin; block < end; block++) {
+        real *dgain = op->partial + (size_t)block * 2 * (size_t)op->C;
+        int last = (block + 1) * ROWS < op->rows ? (block + 1) * ROWS : op->rows;
+
+        memset(dgain, 0, 2 * (size_t)op->C * sizeof(real));
+        for (int i = block * ROWS; i < last; i++)
+            backward_row(op, i, dgain, dgain + op->C);
+    }
+}
+
+static void sum_partial(Grad to, const real *partial, int blocks, int C)
+{
+    for (int block = 0; block < blocks; block++, partial += 2 * C)
+        for (int c = 0; c < C; c++)
+            to.at[c] = (to.add || block > 0 ? to.at[c] : 0) + partial[c];
+}
+
+static void norm_backward(Node *node)
+{
+    Norm *op = (Norm *)node;
+    Tape *tape = node->tape;
+    int blocks = (op->rows + ROWS - 1) / ROWS;
+    size_t bytes = (size_t)blocks * 2 * (size_t)op->C * sizeof(real);
+
+    op->partial = arena_take(tape->mem, bytes);
+    op->dx = tape_grad(tape, op->x);
+    pool_reserve(tape->pool, 2 * (size_t)op->C * sizeof(real));
+    pool_for(tape->pool, blocks, 1, backward_rows, op);
+    sum_partial(tape_grad(tape, op->gain), op->partial, blocks, op->C);
+    if (op->bias)
+        sum_partial(tape_grad(tape, op->bias), op->partial + op->C, blocks, op->C);
+    arena_give(tape->mem, op->partial, bytes);
+}
+
+static Tensor *norm(Tape *tape, Norm operands)
+{
+    Tensor *x = operands.x;
+    Norm *op = tape_node(tape, sizeof *op, norm_backward, x->ndim, x->dim);
+
+    operands.node = op->node;
+    *op = operands;
+    op->rows = tensor_rows(x), op->C = tensor_cols(x);
+    op->mean = arena_take(tape->mem, (size_t)op->rows * sizeof(real));
+    op->scale = arena_take(tape->mem, (size_t)op->rows * sizeof(real));
+    pool_for(tape->pool, op->rows, ROWS, norm_rows, op);
+    return op->node.y;
+}
+
+Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain)
+{
+    return norm(tape, (Norm){ .x = x, .gain = gain });
+}
+
+Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
+{
+    return norm(tape, (Norm){ .x = x, .gain = gain, .bias = bias, .centre = true });
+}

@@ -1,0 +1,193 @@
+#include "training/train.h"
+
+#include "ops/error.h"
+#include "ops/peak.h"
+#include "training/evaluate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { BAD_STEPS = 5 }; /* so many without a finite number in a row, and the run has failed */
+
+typedef struct {
+    Tape *tape;
+    Model *model;
+    const Text *text;
+    Run *run;
+    const TrainOptions *o;
+    Adamw adamw;
+    Arena *mem;
+    Batch batch;
+    real *weight;             /* of each loss of the batch in the mean: dL/dloss */
+    double start, *durations; /* of the steps so far */
+    double best, last_speed;
+    int best_step, bad;
+    bool on_terminal;
+} Loop;
+
+/* The mean loss of a batch, and its gradient, added to those of the parameters. */
+static double learn(Loop *l, uint64_t number)
+{
+    const TrainOptions *o = l->o;
+    Batch b = l->batch;
+    double sum = 0;
+
+    text_batch(l->text->train, o->seed, number, b.B, b.T, b.id, b.target);
+    tape_reset(l->tape);
+    Tensor *loss = model_losses(l->tape, l->model, b, number);
+    for (size_t i = 0; i < loss->n; i++)
+        sum += (double)loss->data[i];
+    tape_backward(l->tape, loss, l->weight);
+    return sum / (double)(b.B * b.T);
+}
+
+/* One update. A gradient that is not finite is thrown away, and the weights stay. */
+static LogLine step(Loop *l, int number)
+{
+    const TrainOptions *o = l->o;
+    LogLine line = { .step = number,
+                     .split = "train",
+                     .rate = schedule_rate(&o->schedule, number) };
+    double start = seconds_now(), tokens = (double)l->batch.B * l->batch.T * o->accumulation;
+
+    for (int i = 0; i < o->accumulation; i++)
+        line.loss += learn(l, (uint64_t)(number - 1) * (uint64_t)o->accumulation + (uint64_t)i) /
+                     o->accumulation;
+    line.grad_norm = gradient_norm(l->tape->pool, l->mem, &l->model->params);
+    if (isfinite(line.loss) && isfinite(line.grad_norm)) {
+        bool clip = o->clip > 0 && line.grad_norm > o->clip;
+
+        adamw_step(&l->adamw, l->tape->pool, line.rate, clip ? o->clip / line.grad_norm : 1);
+        l->bad = 0;
+    } else {
+        params_zero_grad(&l->model->params);
+        warn("step %d: the %s is not finite; the weights stay as they are", number,
+             isfinite(line.loss) ? "gradient" : "loss");
+        if (++l->bad >= BAD_STEPS)
+            die(EXIT_FAILED,
+                "the run diverged: no finite gradient in %d steps; %s holds the last good "
+                "weights; a smaller --learning-rate may do",
+                l->bad, run_path(l->run));
+    }
+    l->durations[number - 1] = seconds_now() - start;
+    line.tokens = tokens * number;
+    line.tokens_per_second = tokens / l->durations[number - 1];
+    line.seconds = seconds_now() - l->start;
+    return line;
+}
+
+static void print_time(char *to, size_t size, double s)
+{
+    if (s < 60)
+        snprintf(to, size, "%.0fs", s);
+    else if (s < 3600)
+        snprintf(to, size, "%dm%02ds", (int)s / 60, (int)s % 60);
+    else
+        snprintf(to, size, "%dh%02dm", (int)s / 3600, (int)s / 60 % 60);
+}
+
+/* A line that the next one overwrites, on a terminal; else a line every so often. */
+static void show(const Loop *l, LogLine line)
+{
+    const TrainOptions *o = l->o;
+    double share = line.tokens_per_second * config_flops(&l->model->config) / o->peak;
+    char elapsed[32], left[32];
+
+    print_time(elapsed, sizeof elapsed, line.seconds);
+    print_time(left, sizeof left, line.seconds / line.step * (o->steps - line.step));
+    fprintf(
+        stderr,
+        "%sstep %d/%d  loss %.4f  lr %.2e  norm %.2f  %.0f tok/s (%.0f%% of peak)  %s, %s left%s",
+        l->on_terminal ? "\r\033[K" : "", line.step, o->steps, line.loss, line.rate, line.grad_norm,
+        line.tokens_per_second, 100 * share, elapsed, left, l->on_terminal ? "" : "\n");
+}
+
+static void report(Loop *l, int number, double loss, bool all)
+{
+    LogLine line = { .step = number,
+                     .split = "val",
+                     .loss = loss,
+                     .rate = (double)NAN,
+                     .grad_norm = (double)NAN,
+                     .tokens_per_second = (double)NAN,
+                     .seconds = seconds_now() - l->start };
+    bool best = loss < l->best;
+
+    line.tokens = (double)l->batch.B * l->batch.T * l->o->accumulation * number;
+    if (best) {
+        l->best = loss, l->best_step = number;
+        run_save(l->run, "best.safetensors", l->model, (CheckpointNote){ number, loss });
+    }
+    if (!all)
+        run_log(l->run, line);
+    fprintf(stderr, "%s%s %d: validation loss %.4f  ppl %.3f  bits/byte %.4f%s\n",
+            l->on_terminal ? "\r\033[K" : "", all ? "all of the validation text at step" : "step",
+            number, loss, exp(loss), loss / log(2), best ? " *" : "");
+}
+
+static void loop_open(Loop *l)
+{
+    const TrainOptions *o = l->o;
+    int T = l->model->config.context, n = o->batch * T;
+
+    l->mem = arena_new();
+    l->batch = (Batch){ o->batch, T, arena_take(l->mem, (size_t)n * sizeof(int)),
+                        arena_take(l->mem, (size_t)n * sizeof(int)) };
+    l->weight = arena_take(l->mem, (size_t)n * sizeof(real));
+    for (int i = 0; i < n; i++)
+        l->weight[i] = R(1.0 / n / o->accumulation);
+    l->durations = arena_zeros(l->mem, (size_t)o->steps * sizeof(double));
+    l->adamw = (Adamw){ .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = 1e-8, .decay = o->decay };
+    adamw_init(&l->adamw, &l->model->params, l->mem);
+    l->best = HUGE_VAL;
+    l->on_terminal = isatty(STDERR_FILENO);
+    l->start = seconds_now();
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void validate(Loop *l, int number)
+{
+    size_t windows = (size_t)l->o->eval_iters * (size_t)l->o->batch;
+
+    report(l, number, evaluate(l->tape, l->model, l->text->validation, l->o->batch, windows),
+           false);
+}
+
+TrainResult train(Tape *tape, Model *model, const Text *text, Run *run, const TrainOptions *o,
+                  const volatile sig_atomic_t *stop)
+{
+    Loop l = { .tape = tape, .model = model, .text = text, .run = run, .o = o };
+    TrainResult result = { .steps = 0 };
+
+    loop_open(&l);
+    for (int number = 1; number <= o->steps && !*stop; number++) {
+        LogLine line = step(&l, number);
+        bool last = number == o->steps || *stop;
+
+        result.steps = number;
+        if (o->max_seconds > 0 && line.seconds > o->max_seconds)
+            last = true;
+        if (number % o->log_interval == 0 || number == 1 || last) {
+            run_log(run, line);
+            show(&l, line);
+        }
+        if (number % o->eval_interval == 0 && !last)
+            validate(&l, number);
+        if (last)
+            break;
+    }
+    result.interrupted = *stop;
+    result.seconds = seconds_now() - l.start;
+    if (result.interrupted)
+        validate(&l, result.steps);
+    else
+        report(&l, result.steps, evaluate(tape, model, text->validation, o->batch, 0), true);
+    return result;
+}
