@@ -180,10 +180,8 @@ static void undo(Tape *tape, Node *node)
 
 void tape_backward(Tape *tape, Tensor *y, const real *dy)
 {
-    Grad g = tape_grad(tape, y);
-
-    for (size_t i = 0; i < y->n; i++)
-        g.at[i] = (g.add ? g.at[i] : 0) + dy[i];
+    tape_grad_zeroed(tape, y);
+    add(tape, y, dy, 0);
     for (Node *node = tape->last; node; node = node->prev)
         undo(tape, node);
     tape->last = NULL;

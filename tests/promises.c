@@ -28,7 +28,7 @@ static Outcome again(Arena *mem, const Subject *s, int threads, const real *dy)
     if (dy)
         tape_backward(&tape, y, dy);
     for (int j = 0; j < s->n && dy; j++) {
-        ck_assert_msg(s->x[j]->has_grad, "operand %d got no gradient", j);
+        ck_assert_msg(s->x[j]->has_grad, "%s: operand %d got no gradient", s->name, j);
         o.dx[j] = copy(mem, s->x[j]->grad, s->x[j]->n);
     }
     tape_close(&tape);
@@ -96,11 +96,11 @@ static double distance_worst(const real *a, const double *b, size_t n)
     return worst == 0 ? 0 : worst / (size + 1e-300);
 }
 
-void check_close(const real *a, const double *b, size_t n, double tolerance)
+void check_close(const char *name, const real *a, const double *b, size_t n, double tolerance)
 {
     double d = in_double ? distance_worst(a, b, n) : distance_rms(a, b, n);
 
-    ck_assert_msg(d <= tolerance, "%.1e apart, which is more than %.0e", d, tolerance);
+    ck_assert_msg(d <= tolerance, "%s: %.1e apart, which is more than %.0e", name, d, tolerance);
 }
 
 void check_formula(const Subject *s)
@@ -112,7 +112,7 @@ void check_formula(const Subject *s)
     for (int j = 0; j < s->n; j++)
         x[j] = doubles(mem, s->x[j]->data, s->x[j]->n);
     s->naive(s->ctx, x, y);
-    check_close(o.y, y, o.n, forward_tolerance);
+    check_close(s->name, o.y, y, o.n, forward_tolerance);
     arena_free(mem);
 }
 
@@ -165,7 +165,8 @@ void check_slopes(const Subject *s, int from)
         }
         double off = fabs(got - naive_slope(&d, j)) / (sqrt(length) + 1e-300);
         ck_assert_msg(off <= (in_double ? 1e-8 : 1e-5),
-                      "operand %d: the gradient is %.1e off the formula's slope", j, off);
+                      "%s: the gradient of operand %d is %.1e off the formula's slope", s->name, j,
+                      off);
     }
     arena_free(mem);
 }
@@ -180,7 +181,7 @@ void check_backward_adds(const Subject *s)
         for (size_t i = 0; i < s->x[j]->n; i++)
             once.dx[j][i] *= 2;
         double d = distance(twice.dx[j], once.dx[j], s->x[j]->n);
-        ck_assert_msg(d <= (in_double ? 1e-12 : 1e-5), "operand %d: %.1e off", j, d);
+        ck_assert_msg(d <= (in_double ? 1e-12 : 1e-5), "%s: operand %d: %.1e off", s->name, j, d);
     }
     arena_free(mem);
 }
@@ -193,7 +194,7 @@ void check_no_upstream_no_gradient(const Subject *s)
     memset(dy, 0, WEIGHTS * sizeof *dy);
     Outcome o = outcome(mem, s, 2, dy);
     for (int j = 0; j < s->n; j++)
-        ck_assert_msg(all_zero(o.dx[j], s->x[j]->n), "operand %d", j);
+        ck_assert_msg(all_zero(o.dx[j], s->x[j]->n), "%s: operand %d", s->name, j);
     arena_free(mem);
 }
 
@@ -209,7 +210,7 @@ void check_twice_upstream_twice_gradient(const Subject *s)
     for (int j = 0; j < s->n; j++) {
         for (size_t i = 0; i < s->x[j]->n; i++)
             once.dx[j][i] *= 2;
-        ck_assert_msg(same_bits(twice.dx[j], once.dx[j], s->x[j]->n), "operand %d", j);
+        ck_assert_msg(same_bits(twice.dx[j], once.dx[j], s->x[j]->n), "%s: operand %d", s->name, j);
     }
     arena_free(mem);
 }
@@ -224,10 +225,12 @@ void check_threads(const Subject *s)
     for (int t = 0; t < COUNT(threads); t++) {
         Outcome o = outcome(mem, s, threads[t], dy);
 
-        ck_assert_msg(same_bits(o.y, one.y, o.n), "%d threads: another result", threads[t]);
+        ck_assert_msg(same_bits(o.y, one.y, o.n), "%s: another result with %d threads", s->name,
+                      threads[t]);
         for (int j = 0; j < s->n; j++)
             ck_assert_msg(same_bits(o.dx[j], one.dx[j], s->x[j]->n),
-                          "%d threads: another gradient of operand %d", threads[t], j);
+                          "%s: another gradient of operand %d with %d threads", s->name, j,
+                          threads[t]);
     }
     arena_free(mem);
 }
@@ -241,7 +244,8 @@ void check_operands_untouched(const Subject *s)
         before[j] = copy(mem, s->x[j]->data, s->x[j]->n);
     outcome(mem, s, 2, weights_new(mem));
     for (int j = 0; j < s->n; j++)
-        ck_assert_msg(same_bits(s->x[j]->data, before[j], s->x[j]->n), "operand %d", j);
+        ck_assert_msg(same_bits(s->x[j]->data, before[j], s->x[j]->n), "%s: operand %d", s->name,
+                      j);
     arena_free(mem);
 }
 
@@ -254,12 +258,12 @@ void check_alone_as_in_batch(const Subject *all, const Subject *one, int b, int 
     Outcome alone = outcome(mem, one, 1, dy + (size_t)b * first.n);
 
     ck_assert_msg(same_bits(alone.y, in_batch.y + (size_t)b * alone.n, alone.n),
-                  "sequence %d: another result", b);
+                  "%s: sequence %d has another result", all->name, b);
     for (int j = 0; j < batched; j++) {
         size_t n = one->x[j]->n;
 
         ck_assert_msg(same_bits(alone.dx[j], in_batch.dx[j] + (size_t)b * n, n),
-                      "sequence %d: another gradient of operand %d", b, j);
+                      "%s: sequence %d has another gradient of operand %d", all->name, b, j);
     }
     arena_free(mem);
 }

@@ -9,6 +9,7 @@ typedef void Formula(const void *ctx, double *const *x, double *y);
 
 /* A function of n operands, and the formula that it should be. */
 typedef struct {
+    const char *name; /* for the message when a promise is not kept */
     Function *f;
     Formula *naive;
     void *ctx;
@@ -35,7 +36,7 @@ bool all_zero(const real *x, size_t n);
 bool all_finite(const real *x, size_t n);
 
 /* a against b: in double the worst number relative to the largest, in float the RMS. */
-void check_close(const real *a, const double *b, size_t n, double tolerance);
+void check_close(const char *name, const real *a, const double *b, size_t n, double tolerance);
 static const double forward_tolerance = sizeof(real) == sizeof(double) ? 1e-12 : 2e-6,
                     backward_tolerance = sizeof(real) == sizeof(double) ? 1e-12 : 1e-5;
 

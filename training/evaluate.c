@@ -7,7 +7,7 @@
 double evaluate(Tape *tape, const Model *model, Bytes text, int B, size_t windows)
 {
     int T = model->config.context;
-    size_t all = text_windows(text, T), n = windows == 0 || windows > all ? all : windows;
+    size_t all = corpus_windows(text, T), n = windows == 0 || windows > all ? all : windows;
     int *id = xmalloc((size_t)(2 * B * T) * sizeof *id), *target = id + B * T;
     bool before = tape->forward_only;
     double sum = 0;
@@ -17,7 +17,7 @@ double evaluate(Tape *tape, const Model *model, Bytes text, int B, size_t window
         int rows = n - k < (size_t)B ? (int)(n - k) : B;
 
         for (int b = 0; b < rows; b++)
-            text_window(text, (k + (size_t)b) * all / n, T, id + b * T, target + b * T);
+            corpus_window(text, (k + (size_t)b) * all / n, T, id + b * T, target + b * T);
         tape_reset(tape);
         Tensor *loss = model_losses(tape, model, (Batch){ rows, T, id, target }, 0);
         for (size_t i = 0; i < loss->n; i++)

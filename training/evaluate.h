@@ -2,7 +2,7 @@
 #ifndef TRAINING_EVALUATE_H
 #define TRAINING_EVALUATE_H
 
-#include "data/text.h"
+#include "data/corpus.h"
 #include "model/model.h"
 
 /*

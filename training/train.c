@@ -13,7 +13,7 @@ enum { BAD_STEPS = 5 }; /* so many without a finite number in a row, and the run
 typedef struct {
     Tape *tape;
     Model *model;
-    const Text *text;
+    const Corpus *corpus;
     Run *run;
     const TrainOptions *o;
     Adamw adamw;
@@ -33,7 +33,7 @@ static double learn(Loop *l, uint64_t number)
     Batch b = l->batch;
     double sum = 0;
 
-    text_batch(l->text->train, o->seed, number, b.B, b.T, b.id, b.target);
+    corpus_batch(l->corpus->train, o->seed, number, b.B, b.T, b.id, b.target);
     tape_reset(l->tape);
     Tensor *loss = model_losses(l->tape, l->model, b, number);
     for (size_t i = 0; i < loss->n; i++)
@@ -103,27 +103,29 @@ static void show(const Loop *l, LogLine line)
         line.tokens_per_second, 100 * share, elapsed, left, l->on_terminal ? "" : "\n");
 }
 
-static void report(Loop *l, int number, double loss, bool all)
+/* On the same few windows every time: by these the best weights are chosen. */
+static void validate(Loop *l, int number)
 {
+    size_t windows = (size_t)l->o->eval_iters * (size_t)l->o->batch;
+    double loss = evaluate(l->tape, l->model, l->corpus->validation, l->o->batch, windows);
+    bool best = loss < l->best;
     LogLine line = { .step = number,
                      .split = "val",
                      .loss = loss,
                      .rate = (double)NAN,
                      .grad_norm = (double)NAN,
+                     .tokens = (double)l->batch.B * l->batch.T * l->o->accumulation * number,
                      .tokens_per_second = (double)NAN,
                      .seconds = seconds_now() - l->start };
-    bool best = loss < l->best;
 
-    line.tokens = (double)l->batch.B * l->batch.T * l->o->accumulation * number;
+    run_log(l->run, line);
     if (best) {
         l->best = loss, l->best_step = number;
         run_save(l->run, "best.safetensors", l->model, (CheckpointNote){ number, loss });
     }
-    if (!all)
-        run_log(l->run, line);
-    fprintf(stderr, "%s%s %d: validation loss %.4f  ppl %.3f  bits/byte %.4f%s\n",
-            l->on_terminal ? "\r\033[K" : "", all ? "all of the validation text at step" : "step",
-            number, loss, exp(loss), loss / log(2), best ? " *" : "");
+    fprintf(stderr, "%sstep %d: validation loss %.4f  ppl %.3f  bits/byte %.4f%s\n",
+            l->on_terminal ? "\r\033[K" : "", number, loss, exp(loss), loss / log(2),
+            best ? " *" : "");
 }
 
 static void loop_open(Loop *l)
@@ -152,42 +154,34 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void validate(Loop *l, int number)
-{
-    size_t windows = (size_t)l->o->eval_iters * (size_t)l->o->batch;
-
-    report(l, number, evaluate(l->tape, l->model, l->text->validation, l->o->batch, windows),
-           false);
-}
-
-TrainResult train(Tape *tape, Model *model, const Text *text, Run *run, const TrainOptions *o,
+TrainResult train(Tape *tape, Model *model, const Corpus *corpus, Run *run, const TrainOptions *o,
                   const volatile sig_atomic_t *stop)
 {
-    Loop l = { .tape = tape, .model = model, .text = text, .run = run, .o = o };
-    TrainResult result = { .steps = 0 };
+    Loop l = { .tape = tape, .model = model, .corpus = corpus, .run = run, .o = o };
+    int number = 0;
+    bool last = o->steps == 0;
 
     loop_open(&l);
-    for (int number = 1; number <= o->steps && !*stop; number++) {
-        LogLine line = step(&l, number);
-        bool last = number == o->steps || *stop;
+    while (!last) {
+        LogLine line = step(&l, ++number);
 
-        result.steps = number;
-        if (o->max_seconds > 0 && line.seconds > o->max_seconds)
-            last = true;
+        last = number == o->steps || *stop || (o->max_seconds > 0 && line.seconds > o->max_seconds);
         if (number % o->log_interval == 0 || number == 1 || last) {
             run_log(run, line);
             show(&l, line);
         }
-        if (number % o->eval_interval == 0 && !last)
+        if (number % o->eval_interval == 0 || last)
             validate(&l, number);
-        if (last)
-            break;
     }
-    result.interrupted = *stop;
-    result.seconds = seconds_now() - l.start;
-    if (result.interrupted)
-        validate(&l, result.steps);
-    else
-        report(&l, result.steps, evaluate(tape, model, text->validation, o->batch, 0), true);
+    qsort(l.durations, (size_t)number, sizeof *l.durations, by_size);
+    TrainResult result = { .best = l.best,
+                           .best_step = l.best_step,
+                           .steps = number,
+                           .interrupted = *stop,
+                           .seconds = seconds_now() - l.start,
+                           .step_seconds = number ? l.durations[number / 2] : 0 };
+    result.loss = *stop ? (double)NAN : evaluate(tape, model, corpus->validation, o->batch, 0);
+    run_save(run, "model.safetensors", model, (CheckpointNote){ number, result.loss });
+    arena_free(l.mem);
     return result;
 }

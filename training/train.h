@@ -2,7 +2,7 @@
 #ifndef TRAINING_TRAIN_H
 #define TRAINING_TRAIN_H
 
-#include "data/text.h"
+#include "data/corpus.h"
 #include "model/model.h"
 #include "training/optimiser.h"
 #include "training/run.h"
@@ -21,7 +21,8 @@ typedef struct {
 } TrainOptions;
 
 typedef struct {
-    double loss, best; /* on all of the validation text: the last weights; and the best evaluation */
+    double loss,
+        best; /* on all of the validation text: the last weights; and the best evaluation */
     int best_step, steps;
     bool interrupted;
     double seconds, step_seconds; /* the whole loop; the median step */
@@ -32,7 +33,7 @@ typedef struct {
  * run, prints progress on stderr, and leaves model.safetensors and
  * best.safetensors. Dies with EXIT_FAILED when the numbers stay not finite.
  */
-TrainResult train(Tape *tape, Model *model, const Text *text, Run *run, const TrainOptions *o,
+TrainResult train(Tape *tape, Model *model, const Corpus *corpus, Run *run, const TrainOptions *o,
                   const volatile sig_atomic_t *stop);
 
 #endif

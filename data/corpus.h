@@ -3,8 +3,8 @@
  * for validation; and batches of windows of it. A batch depends on the seed and
  * its number, on nothing else.
  */
-#ifndef DATA_TEXT_H
-#define DATA_TEXT_H
+#ifndef DATA_CORPUS_H
+#define DATA_CORPUS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +17,8 @@ typedef struct {
 typedef struct {
     Bytes train, validation;
     double floor;                /* bits a byte that no model can beat on validation; 0: unknown */
-    unsigned char *owned, *more; /* what text_free() frees */
-} Text;
+    unsigned char *owned, *more; /* what corpus_free() frees */
+} Corpus;
 
 /*
  * The files, one after the other; the last `held_back` of them (0.1 is a tenth) are for
@@ -31,19 +31,19 @@ typedef struct {
     const char *validation_path;
     double held_back;
     int context;
-} TextFiles;
-Text text_read(TextFiles files);
+} CorpusFiles;
+Corpus corpus_read(CorpusFiles files);
 
 /* Stories of the built-in grammar (data/stories.h): `bytes` to train on, a tenth to validate. */
-Text text_stories(uint64_t seed, size_t bytes);
+Corpus corpus_stories(uint64_t seed, size_t bytes);
 
-void text_free(Text *text);
+void corpus_free(Corpus *corpus);
 
 /* B windows of T tokens, and for each token the next one. */
-void text_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target);
+void corpus_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target);
 
 /* Window number k of those that lie side by side, and how many there are. */
-void text_window(Bytes from, size_t k, int T, int *id, int *target);
-size_t text_windows(Bytes from, int T);
+void corpus_window(Bytes from, size_t k, int T, int *id, int *target);
+size_t corpus_windows(Bytes from, int T);
 
 #endif

@@ -1,4 +1,4 @@
-#include "data/text.h"
+#include "data/corpus.h"
 
 #include "data/stories.h"
 #include "ops/error.h"
@@ -21,7 +21,7 @@ static unsigned char *read_named(const char *path, size_t *bytes)
 }
 
 /* All files in one piece of memory. */
-static Bytes read_all(const TextFiles *files, unsigned char **owned)
+static Bytes read_all(const CorpusFiles *files, unsigned char **owned)
 {
     Bytes all = { NULL, 0 };
 
@@ -44,40 +44,40 @@ static Bytes read_all(const TextFiles *files, unsigned char **owned)
     return all;
 }
 
-static void check_length(const TextFiles *files, const Text *text)
+static void check_length(const CorpusFiles *files, const Corpus *corpus)
 {
-    size_t least = (size_t)files->context + 1, train = text->train.n;
+    size_t least = (size_t)files->context + 1, train = corpus->train.n;
 
-    if (train < least || text->validation.n < least)
+    if (train < least || corpus->validation.n < least)
         die(EXIT_DATA,
             "%s: %zu bytes to train on and %zu to validate are too few for a context of %d, which "
             "takes %zu of each: use a longer text or a smaller --block-size",
-            files->path[0], train, text->validation.n, files->context, least);
+            files->path[0], train, corpus->validation.n, files->context, least);
 }
 
-Text text_read(TextFiles files)
+Corpus corpus_read(CorpusFiles files)
 {
-    Text text = { .floor = 0 };
-    Bytes all = read_all(&files, &text.owned);
+    Corpus corpus = { .floor = 0 };
+    Bytes all = read_all(&files, &corpus.owned);
 
-    text.train = all;
+    corpus.train = all;
     if (files.validation_path) {
-        text.more = read_named(files.validation_path, &text.validation.n);
-        text.validation.at = text.more;
+        corpus.more = read_named(files.validation_path, &corpus.validation.n);
+        corpus.validation.at = corpus.more;
     } else {
-        text.train.n = all.n - (size_t)((double)all.n * files.held_back);
-        text.validation = (Bytes){ all.at + text.train.n, all.n - text.train.n };
+        corpus.train.n = all.n - (size_t)((double)all.n * files.held_back);
+        corpus.validation = (Bytes){ all.at + corpus.train.n, all.n - corpus.train.n };
     }
-    check_length(&files, &text);
-    return text;
+    check_length(&files, &corpus);
+    return corpus;
 }
 
-Text text_stories(uint64_t seed, size_t bytes)
+Corpus corpus_stories(uint64_t seed, size_t bytes)
 {
     Stories train = stories_write(seed, 0, bytes);
     Stories validation = stories_write(seed, train.next, bytes / 10);
 
-    return (Text){
+    return (Corpus){
         .train = { (unsigned char *)train.text, train.bytes },
         .validation = { (unsigned char *)validation.text, validation.bytes },
         .floor = validation.bits / (double)validation.bytes,
@@ -86,11 +86,11 @@ Text text_stories(uint64_t seed, size_t bytes)
     };
 }
 
-void text_free(Text *text)
+void corpus_free(Corpus *corpus)
 {
-    free(text->owned);
-    free(text->more);
-    *text = (Text){ .floor = 0 };
+    free(corpus->owned);
+    free(corpus->more);
+    *corpus = (Corpus){ .floor = 0 };
 }
 
 static void copy_window(const unsigned char *from, int T, int *id, int *target)
@@ -101,7 +101,7 @@ static void copy_window(const unsigned char *from, int T, int *id, int *target)
     }
 }
 
-void text_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target)
+void corpus_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target)
 {
     Random r = random_stream(seed, RANDOM_BATCH, number);
 
@@ -112,12 +112,12 @@ void text_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *i
     }
 }
 
-size_t text_windows(Bytes from, int T)
+size_t corpus_windows(Bytes from, int T)
 {
     return (from.n - 1) / (size_t)T;
 }
 
-void text_window(Bytes from, size_t k, int T, int *id, int *target)
+void corpus_window(Bytes from, size_t k, int T, int *id, int *target)
 {
     copy_window(from.at + k * (size_t)T, T, id, target);
 }

@@ -1,0 +1,99 @@
+/*
+ * The command line of every program, from one table: what is parsed, checked,
+ * printed by --help and written to a run's config.json are the same rows.
+ *
+ *     static Option options[] = {
+ *         { .name = "Model" },
+ *         { "n-layer", OPTION_INT, &n_layer, .min = 1, .max = 1000, .help = "blocks" },
+ *         { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "share dropped" },
+ *         { 0 },
+ *     };
+ *     static const Program train = { "./train [options] CORPUS...", "Trains ...", options };
+ *     int files = options_parse(&train, argc, argv); // they are argv[0] to argv[files - 1]
+ *
+ * A value is `--key value` or `--key=value`; a flag is `--key` or `--no-key`.
+ * Names are written in full; '-' and '_' are the same in them. The last of an
+ * option given twice counts. `--` ends the options, `-` is not one. What a
+ * preset sets, an option on the command line overrides, wherever it stands.
+ *
+ * Numbers are decimal and whole: no space, '+', hex, comma, nan or inf, and
+ * what does not fit its type or range is refused. No program calls setlocale().
+ */
+#ifndef TOOLS_OPTIONS_H
+#define TOOLS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+extern const char attn_version[];
+
+typedef enum {
+    OPTION_GROUP,    /* no option: a heading in --help */
+    OPTION_FLAG,     /* bool */
+    OPTION_INT,      /* int */
+    OPTION_LIST,     /* OptionList: 64,128,256 */
+    OPTION_SEED,     /* uint64_t */
+    OPTION_REAL,     /* double; nan: not set */
+    OPTION_DURATION, /* double, seconds: 90, 90s, 10m, 1.5h; nan: not set */
+    OPTION_TEXT,     /* const char *, never empty; NULL: not set */
+    OPTION_CHOICE,   /* int, the index of the name; -1: not set */
+    OPTION_PRESET,   /* the same, of the preset */
+} OptionKind;
+
+enum { OPTION_LIST_MAX = 32 };
+
+typedef struct {
+    int n, at[OPTION_LIST_MAX];
+} OptionList;
+
+typedef struct {
+    const char *name, *summary; /* with a summary --help gives it a line of its own */
+} Choice;
+
+typedef struct {
+    const char *name, *summary;
+    const char *const (*values)[2]; /* option and value ("on", "off" for a flag), ended by NULL */
+} Preset;
+
+typedef struct {
+    const char *name;
+    OptionKind kind;
+    void *at;                   /* where the value goes; what is there before is the default */
+    double min, max;            /* of INT, LIST, REAL, DURATION; max <= min: no upper end */
+    bool above, below;          /* min itself, max itself, is not allowed */
+    const char *const *choices; /* CHOICE: the names, ended by NULL, */
+    Choice (*choice)(int i);    /* or the i-th row of a table, whose name is NULL past the end */
+    const Preset *presets;      /* PRESET: ended by a row of zeros */
+    const char *word;           /* what --help calls the value; NULL: by kind */
+    const char *help;           /* one line; names and default are appended */
+    char letter;                /* 'o': -o is the same */
+    bool given;                 /* set by options_parse */
+} Option;
+
+typedef struct {
+    const char *usage, *summary;
+    Option *options;   /* ended by a row of zeros */
+    const char *notes; /* printed as it is at the end of --help; may be NULL */
+} Program;
+
+/*
+ * Fills in the values and moves the arguments that are no options to the front
+ * of argv, in order; returns their number. --help and --version print and exit.
+ * Every mistake ends in die(EXIT_USAGE).
+ */
+int options_parse(const Program *program, int argc, char **argv);
+
+/* What --help prints, to stdout. */
+void options_help(const Program *program);
+
+/* The i-th name that a choice or a preset takes; its name is NULL past the end, and for others. */
+Choice options_choice(const Option *o, int i);
+
+/* Whether the command line or its preset set this option. */
+bool options_given(const Program *program, const char *name);
+
+/* All values as a JSON object, a line each, names with '_'; null: not set. Numbers read back the
+ * same; a byte that is no UTF-8 becomes U+FFFD. */
+void options_json(const Program *program, FILE *out);
+
+#endif

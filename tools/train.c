@@ -1,0 +1,282 @@
+/* ./train: parses the words that start a run, says what it will be, and trains. */
+#include "training/train.h"
+#include "data/corpus.h"
+#include "model/sample.h"
+#include "ops/error.h"
+#include "ops/kernel.h"
+#include "ops/peak.h"
+#include "tools/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { STORY_BYTES = 4 << 20, STORY_SECONDS = 110 };
+
+static int attention, position, ffn, norm, preset = -1;
+static Config config = { .layers = 4, .heads = 4, .width = 128, .context = 256 };
+static TrainOptions training = {
+    .batch = 8,
+    .accumulation = 1,
+    .steps = 1000,
+    .schedule = { 2e-3, (double)NAN, 100, 0 },
+    .beta1 = 0.9,
+    .beta2 = 0.99,
+    .decay = 0.1,
+    .clip = 1,
+    .seed = 1337,
+    .eval_interval = 250,
+    .eval_iters = 20,
+    .log_interval = 10,
+};
+static int threads, sample_bytes = 400;
+static double held_back = 0.1, temperature = 0.8;
+static const char *validation_path, *out_dir;
+
+static const char *const nanogpt_cpu[][2] = {
+    { "n-layer", "4" },     { "n-head", "4" },       { "n-embd", "128" }, { "block-size", "64" },
+    { "batch-size", "12" }, { "max-iters", "2000" }, { "dropout", "0" },  { NULL, NULL },
+};
+static const Preset presets[] = {
+    { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
+    { NULL, NULL, NULL },
+};
+
+static Choice attention_row(int i)
+{
+    return attentions[i] ? (Choice){ attentions[i]->name, attentions[i]->summary }
+                         : (Choice){ NULL, NULL };
+}
+
+static Option options[] = {
+    { .name = "What" },
+    { "attn", OPTION_CHOICE, &attention, .choice = attention_row, .help = "the attention" },
+    { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of options" },
+    { .name = "Model" },
+    { "n-layer", OPTION_INT, &config.layers, .min = 1, .max = 1000, .help = "blocks" },
+    { "n-head", OPTION_INT, &config.heads, .min = 1, .max = 1024, .help = "heads of a block" },
+    { "n-embd", OPTION_INT, &config.width, .min = 1, .max = 16384, .help = "width" },
+    { "block-size", OPTION_INT, &config.context, .min = 1, .max = 1 << 24,
+      .help = "context, in tokens" },
+    { "dropout", OPTION_REAL, &config.dropout, .max = 1, .below = true,
+      .help = "share of numbers dropped" },
+    { "position", OPTION_CHOICE, &position, .choices = position_names, .help = "positions" },
+    { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_names, .help = "the feed-forward layer" },
+    { "layer-norm", OPTION_CHOICE, &norm, .choices = norm_names, .help = "RMSNorm or LayerNorm" },
+    { "tied", OPTION_FLAG, &config.tied, .help = "the head is the embedding table" },
+    { "bias", OPTION_FLAG, &config.bias, .help = "biases in the dense layers" },
+    { .name = "Training" },
+    { "batch-size", OPTION_INT, &training.batch, .min = 1, .max = 1 << 20,
+      .help = "sequences at once" },
+    { "gradient-accumulation-steps", OPTION_INT, &training.accumulation, .min = 1, .max = 1 << 20,
+      .help = "batches to an update" },
+    { "max-iters", OPTION_INT, &training.steps, .min = 1, .max = 100000000, .help = "updates" },
+    { "max-time", OPTION_DURATION, &training.max_seconds, .above = true,
+      .help = "stop after so long" },
+    { "learning-rate", OPTION_REAL, &training.schedule.rate, .help = "the highest" },
+    { "min-lr", OPTION_REAL, &training.schedule.least,
+      .help = "the one at the end; a tenth unless told" },
+    { "warmup-iters", OPTION_INT, &training.schedule.warmup, .max = 100000000,
+      .help = "updates until the highest rate" },
+    { "lr-decay-iters", OPTION_INT, &training.schedule.decay, .max = 100000000,
+      .help = "updates until the lowest; 0: --max-iters" },
+    { "weight-decay", OPTION_REAL, &training.decay, .help = "of matrices" },
+    { "beta1", OPTION_REAL, &training.beta1, .max = 1, .below = true, .help = "of AdamW" },
+    { "beta2", OPTION_REAL, &training.beta2, .max = 1, .below = true, .help = "of AdamW" },
+    { "grad-clip", OPTION_REAL, &training.clip, .help = "largest gradient norm; 0: any" },
+    { "seed", OPTION_SEED, &training.seed, .help = "of weights, batches and sample" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { .name = "Evaluation and results" },
+    { "val-file", OPTION_TEXT, &validation_path, .help = "validate on this file" },
+    { "val-share", OPTION_REAL, &held_back, .max = 0.9, .above = true,
+      .help = "else on this last part of the text" },
+    { "eval-interval", OPTION_INT, &training.eval_interval, .min = 1, .max = 100000000,
+      .help = "updates between evaluations" },
+    { "eval-iters", OPTION_INT, &training.eval_iters, .max = 1 << 24,
+      .help = "batches in one; 0: all of the text" },
+    { "log-interval", OPTION_INT, &training.log_interval, .min = 1, .max = 100000000,
+      .help = "updates between lines of the log" },
+    { "out-dir", OPTION_TEXT, &out_dir, .help = "the run's folder" },
+    { "sample-bytes", OPTION_INT, &sample_bytes, .max = 1 << 24,
+      .help = "length of the sample at the end" },
+    { "temperature", OPTION_REAL, &temperature, .max = 100, .help = "of the sample" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./train [options] [CORPUS...]",
+    .summary = "Trains a small transformer on text files, or, without any, on built-in stories.",
+    .options = options,
+};
+
+static volatile sig_atomic_t stop;
+
+static void ask_to_stop(int number)
+{
+    stop = number;
+}
+
+/* The first signal ends the run after its step; the second one ends the program. */
+static void catch_signals(void)
+{
+    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+
+    a.sa_handler = ask_to_stop;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    sigaction(SIGHUP, &a, NULL);
+    a.sa_handler = SIG_IGN;
+    a.sa_flags = 0;
+    sigaction(SIGPIPE, &a, NULL);
+    sigaction(SIGXFSZ, &a, NULL); /* so that a full disk is an error message */
+}
+
+/* "nice/text.txt" -> "text", or "stories". */
+static const char *text_name(const char *path, char *to, size_t size)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
+
+    if (!path)
+        base = "stories";
+    if (strcmp(base, "-") == 0)
+        base = "stdin";
+    snprintf(to, size, "%s", base);
+    char *dot = strrchr(to, '.');
+    if (dot && dot != to)
+        *dot = 0;
+    return to;
+}
+
+static void settle(int files)
+{
+    config.attention = attentions[attention];
+    config.position = (Position)position;
+    config.ffn = (Ffn)ffn;
+    config.norm = (NormKind)norm;
+    config.vocab = 256;
+    if (threads == 0)
+        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (isnan(training.schedule.least))
+        training.schedule.least = training.schedule.rate / 10;
+    if (training.schedule.decay == 0)
+        training.schedule.decay = training.steps;
+    if (files == 0 && !options_given(&program, "max-time"))
+        training.max_seconds = STORY_SECONDS;
+    config_check(&config);
+}
+
+/* Overcommitted memory fails too late, so a run that cannot fit is refused before it starts. */
+static double memory_wanted(void)
+{
+    double parameters = config_matrix_parameters(&config) + (double)config.vocab * config.width;
+
+    return config_memory(&config, parameters, (double)training.batch * config.context);
+}
+
+static double memory_here(void)
+{
+    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void banner(const Model *model, const Corpus *corpus, const char *name, const Run *run)
+{
+    const Config *c = &model->config;
+
+    fprintf(stderr, "%s attention, %d x %d, %d heads, context %d, positions %s, ffn %s\n",
+            c->attention->name, c->layers, c->width, c->heads, c->context,
+            position_names[c->position], ffn_names[c->ffn]);
+    fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
+            params_count(&model->params), config_flops(c) / 1e6, memory_wanted() / 0x1p20);
+    fprintf(stderr, "%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary\n",
+            name, corpus->train.n, corpus->validation.n, c->vocab);
+    if (corpus->floor > 0)
+        fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
+                corpus->floor);
+    fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
+            threads, VECTOR * 8, training.peak / 1e9, (unsigned long long)training.seed,
+            run_path(run));
+}
+
+static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run)
+{
+    printf("%d steps in %.1f s (median %.1f ms)\n", r->steps, r->seconds, 1e3 * r->step_seconds);
+    printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
+    printf("validation loss %.4f nats/byte, ppl %.3f, %.4f bits/byte (all %zu bytes, side by side, "
+           "context %d)\n",
+           r->loss, exp(r->loss), r->loss / log(2), corpus->validation.n, config.context);
+    if (preset >= 0)
+        printf("for comparison: nanoGPT reached 1.88 with these settings\n");
+    if (corpus->floor > 0)
+        printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", corpus->floor * log(2),
+               corpus->floor);
+    printf("left in %s: model.safetensors best.safetensors log.jsonl config.json loss.svg\n",
+           run_path(run));
+}
+
+/* Bytes as a terminal can show them: control characters and what is not ASCII as '?'. */
+static void print_sample(Tape *tape, const Model *model)
+{
+    const int prompt = '\n';
+    int *out = xmalloc((size_t)(sample_bytes + 1) * sizeof *out);
+
+    tape->forward_only = true;
+    model_sample(tape, model, (Sampling){ &prompt, 1, sample_bytes, temperature, training.seed },
+                 out);
+    printf("\na sample:\n");
+    for (int i = 0; i < sample_bytes; i++)
+        putchar(out[i] == '\n' || (out[i] >= 0x20 && out[i] < 0x7f) ? out[i] : '?');
+    putchar('\n');
+    free(out);
+}
+
+static void write_config(FILE *out, void *ctx)
+{
+    (void)ctx;
+    options_json(&program, out);
+}
+
+int main(int argc, char **argv)
+{
+    int files = options_parse(&program, argc, argv);
+    char name[128], full[256];
+
+    settle(files);
+    if (memory_wanted() > memory_here())
+        die(EXIT_MEMORY,
+            "this run would take about %.1f GiB and the machine has %.1f: make --batch-size, "
+            "--block-size or the model smaller",
+            memory_wanted() / 0x1p30, memory_here() / 0x1p30);
+    Corpus corpus = files ? corpus_read((CorpusFiles){ (const char *const *)argv, files,
+                                                       validation_path, held_back, config.context })
+                          : corpus_stories(training.seed, STORY_BYTES);
+    Tape tape = { .mem = arena_new(), .pool = pool_new(threads) };
+    Arena *mem = arena_new();
+    Model model;
+
+    catch_signals();
+    model_init(&model, config, mem, training.seed);
+    training.peak = peak_measure(tape.pool);
+    text_name(files ? argv[0] : NULL, name, sizeof name);
+    snprintf(full, sizeof full, "%s-%s", name, config.attention->name);
+    Run *run = run_open(out_dir, full);
+    run_file(run, "config.json", write_config, NULL);
+    banner(&model, &corpus, files ? argv[0] : "built-in stories", run);
+
+    TrainResult result = train(&tape, &model, &corpus, run, &training, &stop);
+    run_draw(run, full, corpus.floor * log(2));
+    if (!result.interrupted) {
+        conclude(&result, &corpus, run);
+        if (sample_bytes > 0)
+            print_sample(&tape, &model);
+    } else {
+        fprintf(stderr, "stopped at step %d; %s holds the weights\n", result.steps, run_path(run));
+    }
+    run_close(run);
+    corpus_free(&corpus);
+    pool_free(tape.pool);
+    arena_free(tape.mem);
+    arena_free(mem);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output");
+    return stop ? 128 + (int)stop : 0;
+}
