@@ -1,10 +1,12 @@
+#define _DEFAULT_SOURCE /* madvise */
 #include "ops/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { LINE_MAX_BYTES = 400, ALIGN = 64 };
+enum { LINE_MAX_BYTES = 380, ALIGN = 64, HUGE = 2 << 20 };
 
 __attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *fmt, va_list ap)
 {
@@ -67,15 +69,20 @@ void *xrealloc(void *p, size_t bytes)
     return q;
 }
 
+/* Large pieces lie in large pages where the system has them: a matrix then spans few of them. */
 void *xmalloc_aligned(size_t bytes)
 {
-    void *p = NULL;
+    size_t unit = bytes >= 2 * HUGE ? HUGE : ALIGN;
 
-    if (bytes > (size_t)-1 - ALIGN)
+    if (bytes > (size_t)-1 - unit)
         die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
-    bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    p = aligned_alloc(ALIGN, bytes ? bytes : ALIGN);
+    bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
+    void *p = aligned_alloc(unit, bytes);
     if (!p)
         die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+#ifdef MADV_HUGEPAGE
+    if (unit == HUGE)
+        madvise(p, bytes, MADV_HUGEPAGE);
+#endif
     return p;
 }

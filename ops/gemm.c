@@ -2,19 +2,20 @@
  * After Goto and van de Geijn (2008) and BLIS: both operands are copied into
  * panels that the kernel reads from beginning to end.
  *
- *     b   in panels of NR columns, all of it at once, for all threads to share:
- *         panel j holds rows k0 .. k1-1 of columns j NR .., row after row
  *     a   in panels of MR rows and at most KC columns, by the thread that needs
  *         them; one of them stays in the first cache while b's panels pass by
+ *     b   in panels of NR columns: for y = x W^T and dx = dy W, where b is small
+ *         and every piece of c needs all of it, at once for all threads; for
+ *         dW = dy^T x, where b is as long as a and each number of it is needed
+ *         by few pieces, KC rows at a time by the thread that needs them
  *
  * The panel of a keeps the layout of a (rows or columns together), since the
- * kernel takes either; only b^T has to be turned, and b is the smaller one.
- * Copying is the only code that sees strides.
+ * kernel takes either; only b^T has to be turned. Copying is the only code that
+ * sees strides.
  *
- * The work is cut into pieces: MC rows of c by some columns, and, where c is
- * small and the sums run over the batch (dW = dy^T x), also by ranges of the sum. Range 0 goes to
- * c, the others to matrices of their own that are added to c at the end, in order. Sizes alone
- * decide about the cut.
+ * A piece of the work is some rows by some columns of c and, for sums over the
+ * batch, a range of the sum. Range 0 goes to c, the others to matrices of their
+ * own that are added to c at the end, in order. Sizes alone decide about the cut.
  */
 #include "ops/gemm.h"
 
@@ -24,17 +25,29 @@
 #include <string.h>
 
 #ifdef PROOF
-enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, WIDE = NR, PIECES = 24, GRAIN = 4 };
+enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, SIDE = 2 * NR, PIECES = 24, GRAIN = 4 };
 #else
-enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, WIDE = 256, PIECES = 24, GRAIN = 1 << 13 };
+enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, SIDE = 256, PIECES = 24, GRAIN = 1 << 13 };
 #endif
+
+/* Packed panels of b: rows from k0 on, columns from j0 on; panels are `stride` apart. */
+typedef struct {
+    real *at;
+    int stride, j0, k0;
+} Panels;
+
+/*
+ * Panels are a little further apart than they are long: if the distance were a
+ * power of two, they would all compete for the same few lines of the cache.
+ */
+enum { APART = 64 / sizeof(real) };
 
 typedef struct {
     Product p;
     int k0, k1, j0, j1; /* the rows and columns of b that this is about */
-    int wide;           /* columns of a piece: a multiple of NR */
+    int tall, wide;     /* rows and columns of a piece: multiples of MR and NR */
     int ranges, deep;   /* ranges of the sum, and rows of b in each: a multiple of KC */
-    real *packed;       /* the panels of b */
+    Panels shared;      /* of b, where all threads use the same */
     real *partial;      /* the matrices of ranges 1 .. */
 } Block;
 
@@ -48,53 +61,62 @@ static int ceil_div(int a, int b)
     return (a + b - 1) / b;
 }
 
-/* to[p][j] = b(k0 + p, j0 + j) for kc rows and NR columns, zeros beyond the last column. */
-static void pack_b(real *restrict to, Matrix b, int k0, int kc, int j0)
+/*
+ * Panels of b: columns j0 .. j1-1 of rows k0 .. k0+kc-1 to (p, j) of panel j / NR,
+ * zeros beyond the last column of b. Panels are `stride` apart.
+ */
+static void pack_b(real *restrict to, int stride, Matrix b, int k0, int kc, int j0, int j1)
 {
-    const real *from = b.at + k0 * b.rs + j0 * b.cs;
-    int have = min(NR, b.cols - j0);
+    int end = min(j1, b.cols);
 
-    if (have < NR)
-        memset(to, 0, (size_t)kc * NR * sizeof(real));
-    if (b.cs == 1 && have == NR)
+    for (int j = j0; j < j1; j += NR)
+        if (j + NR > end)
+            memset(to + (j - j0) / NR * stride, 0, (size_t)(kc * NR) * sizeof(real));
+    for (int p = 0; b.cs == 1 && p < kc; p++) { /* rows: all panels together, in long runs */
+        const real *from = b.at + (k0 + p) * b.rs + j0;
+        real *row = to + p * NR;
+
+        for (int j = j0; j < end; j += NR, from += NR, row += stride)
+            if (j + NR <= end)
+                memcpy(row, from, NR * sizeof(real));
+            else
+                memcpy(row, from, (size_t)(end - j) * sizeof(real));
+    }
+    for (int j = j0; b.cs != 1 && j < end; j++) { /* columns: one after the other */
+        const real *from = b.at + k0 * b.rs + j * b.cs;
+        real *column = to + (j - j0) / NR * stride + (j - j0) % NR;
+
         for (int p = 0; p < kc; p++)
-            memcpy(to + p * NR, from + p * b.rs, NR * sizeof(real));
-    else if (b.cs == 1)
-        for (int p = 0; p < kc; p++)
-            memcpy(to + p * NR, from + p * b.rs, (size_t)have * sizeof(real));
-    else
-        for (int j = 0; j < have; j++)
-            for (int p = 0; p < kc; p++)
-                to[p * NR + j] = from[p * b.rs + j * b.cs];
-    if (b.map)
-        b.map(to, kc * NR);
+            column[p * NR] = from[p * b.rs];
+    }
+    for (int j = j0; b.map && j < end; j += NR)
+        b.map(to + (j - j0) / NR * stride, kc * NR);
 }
 
 /*
- * Panels of a: rows i0 .. i1-1, columns k0 .. k0+kc-1, one panel after the
- * other, zeros beyond the last row. Where rows of a lie side by side, all panels
- * are filled together, so that memory is read in long runs.
+ * Panels of a: rows i0 .. i1-1, columns k0 .. k0+kc-1, zeros beyond the last row.
+ * Where columns of a lie side by side, all panels are filled together as well.
  */
-static void pack_a(real *restrict to, Matrix a, int i0, int i1, int k0, int kc)
+static void pack_a(real *restrict to, int stride, Matrix a, int i0, int i1, int k0, int kc)
 {
     const real *from = a.at + i0 * a.rs + k0 * a.cs;
-    int have = i1 - i0, whole = have / MR * MR, panel = MR * kc;
+    int have = i1 - i0, whole = have / MR * MR;
 
     if (have > whole)
-        memset(to + whole * kc, 0, (size_t)panel * sizeof(real));
-    if (a.cs == 1)
-        for (int i = 0; i < have; i++)
-            memcpy(to + i * kc, from + i * a.rs, (size_t)kc * sizeof(real));
-    else
-        for (int p = 0; p < kc; p++) {
-            if (a.rs == 1)
-                for (int i = 0; i < whole; i += MR)
-                    memcpy(to + i * kc + p * MR, from + i + p * a.cs, MR * sizeof(real));
-            for (int i = a.rs == 1 ? whole : 0; i < have; i++)
-                to[i / MR * panel + p * MR + i % MR] = from[i * a.rs + p * a.cs];
-        }
-    if (a.map)
-        a.map(to, ceil_div(have, MR) * panel);
+        memset(to + whole / MR * stride, 0, (size_t)(MR * kc) * sizeof(real));
+    for (int i = 0; a.cs == 1 && i < have; i++)
+        memcpy(to + i / MR * stride + i % MR * kc, from + i * a.rs, (size_t)kc * sizeof(real));
+    for (int p = 0; a.cs != 1 && p < kc; p++, from += a.cs) {
+        real *column = to + p * MR;
+
+        if (a.rs == 1)
+            for (int i = 0; i < whole; i += MR, column += stride)
+                memcpy(column, from + i, MR * sizeof(real));
+        for (int i = a.rs == 1 ? whole : 0; i < have; i++)
+            to[i / MR * stride + p * MR + i % MR] = from[i * a.rs];
+    }
+    for (int i = 0; a.map && i < have; i += MR)
+        a.map(to + i / MR * stride, kc * MR);
 }
 
 /* The kernel on an edge of c: computes a whole tile aside and copies what is inside. */
@@ -119,14 +141,20 @@ typedef struct {
     int i0, i1, j0, j1, k0, k1;
 } Piece;
 
+/* Numbers that panels of KC of those rows or columns take. */
+static int own_panels(int n, int unit)
+{
+    return ceil_div(n, unit) * (unit * KC + APART);
+}
+
 static Piece piece_of(const Block *blk, int number)
 {
     Product p = blk->p;
-    int across = ceil_div(blk->j1 - blk->j0, blk->wide), down = ceil_div(p.c.rows, MC);
+    int across = ceil_div(blk->j1 - blk->j0, blk->wide), down = ceil_div(p.c.rows, blk->tall);
     int j = number % across, i = number / across % down, range = number / across / down;
     Piece w = { .c = p.c, .add = p.add || blk->k0 > 0 };
 
-    w.i0 = i * MC, w.i1 = min(w.i0 + MC, p.c.rows);
+    w.i0 = i * blk->tall, w.i1 = min(w.i0 + blk->tall, p.c.rows);
     w.j0 = blk->j0 + j * blk->wide, w.j1 = min(w.j0 + blk->wide, blk->j1);
     w.k0 = blk->k0 + range * blk->deep, w.k1 = min(w.k0 + blk->deep, blk->k1);
     if (range > 0) {
@@ -139,15 +167,12 @@ static Piece piece_of(const Block *blk, int number)
 }
 
 /* MR rows of c from row i, kc rows of b from row k; `a` is their packed panel. */
-static void multiply_panel(const Block *blk, const Piece *w, const real *a, int i, int k, int kc)
+static void multiply_panel(const Piece *w, Factors f, Panels b, int i, int k)
 {
-    bool by_row = blk->p.a.cs == 1, add = w->add || k > w->k0;
+    bool add = w->add || k > w->k0;
 
     for (int j = w->j0; j < w->j1; j += NR) {
-        const real *b =
-            blk->packed + (ptrdiff_t)(j - blk->j0) * (blk->k1 - blk->k0) + (k - blk->k0) * NR;
-        Factors f = { a, by_row ? kc : 1, by_row ? 1 : MR, b, NR, kc };
-
+        f.b = b.at + (j - b.j0) / NR * (ptrdiff_t)b.stride + (k - b.k0) * NR;
         if (i + MR <= w->c.rows && j + NR <= w->c.cols)
             kernel(w->c.at + i * w->c.rs + j, w->c.rs, f, add);
         else
@@ -155,38 +180,53 @@ static void multiply_panel(const Block *blk, const Piece *w, const real *a, int 
     }
 }
 
-static void multiply_pieces(void *ctx, int begin, int end)
+/* KC rows of b, in the thread's scratch. */
+static Panels pack_own(const Block *blk, const Piece *w, real *at, int k, int kc)
 {
-    const Block *blk = ctx;
-    real *panels = pool_scratch();
+    Panels b = { at, kc * NR + APART, w->j0, k };
 
-    for (int number = begin; number < end; number++) {
-        Piece w = piece_of(blk, number);
-
-        for (int k = w.k0; k < w.k1; k += KC) {
-            int kc = min(KC, w.k1 - k);
-
-            pack_a(panels, blk->p.a, w.i0, w.i1, k, kc);
-            for (int i = w.i0; i < w.i1; i += MR)
-                multiply_panel(blk, &w, panels + (i - w.i0) * kc, i, k, kc);
-        }
-        if (blk->p.finish && w.k1 == blk->p.a.cols)
-            for (int i = w.i0; i < w.i1; i++)
-                blk->p.finish(blk->p.ctx, i, w.j0, w.j1);
-    }
+    pack_b(at, b.stride, blk->p.b, k, kc, w->j0, w->j1);
+    return b;
 }
 
-/* Piece i of the copying: KC rows of one panel. */
-static void pack_pieces(void *ctx, int begin, int end)
+static void multiply_piece(const Block *blk, Piece w)
+{
+    Matrix a = blk->p.a;
+    real *own_a = pool_scratch(), *own_b = own_a + own_panels(blk->tall, MR);
+
+    for (int k = w.k0; k < w.k1; k += KC) {
+        int kc = min(KC, w.k1 - k), stride = kc * MR + APART;
+        Panels b = blk->p.over_batch ? pack_own(blk, &w, own_b, k, kc) : blk->shared;
+
+        pack_a(own_a, stride, a, w.i0, w.i1, k, kc);
+        for (int i = w.i0; i < w.i1; i += MR) {
+            const real *panel = own_a + (i - w.i0) / MR * stride;
+            Factors f = { panel, a.cs == 1 ? kc : 1, a.cs == 1 ? 1 : MR, NULL, NR, kc };
+
+            multiply_panel(&w, f, b, i, k);
+        }
+    }
+    if (blk->p.finish && w.k1 == a.cols)
+        for (int i = w.i0; i < w.i1; i++)
+            blk->p.finish(blk->p.ctx, i, w.j0, w.j1);
+}
+
+static void multiply_pieces(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++)
+        multiply_piece(ctx, piece_of(ctx, number));
+}
+
+/* Piece i of the copying for all: KC rows of all columns. */
+static void pack_shared(void *ctx, int begin, int end)
 {
     const Block *blk = ctx;
-    int depth = blk->k1 - blk->k0, down = ceil_div(depth, KC);
+    Panels b = blk->shared;
 
     for (int i = begin; i < end; i++) {
-        int j = i / down * NR, k = i % down * KC;
+        int k = blk->k0 + i * KC;
 
-        pack_b(blk->packed + (ptrdiff_t)j * depth + k * NR, blk->p.b, blk->k0 + k,
-               min(KC, depth - k), blk->j0 + j);
+        pack_b(b.at + i * KC * NR, b.stride, blk->p.b, k, min(KC, blk->k1 - k), blk->j0, blk->j1);
     }
 }
 
@@ -207,50 +247,72 @@ static void add_partial(void *ctx, int begin, int end)
         }
 }
 
-/* Cut along the sum first, where WIDE columns leave too few pieces; then across. */
-static void cut(Block *blk)
+static int pieces_of(const Block *blk)
 {
-    int rows = ceil_div(blk->p.c.rows, MC), cols = blk->j1 - blk->j0, depth = blk->k1 - blk->k0;
-    int ranges = !blk->p.over_batch
-                     ? 1
-                     : min(ceil_div(PIECES, rows * ceil_div(cols, WIDE)), depth / (2 * KC));
-
-    blk->deep = ceil_div(ceil_div(depth, KC), ranges > 1 ? ranges : 1) * KC;
-    blk->ranges = ceil_div(depth, blk->deep);
-    blk->wide = ceil_div(cols, NR) * NR;
-    while (blk->wide > NR && rows * blk->ranges * ceil_div(cols, blk->wide) < PIECES)
-        blk->wide = ceil_div(blk->wide / 2, NR) * NR;
+    return blk->ranges * ceil_div(blk->p.c.rows, blk->tall) *
+           ceil_div(blk->j1 - blk->j0, blk->wide);
 }
 
 static void multiply_block(Pool *pool, Block *blk)
 {
-    int cols = blk->j1 - blk->j0, depth = blk->k1 - blk->k0, panels = ceil_div(cols, NR);
-    size_t size = (size_t)blk->p.c.rows * (size_t)blk->p.c.cols;
-    size_t packed = (size_t)panels * NR * (size_t)depth;
+    int own = own_panels(blk->tall, MR) + (blk->p.over_batch ? own_panels(blk->wide, NR) : 0);
 
-    cut(blk);
-    blk->packed =
-        pool_shared(pool, (packed + (size_t)(blk->ranges - 1) * size + LANES) * sizeof(real));
-    blk->partial = blk->packed + (packed + LANES - 1) / LANES * LANES;
-    pool_for(pool, panels * ceil_div(depth, KC), 2, pack_pieces, blk);
-    pool_for(pool, blk->ranges * ceil_div(blk->p.c.rows, MC) * ceil_div(cols, blk->wide), 1,
-             multiply_pieces, blk);
-    if (blk->ranges > 1)
-        pool_for(pool, blk->p.c.rows, ceil_div(GRAIN, cols), add_partial, blk);
+    pool_reserve(pool, (size_t)own * sizeof(real));
+    pool_for(pool, pieces_of(blk), 1, multiply_pieces, blk);
+}
+
+/* All columns and rows of b, up to NMAX and KMAX at a time, packed for all threads. */
+static void gemm_shared(Pool *pool, Product p)
+{
+    for (int j0 = 0; j0 < p.c.cols; j0 += NMAX)
+        for (int k0 = 0; k0 < p.a.cols; k0 += KMAX) {
+            Block blk = { .p = p, .j0 = j0, .k0 = k0, .tall = MC, .ranges = 1 };
+            int cols = min(NMAX, p.c.cols - j0), depth = min(KMAX, p.a.cols - k0);
+            int panels = ceil_div(cols, NR), stride = depth * NR + APART;
+
+            blk.j1 = j0 + cols, blk.k1 = k0 + depth;
+            blk.deep = ceil_div(depth, KC) * KC;
+            blk.wide = panels * NR;
+            while (blk.wide > NR && pieces_of(&blk) < PIECES)
+                blk.wide = ceil_div(blk.wide / 2, NR) * NR;
+            blk.shared = (Panels){ NULL, stride, j0, k0 };
+            blk.shared.at = pool_shared(pool, (size_t)panels * (size_t)stride * sizeof(real));
+            pool_for(pool, ceil_div(depth, KC), 1, pack_shared, &blk);
+            multiply_block(pool, &blk);
+        }
+}
+
+/* n in equal parts of at most `most`, in units. */
+static int even(int n, int most, int unit)
+{
+    return ceil_div(ceil_div(n, ceil_div(n, most)), unit) * unit;
+}
+
+/* Pieces of about SIDE by SIDE, and as many ranges as make them enough. */
+static void gemm_over_batch(Pool *pool, Product p)
+{
+    Block blk = { .p = p, .j1 = p.c.cols, .k1 = p.a.cols, .ranges = 1 };
+    size_t size = (size_t)p.c.rows * (size_t)p.c.cols;
+    int depth = ceil_div(p.a.cols, KC);
+
+    blk.tall = even(p.c.rows, SIDE, MR), blk.wide = even(p.c.cols, SIDE, NR);
+    int ranges = min(ceil_div(PIECES, pieces_of(&blk)), depth / 2);
+    blk.deep = ceil_div(depth, ranges > 1 ? ranges : 1) * KC;
+    blk.ranges = ceil_div(p.a.cols, blk.deep);
+    blk.partial = pool_shared(pool, (size_t)(blk.ranges - 1) * size * sizeof(real));
+    multiply_block(pool, &blk);
+    if (blk.ranges > 1)
+        pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
 }
 
 void gemm(Pool *pool, Product p)
 {
-    if (p.a.cols != p.b.rows || p.c.rows != p.a.rows || p.c.cols != p.b.cols || p.c.cs != 1)
+    if (p.a.cols != p.b.rows || p.c.rows != p.a.rows || p.c.cols != p.b.cols || p.c.cs != 1 ||
+        (p.over_batch && p.finish))
         BUG("gemm: (%d, %d) = (%d, %d) (%d, %d)", p.c.rows, p.c.cols, p.a.rows, p.a.cols, p.b.rows,
             p.b.cols);
-    pool_reserve(pool, (MC + MR) * KC * sizeof(real));
-    for (int j0 = 0; j0 < p.c.cols; j0 += NMAX)
-        for (int k0 = 0; k0 < p.a.cols; k0 += KMAX) {
-            Block blk = { .p = p, .k0 = k0, .j0 = j0 };
-
-            blk.k1 = min(k0 + KMAX, p.a.cols);
-            blk.j1 = min(j0 + NMAX, p.c.cols);
-            multiply_block(pool, &blk);
-        }
+    if (p.over_batch)
+        gemm_over_batch(pool, p);
+    else
+        gemm_shared(pool, p);
 }

@@ -49,7 +49,7 @@ static inline Matrix mapped(Matrix m, void (*map)(real *x, int n))
  * the number of rows, columns and threads: a row's result does not depend on
  * what else is in the batch. Not so with `over_batch`, for sums that run over
  * the batch themselves (dW = dy^T x): these may be cut in ranges by the sizes of
- * all three matrices.
+ * all three matrices. They have no `finish`.
  */
 typedef struct {
     Matrix c, a, b;

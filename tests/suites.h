@@ -12,5 +12,6 @@ Suite *suite_attention(void);   /* every attention, alone and in a block */
 Suite *suite_safetensors(void); /* whole files, and tensors in them */
 Suite *suite_stories(void);     /* the built-in text and its exact probability */
 Suite *suite_plot(void);        /* the plotter */
+Suite *suite_options(void);     /* the command line of every program */
 
 #endif

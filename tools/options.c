@@ -121,7 +121,7 @@ static noreturn void refuse_name(const Program *program, const char *arg)
 
 static bool bounded(const Option *o)
 {
-    return o->max > o->min;
+    return o->max > o->min && isfinite(o->max);
 }
 
 static bool within(const Option *o, double x)

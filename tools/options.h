@@ -8,7 +8,7 @@
  *         { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "share dropped" },
  *         { 0 },
  *     };
- *     static const Program train = { "./train [options] CORPUS...", "Trains ...", options };
+ *     static const Program train = { "./train [options] CORPUS...", "Trains ...", options, NULL };
  *     int files = options_parse(&train, argc, argv); // they are argv[0] to argv[files - 1]
  *
  * A value is `--key value` or `--key=value`; a flag is `--key` or `--no-key`.
@@ -16,8 +16,8 @@
  * option given twice counts. `--` ends the options, `-` is not one. What a
  * preset sets, an option on the command line overrides, wherever it stands.
  *
- * Numbers are decimal and whole: no space, '+', hex, comma, nan or inf, and
- * what does not fit its type or range is refused. No program calls setlocale().
+ * Numbers are decimal: a space, '+', hex, a decimal comma, nan, inf and what
+ * does not fit its type or range are refused. No program calls setlocale().
  */
 #ifndef TOOLS_OPTIONS_H
 #define TOOLS_OPTIONS_H
@@ -59,7 +59,7 @@ typedef struct {
     const char *name;
     OptionKind kind;
     void *at;                   /* where the value goes; what is there before is the default */
-    double min, max;            /* of INT, LIST, REAL, DURATION; max <= min: no upper end */
+    double min, max;            /* of INT, LIST, REAL, DURATION; max <= min or HUGE_VAL: no end */
     bool above, below;          /* min itself, max itself, is not allowed */
     const char *const *choices; /* CHOICE: the names, ended by NULL, */
     Choice (*choice)(int i);    /* or the i-th row of a table, whose name is NULL past the end */
