@@ -20,7 +20,7 @@
 #include "ops/elementary.h"
 #include "ops/ops.h"
 
-enum { GRAIN = 1 << 13, FLAT = 40 }; /* beyond +-FLAT, s is 0 or 1 in any precision */
+enum { GRAIN = 1 << 13, CHUNK = 256, FLAT = 40 }; /* beyond +-FLAT, s is 0 or 1 in any precision */
 
 static inline real sigmoid(real z)
 {
@@ -32,13 +32,13 @@ static inline real gelu_inner(real x) /* 2u */
     return R(1.59576912160573071) * x * (1 + R(0.044715) * x * x);
 }
 
-static void gelu_apply(real *x, int n)
+static void gelu_apply(real *restrict x, int n)
 {
     for (int i = 0; i < n; i++)
         x[i] *= sigmoid(gelu_inner(x[i]));
 }
 
-static void gelu_chain(real *dx, const real *x, int n)
+static void gelu_chain(real *restrict dx, const real *restrict x, int n)
 {
     for (int i = 0; i < n; i++) {
         real c = x[i] < -FLAT ? -FLAT : x[i] > FLAT ? FLAT : x[i]; /* c^2 stays finite */
@@ -51,23 +51,19 @@ static void gelu_chain(real *dx, const real *x, int n)
 
 const Activation activation_gelu = { "gelu", gelu_apply, gelu_chain };
 
-static void silu_apply(real *x, int n)
+static void silu_apply(real *restrict x, int n)
 {
     for (int i = 0; i < n; i++)
         x[i] *= sigmoid(x[i]);
 }
 
-static inline real silu_slope(real x)
+static void silu_chain(real *restrict dx, const real *restrict x, int n)
 {
-    real s = sigmoid(x);
+    for (int i = 0; i < n; i++) {
+        real s = sigmoid(x[i]);
 
-    return s + x * (s * (1 - s));
-}
-
-static void silu_chain(real *dx, const real *x, int n)
-{
-    for (int i = 0; i < n; i++)
-        dx[i] *= silu_slope(x[i]);
+        dx[i] *= s + x[i] * (s * (1 - s));
+    }
 }
 
 const Activation activation_silu = { "silu", silu_apply, silu_chain };
@@ -133,12 +129,20 @@ static void swiglu_forward(void *ctx, int begin, int end)
 static void swiglu_backward_range(void *ctx, int begin, int end)
 {
     Swiglu *op = ctx;
-    const real *a = op->a->data, *b = op->b->data, *g = op->node.y->grad;
-    Grad da = op->da, db = op->db;
+    real da[CHUNK], db[CHUNK];
 
-    for (int i = begin; i < end; i++) {
-        da.at[i] = (da.add ? da.at[i] : 0) + g[i] * b[i] * silu_slope(a[i]);
-        db.at[i] = (db.add ? db.at[i] : 0) + g[i] * a[i] * sigmoid(a[i]);
+    for (int i = begin; i < end; i += CHUNK) {
+        const real *a = op->a->data + i, *b = op->b->data + i, *g = op->node.y->grad + i;
+        int n = end - i < CHUNK ? end - i : CHUNK;
+
+        for (int j = 0; j < n; j++) {
+            real s = sigmoid(a[j]);
+
+            da[j] = g[j] * b[j] * (s + a[j] * (s * (1 - s)));
+            db[j] = g[j] * a[j] * s;
+        }
+        grad_add(op->da, (size_t)i, da, n);
+        grad_add(op->db, (size_t)i, db, n);
     }
 }
 

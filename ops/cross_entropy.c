@@ -48,18 +48,21 @@ static void loss_rows(void *ctx, int begin, int end)
 static void backward_rows(void *ctx, int begin, int end)
 {
     CrossEntropy *op = ctx;
-    Grad all = op->dx;
+    int V = op->V;
+    real *restrict dx = pool_scratch();
 
     for (int i = begin; i < end; i++) {
-        const real *x = op->x->data + (size_t)i * (size_t)op->V;
-        real *dx = all.at + (size_t)i * (size_t)op->V;
-        bool counts = op->target[i] >= 0;
-        real g = counts ? op->node.y->grad[i] : 0, m = op->m[i], scale = g / op->s[i];
+        const real *restrict x = op->x->data + (size_t)i * (size_t)V;
+        real g = op->node.y->grad[i], m = op->m[i], scale = g / op->s[i];
 
-        for (int j = 0; j < op->V; j++)
-            dx[j] = (all.add ? dx[j] : 0) + (counts ? scale * exp_real(x[j] - m) : 0);
-        if (counts)
+        if (op->target[i] < 0) {
+            memset(dx, 0, (size_t)V * sizeof(real));
+        } else {
+            for (int j = 0; j < V; j++)
+                dx[j] = scale * exp_real(x[j] - m);
             dx[op->target[i]] -= g;
+        }
+        grad_add(op->dx, (size_t)i * (size_t)V, dx, V);
     }
 }
 
@@ -68,6 +71,7 @@ static void cross_entropy_backward(Node *node)
     CrossEntropy *op = (CrossEntropy *)node;
 
     op->dx = tape_grad_over(node->tape, op->x);
+    pool_reserve(node->tape->pool, (size_t)op->V * sizeof(real));
     pool_for(node->tape->pool, tensor_rows(op->x), ROWS, backward_rows, op);
 }
 

@@ -70,6 +70,8 @@ Tensor *op_embedding(Tape *tape, Embedding in)
     for (int i = 0; i < in.B * in.T; i++)
         if (in.id[i] < 0 || in.id[i] >= V)
             BUG("embedding: id %d is not below %d", in.id[i], V);
+    if (in.position && in.fixed)
+        BUG("embedding: positions are learned or fixed, not both");
     if (in.position && in.position->dim[0] < in.T)
         BUG("embedding: %d positions for %d tokens", in.position->dim[0], in.T);
 

@@ -55,13 +55,13 @@ static void norm_rows(void *ctx, int begin, int end)
 }
 
 /* h and xhat of the row are left in the scratch, for the means and for dx. */
-static void backward_row(const Norm *op, int i, real *dgain, real *dbias)
+static void backward_row(const Norm *op, int i, real *restrict dgain, real *restrict dbias)
 {
     int C = op->C;
     size_t at = (size_t)i * (size_t)C;
-    const real *x = op->x->data + at, *g = op->node.y->grad + at, *gain = op->gain->data;
-    real *h = pool_scratch(), *xhat = h + C, *dx = op->dx.at + at;
-    real mu = op->mean[i], r = op->scale[i];
+    const real *restrict x = op->x->data + at, *restrict g = op->node.y->grad + at;
+    const real *restrict gain = op->gain->data;
+    real *restrict h = pool_scratch(), *restrict xhat = h + C, mu = op->mean[i], r = op->scale[i];
 
     for (int c = 0; c < C; c++) {
         xhat[c] = (x[c] - mu) * r;
@@ -72,7 +72,8 @@ static void backward_row(const Norm *op, int i, real *dgain, real *dbias)
     real along = row_dot(h, xhat, C) / R(C), shift = op->centre ? row_sum(h, C) / R(C) : 0;
 
     for (int c = 0; c < C; c++)
-        dx[c] = (op->dx.add ? dx[c] : 0) + r * (h[c] - shift - xhat[c] * along);
+        h[c] = r * (h[c] - shift - xhat[c] * along);
+    grad_add(op->dx, at, h, C);
 }
 
 static void backward_rows(void *ctx, int begin, int end)

@@ -31,8 +31,8 @@ Tensor *op_dense(Tape *tape, Dense operands);
 
 /*
  * y[b][t] = table[id[b][t]] + position[t]. `table` is (V, C). `position` is
- * learned, (at least T, C), or `fixed` is an array of as many numbers; either
- * or both may be NULL. `id` has to last until the backward.
+ * learned, (at least T, C), or `fixed` is an array of as many numbers, or both
+ * are NULL. `id` has to last until the backward.
  */
 typedef struct {
     Tensor *table, *position;

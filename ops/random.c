@@ -9,24 +9,12 @@
 
 static const uint64_t PHI = 0x9e3779b97f4a7c15;
 
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-}
-
 Random random_stream(uint64_t seed, int purpose, uint64_t of)
 {
-    uint64_t key = mix(seed + PHI);
+    uint64_t key = random_mix(seed + PHI);
 
-    key = mix((key ^ (uint64_t)purpose) + PHI);
-    return (Random){ mix((key ^ of) + PHI) };
-}
-
-uint64_t random_bits(Random r, uint64_t i)
-{
-    return mix(r.key + (i + 1) * PHI);
+    key = random_mix((key ^ (uint64_t)purpose) + PHI);
+    return (Random){ random_mix((key ^ of) + PHI) };
 }
 
 double random_uniform(Random r, uint64_t i)

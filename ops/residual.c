@@ -29,8 +29,7 @@ static void add_backward_range(void *ctx, int begin, int end)
 {
     const Add *op = ctx;
 
-    for (int i = begin; i < end; i++)
-        op->db.at[i] = (op->db.add ? op->db.at[i] : 0) + op->node.y->grad[i];
+    grad_add(op->db, (size_t)begin, op->node.y->grad + begin, end - begin);
 }
 
 static void add_backward(Node *node)

@@ -101,6 +101,18 @@ typedef struct {
 } Grad;
 Grad tape_grad(Tape *tape, Tensor *x);
 
+/* The same for n numbers from element `at` on: loops that do more than this are hard to vectorise.
+ */
+static inline void grad_add(Grad dx, size_t at, const real *restrict contribution, int n)
+{
+    real *restrict to = dx.at + at;
+
+    for (int i = 0; dx.add && i < n; i++)
+        to[i] += contribution[i];
+    for (int i = 0; !dx.add && i < n; i++)
+        to[i] = contribution[i];
+}
+
 /* For a backward that does not touch every element: adding is always right. */
 real *tape_grad_zeroed(Tape *tape, Tensor *x);
 

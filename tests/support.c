@@ -88,7 +88,7 @@ static double slope(Tape *tape, Function *f, void *ctx, const real *c, real *x)
         d[i] = value(tape, f, ctx, c);
     }
     *x = at;
-    return (d[0] - 8 * d[1] + 8 * d[2] - d[3]) / (12 * h);
+    return ((d[0] - d[3]) + 8 * (d[2] - d[1])) / (12 * h);
 }
 
 static void backward(Tape *tape, Function *f, void *ctx, const real *c, Tensor *const *x, int n)

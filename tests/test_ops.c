@@ -383,7 +383,7 @@ static Case case_of(Arena *mem, int i, bool large, double scale)
     Case c = { .op = op, .B = 2, .T = 3, .C = op->C ? op->C : 5, .O = 3 };
 
     if (large) {
-        c.B = 5, c.T = 61, c.O = 70;
+        c.B = 5, c.T = 37, c.O = 70;
         c.C = c.C > 2 ? c.C * FACTOR : c.C;
     }
     op->kind->make(&c, mem, scale);

@@ -44,7 +44,7 @@ enum { TILE = 4 };
 #else
 enum { TILE = 96 };
 #endif
-_Static_assert(TILE % MR == 0 && TILE % NR == 0, "a tile is made of whole kernels");
+_Static_assert(TILE % MR == 0 && TILE % NR == 0 && TILE % SUMS == 0, "a tile has no edges");
 
 typedef struct {
     Node node;
@@ -164,9 +164,13 @@ static void accumulate(real *c, Factors f, int wide)
 /* One row against the first n keys of a tile: scores become weights, and o, m, l move on. */
 static void soften(real *s, int n, real *o, int E, real *m, real *l)
 {
+    int whole = up_to(n, SUMS);
+
     if (n == 0)
         return;
-    real top = row_max(s, n, *m), fade = exp_real(*m - top);
+    for (int j = n; j < whole; j++)
+        s[j] = -R(HUGE_VAL); /* its weight is 0 */
+    real top = row_max(s, whole, *m), fade = exp_real(*m - top);
 
     if (top > *m) {
         for (int e = 0; e < E; e++)
@@ -174,7 +178,7 @@ static void soften(real *s, int n, real *o, int E, real *m, real *l)
         *l *= fade;
         *m = top;
     }
-    *l += row_exp(s, n, top);
+    *l += row_exp(s, whole, top);
 }
 
 /* MR rows from i on, keys of the tile at j0; o, m and l are those rows'. */
@@ -260,7 +264,7 @@ static void forward_heads(void *ctx, int begin, int end)
  * P and dS of one row and the n keys it sees in a tile; zeros for the others.
  * The weight of an only key is 1 whatever its score, so its dS is 0 to the bit.
  */
-static void weigh(const Head *x, int i, int n, real *p, real *ds)
+static void weigh(const Head *x, int i, int n, real *restrict p, real *restrict ds)
 {
     size_t at = (size_t)(x->b * x->op->H + x->h) * (size_t)x->op->T + (size_t)i;
 
@@ -268,7 +272,7 @@ static void weigh(const Head *x, int i, int n, real *p, real *ds)
         real m = x->op->m[at], by = 1 / x->op->l[at], delta = x->op->delta[at];
         real moves = visible(x, i) > 1;
 
-        for (int j = 0; j < n; j++) {
+        for (int j = 0; j < up_to(n, SUMS); j++) {
             p[j] = exp_real(p[j] - m) * by;
             ds[j] = moves * p[j] * (ds[j] - delta);
         }
