@@ -38,6 +38,13 @@ $(OUT)/%/check: | needs-check
 $(OUT)/float/check: $(patsubst %.c,$(OUT)/float/%.o,$(TESTS) $(SHARED) $(LIB))
 $(OUT)/proof/check: $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
 
+lint:
+	@sh tests/lint.sh
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+readme: train
+	sh tests/readme.sh >build/README.md && cp build/README.md README.md
+
 needs-check:
 	@pkg-config --exists check || { echo "make test needs the library Check and pkg-config:" \
 	    "apt-get install check pkg-config" >&2; exit 1; }
@@ -52,5 +59,5 @@ $(OUT)/proof/%.o: %.c Makefile
 clean:
 	rm -rf build $(PROGRAMS)
 
-.PHONY: all test needs-check clean
+.PHONY: all test lint format readme needs-check clean
 -include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Prints README.md with the table of attentions as ./train --help has it.
+cd "$(dirname "$0")/.." || exit 1
+./train --help | awk '
+    FNR == NR {
+        if (/^--attn NAME$/) { inside = 1; next }
+        if (inside && /^$/) inside = 0
+        if (inside && /^  [a-z]/) {
+            name = $1; line = $0
+            sub(/^ *[^ ]+ */, "", line)
+            names[++n] = name; text[n] = line
+        } else if (inside) {
+            line = $0; sub(/^ */, "", line)
+            text[n] = text[n] " " line
+        }
+        next
+    }
+    /^<!-- attentions:/ {
+        print
+        print "| `--attn` | what it is |"
+        print "| --- | --- |"
+        for (i = 1; i <= n; i++) print "| `" names[i] "` | " text[i] " |"
+        skip = 1
+        next
+    }
+    /^<!-- end -->/ { skip = 0 }
+    !skip' - README.md
