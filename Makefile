@@ -26,7 +26,10 @@ comma    = ,
 
 all: $(PROGRAMS)
 
-$(PROGRAMS): %: $(OUT)/float/tools/%.o $(SHARED:%.c=$(OUT)/float/%.o) $(LIB:%.c=$(OUT)/float/%.o)
+# Linked beside its objects, so that another CC, ARCH or SAN never leaves an old program in the root.
+$(PROGRAMS): %: $(OUT)/%.linked force
+	@cmp -s $< $@ || cp $< $@
+$(OUT)/%.linked: $(OUT)/float/tools/%.o $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
 	$(CC) $(ALL) $^ -lm -o $@
 
 test: $(OUT)/float/check $(OUT)/proof/check
@@ -59,5 +62,5 @@ $(OUT)/proof/%.o: %.c Makefile
 clean:
 	rm -rf build $(PROGRAMS)
 
-.PHONY: all test lint format readme needs-check clean
+.PHONY: all force test lint format readme needs-check clean
 -include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)

@@ -197,9 +197,10 @@ static void banner(const Model *model, const Corpus *corpus, const char *name, c
             run_path(run));
 }
 
-static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run)
+static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run, double setup)
 {
-    printf("%d steps in %.1f s (median %.1f ms)\n", r->steps, r->seconds, 1e3 * r->step_seconds);
+    printf("%d steps in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
+           r->seconds, 1e3 * r->step_seconds, setup);
     printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
     printf("validation loss %.4f nats/byte, ppl %.3f, %.4f bits/byte (all %zu bytes, side by side, "
            "context %d)\n",
@@ -237,6 +238,7 @@ static void write_config(FILE *out, void *ctx)
 
 int main(int argc, char **argv)
 {
+    const double start = seconds_now();
     int files = options_parse(&program, argc, argv);
     char name[128], full[256];
 
@@ -262,10 +264,11 @@ int main(int argc, char **argv)
     run_file(run, "config.json", write_config, NULL);
     banner(&model, &corpus, files ? argv[0] : "built-in stories", run);
 
+    const double setup = seconds_now() - start;
     TrainResult result = train(&tape, &model, &corpus, run, &training, &stop);
     run_draw(run, full, corpus.floor * log(2));
     if (!result.interrupted) {
-        conclude(&result, &corpus, run);
+        conclude(&result, &corpus, run, setup);
         if (sample_bytes > 0)
             print_sample(&tape, &model);
     } else {
