@@ -30,10 +30,13 @@ enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, SIDE = 2 * NR, PIECES 
 enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, SIDE = 256, PIECES = 24, GRAIN = 1 << 13 };
 #endif
 
-/* Packed panels of b: rows from k0 on, columns from j0 on; panels are `stride` apart. */
+/*
+ * Packed panels, `stride` apart: of a, rows from `first` on, or of b, columns
+ * from `first` on; the numbers of the sum from k0 on.
+ */
 typedef struct {
     real *at;
-    int stride, j0, k0;
+    int stride, first, k0;
 } Panels;
 
 /*
@@ -61,62 +64,63 @@ static int ceil_div(int a, int b)
     return (a + b - 1) / b;
 }
 
-/*
- * Panels of b: columns j0 .. j1-1 of rows k0 .. k0+kc-1 to (p, j) of panel j / NR,
- * zeros beyond the last column of b. Panels are `stride` apart.
- */
-static void pack_b(real *restrict to, int stride, Matrix b, int k0, int kc, int j0, int j1)
+/* The panel with row or column i, where panels are `unit` wide. */
+static real *panel_of(Panels to, int i, int unit)
 {
-    int end = min(j1, b.cols);
+    return to.at + (i - to.first) / unit * (ptrdiff_t)to.stride;
+}
 
-    for (int j = j0; j < j1; j += NR)
-        if (j + NR > end)
-            memset(to + (j - j0) / NR * stride, 0, (size_t)(kc * NR) * sizeof(real));
+/* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
+static void pack_b(Panels to, Matrix b, int kc, int end)
+{
+    const int last = min(end, b.cols);
+
+    for (int j = to.first; j < end; j += NR)
+        if (j + NR > last)
+            memset(panel_of(to, j, NR), 0, (size_t)(kc * NR) * sizeof(real));
     for (int p = 0; b.cs == 1 && p < kc; p++) { /* rows: all panels together, in long runs */
-        const real *from = b.at + (k0 + p) * b.rs + j0;
-        real *row = to + p * NR;
+        const real *from = b.at + (to.k0 + p) * b.rs + to.first;
+        real *restrict row = to.at + p * NR;
 
-        for (int j = j0; j < end; j += NR, from += NR, row += stride)
-            if (j + NR <= end)
+        for (int j = to.first; j < last; j += NR, from += NR, row += to.stride)
+            if (j + NR <= last)
                 memcpy(row, from, NR * sizeof(real));
             else
-                memcpy(row, from, (size_t)(end - j) * sizeof(real));
+                memcpy(row, from, (size_t)(last - j) * sizeof(real));
     }
-    for (int j = j0; b.cs != 1 && j < end; j++) { /* columns: one after the other */
-        const real *from = b.at + k0 * b.rs + j * b.cs;
-        real *column = to + (j - j0) / NR * stride + (j - j0) % NR;
+    for (int j = to.first; b.cs != 1 && j < last; j++) { /* columns: one after the other */
+        const real *from = b.at + to.k0 * b.rs + j * b.cs;
+        real *restrict column = panel_of(to, j, NR) + (j - to.first) % NR;
 
         for (int p = 0; p < kc; p++)
             column[p * NR] = from[p * b.rs];
     }
-    for (int j = j0; b.map && j < end; j += NR)
-        b.map(to + (j - j0) / NR * stride, kc * NR);
+    for (int j = to.first; b.map && j < last; j += NR)
+        b.map(panel_of(to, j, NR), kc * NR);
 }
 
-/*
- * Panels of a: rows i0 .. i1-1, columns k0 .. k0+kc-1, zeros beyond the last row.
- * Where columns of a lie side by side, all panels are filled together as well.
- */
-static void pack_a(real *restrict to, int stride, Matrix a, int i0, int i1, int k0, int kc)
+/* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
+static void pack_a(Panels to, Matrix a, int kc, int end)
 {
-    const real *from = a.at + i0 * a.rs + k0 * a.cs;
-    int have = i1 - i0, whole = have / MR * MR;
+    const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
+    const int rows = end - to.first, whole = rows / MR * MR;
 
-    if (have > whole)
-        memset(to + whole / MR * stride, 0, (size_t)(MR * kc) * sizeof(real));
-    for (int i = 0; a.cs == 1 && i < have; i++)
-        memcpy(to + i / MR * stride + i % MR * kc, from + i * a.rs, (size_t)kc * sizeof(real));
+    if (rows > whole)
+        memset(panel_of(to, end - 1, MR), 0, (size_t)(MR * kc) * sizeof(real));
+    for (int i = 0; a.cs == 1 && i < rows; i++)
+        memcpy(panel_of(to, to.first + i, MR) + i % MR * kc, from + i * a.rs,
+               (size_t)kc * sizeof(real));
     for (int p = 0; a.cs != 1 && p < kc; p++, from += a.cs) {
-        real *column = to + p * MR;
+        real *restrict column = to.at + p * MR;
 
         if (a.rs == 1)
-            for (int i = 0; i < whole; i += MR, column += stride)
+            for (int i = 0; i < whole; i += MR, column += to.stride)
                 memcpy(column, from + i, MR * sizeof(real));
-        for (int i = a.rs == 1 ? whole : 0; i < have; i++)
-            to[i / MR * stride + p * MR + i % MR] = from[i * a.rs];
+        for (int i = a.rs == 1 ? whole : 0; i < rows; i++)
+            panel_of(to, to.first + i, MR)[p * MR + i % MR] = from[i * a.rs];
     }
-    for (int i = 0; a.map && i < have; i += MR)
-        a.map(to + i / MR * stride, kc * MR);
+    for (int i = to.first; a.map && i < end; i += MR)
+        a.map(panel_of(to, i, MR), kc * MR);
 }
 
 /* The kernel on an edge of c: computes a whole tile aside and copies what is inside. */
@@ -172,7 +176,7 @@ static void multiply_panel(const Piece *w, Factors f, Panels b, int i, int k)
     bool add = w->add || k > w->k0;
 
     for (int j = w->j0; j < w->j1; j += NR) {
-        f.b = b.at + (j - b.j0) / NR * (ptrdiff_t)b.stride + (k - b.k0) * NR;
+        f.b = panel_of(b, j, NR) + (k - b.k0) * NR;
         if (i + MR <= w->c.rows && j + NR <= w->c.cols)
             kernel(w->c.at + i * w->c.rs + j, w->c.rs, f, add);
         else
@@ -185,7 +189,7 @@ static Panels pack_own(const Block *blk, const Piece *w, real *at, int k, int kc
 {
     Panels b = { at, kc * NR + APART, w->j0, k };
 
-    pack_b(at, b.stride, blk->p.b, k, kc, w->j0, w->j1);
+    pack_b(b, blk->p.b, kc, w->j1);
     return b;
 }
 
@@ -195,13 +199,15 @@ static void multiply_piece(const Block *blk, Piece w)
     real *own_a = pool_scratch(), *own_b = own_a + own_panels(blk->tall, MR);
 
     for (int k = w.k0; k < w.k1; k += KC) {
-        int kc = min(KC, w.k1 - k), stride = kc * MR + APART;
+        int kc = min(KC, w.k1 - k);
+        Panels own = { own_a, kc * MR + APART, w.i0, k };
         Panels b = blk->p.over_batch ? pack_own(blk, &w, own_b, k, kc) : blk->shared;
 
-        pack_a(own_a, stride, a, w.i0, w.i1, k, kc);
+        pack_a(own, a, kc, w.i1);
         for (int i = w.i0; i < w.i1; i += MR) {
-            const real *panel = own_a + (i - w.i0) / MR * stride;
-            Factors f = { panel, a.cs == 1 ? kc : 1, a.cs == 1 ? 1 : MR, NULL, NR, kc };
+            Factors f = {
+                panel_of(own, i, MR), a.cs == 1 ? kc : 1, a.cs == 1 ? 1 : MR, NULL, NR, kc
+            };
 
             multiply_panel(&w, f, b, i, k);
         }
@@ -224,9 +230,9 @@ static void pack_shared(void *ctx, int begin, int end)
     Panels b = blk->shared;
 
     for (int i = begin; i < end; i++) {
-        int k = blk->k0 + i * KC;
+        Panels part = { b.at + i * KC * NR, b.stride, b.first, b.k0 + i * KC };
 
-        pack_b(b.at + i * KC * NR, b.stride, blk->p.b, k, min(KC, blk->k1 - k), blk->j0, blk->j1);
+        pack_b(part, blk->p.b, min(KC, blk->k1 - part.k0), blk->j1);
     }
 }
 

@@ -66,9 +66,10 @@ static LogLine step(Loop *l, int number)
              isfinite(line.loss) ? "gradient" : "loss");
         if (++l->bad >= BAD_STEPS)
             die(EXIT_FAILED,
-                "the run diverged: no finite gradient in %d steps; %s holds the last good "
-                "weights; a smaller --learning-rate may do",
-                l->bad, run_path(l->run));
+                "the run diverged: no finite gradient in %d steps; a smaller --learning-rate may "
+                "do; %s%s",
+                l->bad, l->best_step ? "the best weights so far are in " : "no weights were saved",
+                l->best_step ? run_path(l->run) : "");
     }
     l->durations[number - 1] = seconds_now() - start;
     line.tokens = tokens * number;
