@@ -59,6 +59,8 @@ $(OUT)/proof/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(ALL) -DPROOF -c $< -o $@
 
+.SECONDARY: # keep every object: linking again should not compile again
+
 clean:
 	rm -rf build $(PROGRAMS)
 
