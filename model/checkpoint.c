@@ -40,7 +40,7 @@ static void describe(Fields *f, Config *c)
         { "attnc.n_layer", &c->layers, 1, 1000 },
         { "attnc.n_head", &c->heads, 1, 1 << 14 },
         { "attnc.n_embd", &c->width, 1, 1 << 14 },
-        { "attnc.block_size", &c->context, 1, 1 << 26 },
+        { "attnc.block_size", &c->context, 1, 1 << 24 },
         { "attnc.tied", &f->tied, 0, 1 },
         { "attnc.bias", &f->bias, 0, 1 },
     };
@@ -145,6 +145,9 @@ static Config load_config(const Safetensors *s, const char *path)
         load_choice(s, path, &f.choice[i]);
     c.position = (Position)f.position, c.ffn = (Ffn)f.ffn, c.norm = (NormKind)f.norm;
     c.tied = f.tied, c.bias = f.bias;
+    if (c.width % c.heads != 0 || (c.position == POSITION_ROPE && c.width / c.heads % 2 != 0))
+        die(EXIT_DATA, "%s: %d heads do not fit the width %d with positions '%s'", path, c.heads,
+            c.width, position_names[c.position]);
     return c;
 }
 
@@ -157,8 +160,9 @@ static void load_tensor(const Safetensors *s, const char *path, const Param *p)
     if (!e)
         die(EXIT_DATA, "%s has no tensor %s", path, p->name);
     if (!fits)
-        die(EXIT_DATA, "%s: %s is %s of %zu bytes, the model wants %s of %zu", path, p->name,
-            dtype_name(e->dtype), e->bytes, dtype_name(want.dtype), want.bytes);
+        die(EXIT_DATA, "%s: %s is %s of %d dimensions from %zu, the model wants %s of %d from %zu",
+            path, p->name, dtype_name(e->dtype), e->ndim, e->ndim ? e->dim[0] : 1,
+            dtype_name(want.dtype), want.ndim, want.dim[0]);
     memcpy(p->tensor->data, e->data, want.bytes);
     for (size_t i = 0; i < p->tensor->n; i++)
         if (!isfinite(p->tensor->data[i]))
@@ -169,12 +173,13 @@ void checkpoint_load(const char *path, Model *model, Arena *mem)
 {
     Safetensors *s = safetensors_read(path);
     Config c = load_config(s, path);
+    double positions = c.position == POSITION_LEARNED ? (double)c.context * c.width : 0;
+    double parameters = config_matrix_parameters(&c) + positions; /* at least */
     size_t size = 0;
 
     for (int i = 0; i < s->entries; i++)
         size += s->entry[i].bytes / sizeof(real);
-    config_check(&c);
-    if (config_matrix_parameters(&c) > 1.0 * (double)size + (double)c.vocab * c.width)
+    if (parameters > (double)size)
         die(EXIT_DATA, "%s has fewer numbers than its configuration asks for", path);
     model_init(model, c, mem, 0);
     if (s->entries != model->params.count)

@@ -8,7 +8,7 @@
 /* The first token at which the sum of probabilities passes u. */
 static int draw(real *logits, int V, double temperature, double u)
 {
-    real top = row_max(logits, V, -R(HUGE_VAL)), by = temperature > 0 ? R(1 / temperature) : 0;
+    real top = row_max(logits, V, -R(HUGE_VAL)), by = R(1 / fmax(temperature, 1e-30));
     double sum = 0, passed = 0;
     int c = 0;
 

@@ -116,29 +116,28 @@ void check_formula(const Subject *s)
     arena_free(mem);
 }
 
-/* The derivative of the formula, weighted by dy, for operand j along u. */
+/* The formula, weighted by dy, along u for operand j. */
 typedef struct {
     const Subject *s;
     const real *dy;
     double **x, *y, *at, *u;
     size_t outputs;
+    int j;
 } Direction;
 
-static double naive_slope(const Direction *d, int j)
+static double naive_along(void *ctx, double step)
 {
-    static const double offset[] = { -2, -1, 1, 2 }, share[] = { 1, -8, 8, -1 };
-    const double h = 1e-3;
+    const Direction *d = ctx;
+    size_t n = d->s->x[d->j]->n;
     double sum = 0;
 
-    for (int i = 0; i < 4; i++) {
-        for (size_t l = 0; l < d->s->x[j]->n; l++)
-            d->x[j][l] = d->at[l] + h * offset[i] * d->u[l];
-        d->s->naive(d->s->ctx, d->x, d->y);
-        for (size_t l = 0; l < d->outputs; l++)
-            sum += share[i] * d->y[l] * (double)d->dy[l];
-    }
-    memcpy(d->x[j], d->at, d->s->x[j]->n * sizeof *d->at);
-    return sum / (12 * h);
+    for (size_t l = 0; l < n; l++)
+        d->x[d->j][l] = d->at[l] + step * d->u[l];
+    d->s->naive(d->s->ctx, d->x, d->y);
+    for (size_t l = 0; l < d->outputs; l++)
+        sum += d->y[l] * (double)d->dy[l];
+    memcpy(d->x[d->j], d->at, n * sizeof *d->at);
+    return sum;
 }
 
 void check_slopes(const Subject *s, int from)
@@ -147,7 +146,7 @@ void check_slopes(const Subject *s, int from)
     real *dy = weights_new(mem);
     Outcome o = outcome(mem, s, 2, dy);
     double *x[OPERANDS];
-    Direction d = { s, dy, x, arena_take(mem, o.n * sizeof(double)), NULL, NULL, o.n };
+    Direction d = { s, dy, x, arena_take(mem, o.n * sizeof(double)), NULL, NULL, o.n, 0 };
 
     for (int j = 0; j < s->n; j++)
         x[j] = doubles(mem, s->x[j]->data, s->x[j]->n);
@@ -157,13 +156,14 @@ void check_slopes(const Subject *s, int from)
         double got = 0, length = 0;
 
         fill(u, n, 1000 + (uint64_t)j, 1);
+        d.j = j;
         d.u = doubles(mem, u, n);
         d.at = doubles(mem, s->x[j]->data, n);
         for (size_t i = 0; i < n; i++) {
             got += (double)o.dx[j][i] * d.u[i];
             length += (double)o.dx[j][i] * (double)o.dx[j][i];
         }
-        double off = fabs(got - naive_slope(&d, j)) / (sqrt(length) + 1e-300);
+        double off = fabs(got - slope(naive_along, &d)) / (sqrt(length) + 1e-300);
         ck_assert_msg(off <= (in_double ? 1e-8 : 1e-5),
                       "%s: the gradient of operand %d is %.1e off the formula's slope", s->name, j,
                       off);

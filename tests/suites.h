@@ -11,6 +11,9 @@ Suite *suite_ops(void);         /* every op but the attentions */
 Suite *suite_attention(void);   /* every attention, alone and in a block */
 Suite *suite_safetensors(void); /* whole files, and tensors in them */
 Suite *suite_stories(void);     /* the built-in text and its exact probability */
+Suite *suite_corpus(void);      /* text files and batches of them */
+Suite *suite_model(void);       /* the whole model, its files, its samples */
+Suite *suite_training(void);    /* optimiser, schedule, evaluation, the loop */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_options(void);     /* the command line of every program */
 

@@ -3,10 +3,10 @@
 #include "ops/error.h"
 #include "ops/file.h"
 #include "ops/utf8.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,83 +20,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-/* A folder for each test. */
-static char folder[64];
-
-static void folder_open(void)
-{
-    strcpy(folder, "/tmp/attnc-test-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-}
-
-static const char *in_folder(const char *name)
-{
-    static char path[400];
-
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-/* How many files there are; with `all` it removes them. */
-static int files(bool all)
-{
-    DIR *dir = opendir(folder);
-    int n = 0;
-
-    for (struct dirent *e; (e = readdir(dir));)
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
-            n++;
-            if (all)
-                remove(in_folder(e->d_name));
-        }
-    closedir(dir);
-    return n;
-}
-
-static void folder_close(void)
-{
-    files(true);
-    rmdir(folder);
-}
-
-/* Runs f in a process of its own: its exit code, and what it said. */
-static char said[1000];
-
-static int exit_code_of(void (*f)(const char *path), const char *path)
-{
-    int pipes[2], status;
-    size_t used = 0;
-
-    fflush(NULL);
-    ck_assert_int_eq(pipe(pipes), 0);
-    const pid_t child = fork();
-    if (child == 0) {
-        dup2(pipes[1], STDERR_FILENO);
-        alarm(20);
-        f(path);
-        _exit(0);
-    }
-    close(pipes[1]);
-    for (ssize_t got = 1; got > 0 && used < sizeof said - 1; used += (size_t)got)
-        got = read(pipes[0], said + used, sizeof said - 1 - used);
-    said[used] = 0;
-    close(pipes[0]);
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
-
-/* It stops with that code and one line that has `words` in it. */
-static void check_dies(void (*f)(const char *path), const char *path, int code, const char *words)
-{
-    const int got = exit_code_of(f, path);
-    const char *end = strchr(said, '\n');
-
-    ck_assert_msg(got == code, "exit %d instead of %d: %s", got, code, said);
-    ck_assert_msg(strstr(said, words) != NULL, "no '%s' in: %s", words, said);
-    ck_assert_msg(strncmp(said, "attn.c: error: ", 15) == 0, "%s", said);
-    ck_assert_msg(end && !end[1], "not one line: %s", said);
-}
 
 /* The example of the format's description. */
 #define GOLDEN_HEADER                                                                              \
@@ -117,11 +40,6 @@ static const Entry golden_entry[] = {
 static void write_golden(const char *path)
 {
     safetensors_write(path, golden_entry, 2, NULL, 0);
-}
-
-static void put(const char *path, const void *at, size_t bytes)
-{
-    file_replace(path, &(Piece){ at, bytes }, 1);
 }
 
 static void check_contents(const char *path, const void *want, size_t bytes)
@@ -964,16 +882,6 @@ START_TEST(every_character_survives_utf8)
     }
 }
 END_TEST
-
-static TCase *with_folder(Suite *s, const char *name)
-{
-    TCase *t = tcase_create(name);
-
-    tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, folder_open, folder_close);
-    suite_add_tcase(s, t);
-    return t;
-}
 
 Suite *suite_safetensors(void)
 {

@@ -13,6 +13,9 @@
 
 static const bool in_double = sizeof(real) == sizeof(double);
 
+/* A new test case of the suite, with two minutes for each of its tests. */
+TCase *group(Suite *s, const char *name);
+
 /* Normal numbers times `scale`, the same for the same seed. */
 void fill(real *at, size_t n, uint64_t seed, double scale);
 
@@ -30,14 +33,21 @@ double distance(const real *a, const real *b, size_t n);
 /* sqrt(mean (a-b)^2 / mean b^2). NaN counts as infinite. */
 double distance_rms(const real *a, const double *b, size_t n);
 
+/* f'(0), by a central difference of fourth order. */
+typedef double Curve(void *ctx, double x);
+double slope(Curve *f, void *ctx);
+
 /*
- * Compares the backward of f with central differences, element by element for
- * every operand, for a loss that is a random weighting of the outputs. Run in
- * the proof build, where the tolerance is 1e-7; in float it checks nothing but
- * that the backward runs. It does so on an auditing tape (gradients start at 1)
- * and on one that recycles memory as in training; the two must agree.
+ * Compares the backward of f with central differences, for a loss that is a
+ * random weighting of the outputs: element by element for every operand, and of
+ * an operand with more than `most` elements for so many of them and along a
+ * random direction. Run in the proof build, where the tolerance is 1e-7; in
+ * float it checks nothing but that the backward runs. It does so on an auditing
+ * tape (gradients start at 1) and on one that recycles memory as in training;
+ * the two must agree.
  */
 typedef Tensor *Function(Tape *tape, void *ctx);
 void check_gradient(Function *f, void *ctx, Tensor *const *operand, int n);
+void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, size_t most);
 
 #endif

@@ -77,7 +77,7 @@ static Option options[] = {
     { "min-lr", OPTION_REAL, &training.schedule.least,
       .help = "the one at the end; a tenth unless told" },
     { "warmup-iters", OPTION_INT, &training.schedule.warmup, .max = 100000000,
-      .help = "updates until the highest rate" },
+      .help = "updates until the highest rate; at most a tenth unless told" },
     { "lr-decay-iters", OPTION_INT, &training.schedule.decay, .max = 100000000,
       .help = "updates until the lowest; 0: --max-iters" },
     { "weight-decay", OPTION_REAL, &training.decay, .help = "of matrices" },
@@ -160,6 +160,8 @@ static void settle(int files)
         training.schedule.least = training.schedule.rate / 10;
     if (training.schedule.decay == 0)
         training.schedule.decay = training.steps;
+    if (!options_given(&program, "warmup-iters") && training.schedule.warmup > training.steps / 10)
+        training.schedule.warmup = training.steps / 10;
     if (files == 0 && !options_given(&program, "max-time"))
         training.max_seconds = STORY_SECONDS;
     config_check(&config);

@@ -78,7 +78,8 @@ double gradient_norm(Pool *pool, Arena *mem, const Params *params)
 typedef struct {
     real *w, *m, *v;
     const real *g;
-    real beta1, beta2, scale, rate, decay, by_m, by_v, epsilon;
+    real beta1, beta2, rest1, rest2; /* rest: 1 - beta */
+    real scale, rate, decay, by_m, by_v, epsilon;
 } Update;
 
 static void update_range(void *ctx, int begin, int end)
@@ -87,8 +88,8 @@ static void update_range(void *ctx, int begin, int end)
 
     for (int i = begin; i < end; i++) {
         real g = u.g[i] * u.scale;
-        real m = u.beta1 * u.m[i] + (1 - u.beta1) * g;
-        real v = u.beta2 * u.v[i] + (1 - u.beta2) * (g * g);
+        real m = u.beta1 * u.m[i] + u.rest1 * g;
+        real v = u.beta2 * u.v[i] + u.rest2 * (g * g);
 
         u.m[i] = m, u.v[i] = v;
         u.w[i] -= u.rate * (m * u.by_m / (sqrt(v * u.by_v) + u.epsilon) + u.decay * u.w[i]);
@@ -110,6 +111,8 @@ void adamw_step(Adamw *a, Pool *pool, double rate, double scale)
             .v = a->v + at,
             .beta1 = R(a->beta1),
             .beta2 = R(a->beta2),
+            .rest1 = R(1 - a->beta1),
+            .rest2 = R(1 - a->beta2),
             .scale = R(scale),
             .rate = R(rate),
             .decay = p->decay ? R(a->decay) : 0,

@@ -6,7 +6,7 @@
 
 typedef struct {
     double rate, least; /* the highest learning rate, and the one at the end */
-    int warmup, decay;  /* steps to the highest; step at which the least is reached */
+    int warmup, decay;  /* steps to the highest; step from which on it is the least, if later */
 } Schedule;
 
 /* The learning rate of a step, counted from 1: a line up, then half a cosine down. */

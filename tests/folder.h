@@ -1,0 +1,29 @@
+/* A folder for each test, and functions that stop their process. */
+#ifndef TESTS_FOLDER_H
+#define TESTS_FOLDER_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+extern char folder[64];
+
+/* A test case whose tests each have a new, empty folder. */
+TCase *with_folder(Suite *s, const char *name);
+
+/* The path of a file in it; valid until three more were asked for. */
+const char *in_folder(const char *name);
+
+/* How many files there are; with `all` it removes them. */
+int files(bool all);
+
+void put(const char *path, const void *at, size_t bytes);
+
+/* Runs f in a process of its own: its exit code (or minus its signal), and what it said. */
+extern char said[4000];
+int exit_code_of(void (*f)(const char *path), const char *path);
+
+/* It stops with that code and one line that has `words` in it. */
+void check_dies(void (*f)(const char *path), const char *path, int code, const char *words);
+
+#endif

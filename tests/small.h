@@ -1,0 +1,35 @@
+/* Small models to test with. */
+#ifndef TESTS_SMALL_H
+#define TESTS_SMALL_H
+
+#include "model/model.h"
+#include "tests/promises.h"
+
+/* Every position, feed-forward layer and norm with each other, tied or not, with biases or not. */
+enum { VARIANTS = 16, MASK = 5 };
+Config small_variant(int i); /* 2 layers, 2 heads, width 12, vocabulary 11, context 8 */
+
+/* A model and a batch of random tokens for it; the subject is its losses, of its parameters. */
+typedef struct {
+    Arena *mem;
+    Model model;
+    Batch batch;
+    uint64_t mask; /* dropout's */
+    Subject subject;
+} Small;
+
+Small *small_open(Config c, int B, int T);
+void small_close(Small *s);
+
+/* The parameter of that name is taken out of the subject. */
+void small_leave_out(Small *s, const char *name);
+
+/* Every parameter normal with that scale, gains and biases as well. */
+void small_overwrite(Small *s, double scale);
+
+/* The mean loss of the batch; its gradient times `by` is added to those of the parameters. */
+double small_learn(const Small *s, Tape *tape, double by);
+
+bool same_parameters(const Model *a, const Model *b);
+
+#endif

@@ -1,0 +1,313 @@
+/* Text files, the split of them, and batches and windows of bytes. */
+#include "data/corpus.h"
+#include "data/stories.h"
+#include "ops/error.h"
+#include "tests/folder.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONTEXT = 4 };
+
+/* Files of the folder by name, ended by NULL; a tenth is held back unless there is a file for it.
+ */
+static Corpus corpus_of(const char *const *name, const char *validation, double held_back)
+{
+    char path[3][400];
+    const char *at[3];
+    CorpusFiles files_of = { .path = at, .held_back = held_back, .context = CONTEXT };
+
+    for (; name[files_of.n]; files_of.n++)
+        at[files_of.n] = strcpy(path[files_of.n], in_folder(name[files_of.n]));
+    files_of.validation_path = validation ? in_folder(validation) : NULL;
+    return corpus_read(files_of);
+}
+
+/* A file of n bytes that count up from `first`. */
+static void put_bytes(const char *name, unsigned char first, size_t n)
+{
+    unsigned char *at = xmalloc(n);
+
+    for (size_t i = 0; i < n; i++)
+        at[i] = (unsigned char)(first + i);
+    put(in_folder(name), at, n);
+    free(at);
+}
+
+static void check_counts_up(Bytes b, unsigned char first, size_t n)
+{
+    ck_assert_uint_eq(b.n, n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_uint_eq(b.at[i], (unsigned char)(first + i));
+}
+
+START_TEST(files_are_read_one_after_the_other_and_split_at_the_byte)
+{
+    put_bytes("a", 0, 100), put_bytes("b", 100, 856), put_bytes("c", 956 % 256, 47);
+    Corpus c = corpus_of((const char *const[]){ "a", "b", "c", NULL }, NULL, 0.1);
+
+    check_counts_up(c.train, 0, 903);
+    check_counts_up(c.validation, 903 % 256, 100);
+    ck_assert_double_eq(c.floor, 0);
+    corpus_free(&c);
+    ck_assert_ptr_null(c.train.at);
+}
+END_TEST
+
+START_TEST(a_validation_file_leaves_the_text_whole)
+{
+    put_bytes("a", 0, 256), put_bytes("v", 7, 300);
+    Corpus c = corpus_of((const char *const[]){ "a", NULL }, "v", 0.1);
+
+    check_counts_up(c.train, 0, 256);
+    check_counts_up(c.validation, 7, 300);
+    corpus_free(&c);
+}
+END_TEST
+
+START_TEST(the_shortest_text_is_a_window_and_a_byte_of_each_part)
+{
+    put_bytes("a", 0, 2 * (CONTEXT + 1)), put_bytes("v", 0, CONTEXT + 1);
+    Corpus half = corpus_of((const char *const[]){ "a", NULL }, NULL, 0.5);
+    Corpus two = corpus_of((const char *const[]){ "v", NULL }, "v", 0.1);
+
+    check_counts_up(half.train, 0, CONTEXT + 1);
+    check_counts_up(half.validation, CONTEXT + 1, CONTEXT + 1);
+    check_counts_up(two.train, 0, CONTEXT + 1);
+    corpus_free(&half), corpus_free(&two);
+}
+END_TEST
+
+static void read_and_split(const char *name)
+{
+    corpus_of((const char *const[]){ name, NULL }, NULL, 0.5);
+}
+
+static void read_and_validate_on(const char *name)
+{
+    corpus_of((const char *const[]){ "long", NULL }, name, 0.1);
+}
+
+static void read_behind_another(const char *name)
+{
+    corpus_of((const char *const[]){ "long", name, NULL }, NULL, 0.5);
+}
+
+START_TEST(texts_that_are_missing_empty_or_too_short_are_refused)
+{
+    put_bytes("long", 0, 100);
+    put_bytes("short", 0, 2 * CONTEXT + 1), put_bytes("shorter", 0, CONTEXT),
+        put_bytes("empty", 0, 0);
+    check_dies(read_and_split, "short", EXIT_DATA, "too few for a context of 4");
+    check_dies(read_and_split, "empty", EXIT_DATA, "is empty");
+    check_dies(read_and_split, "missing", EXIT_IO, "No such file");
+    check_dies(read_and_validate_on, "shorter", EXIT_DATA, "4 to validate are too few");
+    check_dies(read_and_validate_on, "empty", EXIT_DATA, "is empty");
+    check_dies(read_and_validate_on, "missing", EXIT_IO, "No such file");
+    check_dies(read_behind_another, "empty", EXIT_DATA, "is empty");
+    check_dies(read_behind_another, "missing", EXIT_IO, "No such file");
+}
+END_TEST
+
+START_TEST(what_looks_like_another_kind_of_file_is_read_all_the_same)
+{
+    static const char *const name[] = { "page", NULL };
+
+    put(in_folder("page"), "<html>0123456789", 16);
+    Corpus c = corpus_of(name, NULL, 0.5);
+    ck_assert_uint_eq(c.train.n + c.validation.n, 16);
+    ck_assert_mem_eq(c.train.at, "<html>0123456789", 16);
+    corpus_free(&c);
+}
+END_TEST
+
+/* n bytes that count up, with not one byte behind them. */
+static Bytes counting(size_t n)
+{
+    unsigned char *at = xmalloc(n);
+
+    for (size_t i = 0; i < n; i++)
+        at[i] = (unsigned char)i;
+    return (Bytes){ at, n };
+}
+
+static void let_go(Bytes b)
+{
+    free((void *)(uintptr_t)b.at);
+}
+
+enum { B = 5, T = 7, WINDOW = B * T };
+
+START_TEST(a_batch_depends_on_its_seed_and_number_alone)
+{
+    Bytes text = counting(200);
+    int id[20][WINDOW], target[20][WINDOW], again[WINDOW], aim[WINDOW];
+
+    for (uint64_t number = 0; number < 20; number++)
+        corpus_batch(text, 3, number, B, T, id[number], target[number]);
+    for (uint64_t number = 20; number-- > 0;) {
+        corpus_batch(text, 3, number, B, T, again, aim);
+        ck_assert_mem_eq(again, id[number], sizeof again);
+        ck_assert_mem_eq(aim, target[number], sizeof aim);
+        ck_assert(number == 0 || memcmp(id[number], id[number - 1], sizeof again) != 0);
+        corpus_batch(text, 4, number, B, T, again, aim);
+        ck_assert_mem_ne(again, id[number], sizeof again);
+    }
+    let_go(text);
+}
+END_TEST
+
+START_TEST(a_smaller_batch_is_the_beginning_of_a_larger_one)
+{
+    Bytes text = counting(200);
+    int id[WINDOW], target[WINDOW], one[T], aim[T];
+
+    corpus_batch(text, 3, 9, B, T, id, target);
+    corpus_batch(text, 3, 9, 1, T, one, aim);
+    ck_assert_mem_eq(one, id, sizeof one);
+    let_go(text);
+}
+END_TEST
+
+START_TEST(a_target_is_the_next_byte)
+{
+    Bytes text = counting(256);
+    int id[WINDOW], target[WINDOW];
+
+    for (uint64_t number = 0; number < 50; number++) {
+        corpus_batch(text, 3, number, B, T, id, target);
+        for (int i = 0; i < WINDOW; i++) {
+            ck_assert_int_eq(target[i], id[i] + 1);
+            ck_assert(i % T == 0 || id[i] == target[i - 1]);
+        }
+    }
+    let_go(text);
+}
+END_TEST
+
+/* How often each place of a text of n bytes starts a window, in `batches` batches. */
+static void count_starts(size_t n, int batches, int *count)
+{
+    Bytes text = counting(n);
+    int id[WINDOW], target[WINDOW];
+
+    for (int number = 0; number < batches; number++) {
+        corpus_batch(text, 1, (uint64_t)number, B, T, id, target);
+        for (int b = 0; b < B; b++) {
+            ck_assert_uint_lt((size_t)target[b * T + T - 1], n);
+            count[id[b * T]]++;
+        }
+    }
+    let_go(text);
+}
+
+START_TEST(windows_start_everywhere_equally_and_end_with_the_text)
+{
+    enum { BATCHES = 2000 };
+
+    for (int starts = 1; starts <= 12; starts++) {
+        int count[256] = { 0 };
+        double mean = (double)(BATCHES * B) / starts;
+
+        count_starts((size_t)(starts + T), BATCHES, count);
+        for (int i = 0; i < starts; i++)
+            ck_assert_double_eq_tol(count[i], mean, 1 + 5 * sqrt(mean * (1 - 1.0 / starts)));
+        ck_assert_int_eq(count[starts], 0);
+    }
+}
+END_TEST
+
+START_TEST(windows_side_by_side_tile_the_text)
+{
+    for (size_t n = T + 1; n <= 5 * T; n++) {
+        Bytes text = counting(n);
+        size_t windows = corpus_windows(text, T);
+        int id[T], target[T];
+
+        for (size_t k = 0; k < windows; k++) {
+            corpus_window(text, k, T, id, target);
+            for (int t = 0; t < T; t++) {
+                ck_assert_int_eq(id[t], (int)k * T + t);
+                ck_assert_int_eq(target[t], id[t] + 1);
+            }
+        }
+        ck_assert_uint_lt(windows * T, n);     /* the last target is in the text, */
+        ck_assert_uint_ge(windows * T + T, n); /* and another window's would not be */
+        let_go(text);
+    }
+}
+END_TEST
+
+START_TEST(the_floor_of_stories_is_their_entropy)
+{
+    Corpus c = corpus_stories(5, 50000);
+    double bits = stories_bits((const char *)c.validation.at, c.validation.n);
+
+    ck_assert_uint_ge(c.train.n, 50000);
+    ck_assert_uint_ge(c.validation.n, 5000);
+    ck_assert_uint_lt(c.validation.n, 7000);
+    ck_assert_double_eq_tol(c.floor, bits / (double)c.validation.n, 1e-12);
+    corpus_free(&c);
+}
+END_TEST
+
+static bool holds(Bytes text, const unsigned char *part, size_t n)
+{
+    for (size_t i = 0; i + n <= text.n; i++)
+        if (text.at[i] == *part && memcmp(text.at + i, part, n) == 0)
+            return true;
+    return false;
+}
+
+START_TEST(the_validation_stories_are_none_of_those_to_train_on)
+{
+    Corpus c = corpus_stories(5, 50000);
+    size_t begin = 0;
+    int stories = 0;
+
+    for (size_t i = 1; i < c.validation.n; i++)
+        if (c.validation.at[i] == '\n' && c.validation.at[i - 1] == '\n') {
+            ck_assert(!holds(c.train, c.validation.at + begin, i - begin));
+            begin = i + 1;
+            stories++;
+        }
+    ck_assert_int_gt(stories, 5);
+    corpus_free(&c);
+}
+END_TEST
+
+START_TEST(stories_depend_on_their_seed)
+{
+    Corpus a = corpus_stories(5, 3000), b = corpus_stories(5, 3000), c = corpus_stories(6, 3000);
+
+    ck_assert_uint_eq(a.train.n, b.train.n);
+    ck_assert_mem_eq(a.train.at, b.train.at, a.train.n);
+    ck_assert_mem_eq(a.validation.at, b.validation.at, a.validation.n);
+    ck_assert_mem_ne(a.train.at, c.train.at, 300);
+    corpus_free(&a), corpus_free(&b), corpus_free(&c);
+}
+END_TEST
+
+Suite *suite_corpus(void)
+{
+    Suite *s = suite_create("corpus");
+    TCase *t = with_folder(s, "files");
+
+    tcase_add_test(t, files_are_read_one_after_the_other_and_split_at_the_byte);
+    tcase_add_test(t, a_validation_file_leaves_the_text_whole);
+    tcase_add_test(t, the_shortest_text_is_a_window_and_a_byte_of_each_part);
+    tcase_add_test(t, texts_that_are_missing_empty_or_too_short_are_refused);
+    tcase_add_test(t, what_looks_like_another_kind_of_file_is_read_all_the_same);
+    t = group(s, "batches");
+    tcase_add_test(t, a_batch_depends_on_its_seed_and_number_alone);
+    tcase_add_test(t, a_smaller_batch_is_the_beginning_of_a_larger_one);
+    tcase_add_test(t, a_target_is_the_next_byte);
+    tcase_add_test(t, windows_start_everywhere_equally_and_end_with_the_text);
+    tcase_add_test(t, windows_side_by_side_tile_the_text);
+    tcase_add_test(t, the_floor_of_stories_is_their_entropy);
+    tcase_add_test(t, the_validation_stories_are_none_of_those_to_train_on);
+    tcase_add_test(t, stories_depend_on_their_seed);
+    return s;
+}

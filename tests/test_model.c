@@ -1,0 +1,666 @@
+/* The whole model: its gradient, what it may not see, its size, its file, its samples. */
+#include "model/checkpoint.h"
+#include "model/safetensors.h"
+#include "model/sample.h"
+#include "ops/error.h"
+#include "tests/folder.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "training/optimiser.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, T = 5 };
+
+static Small *open_variant(int i, int batch, int length)
+{
+    Small *s = small_open(small_variant(i), batch, length);
+
+    small_overwrite(s, 0.3);
+    return s;
+}
+
+/* Where keys are not turned, their bias adds the same to all scores of a row: softmax drops it. */
+static void leave_key_biases_out(Small *s)
+{
+    small_leave_out(s, "blocks.0.attn.wk.bias");
+    small_leave_out(s, "blocks.1.attn.wk.bias");
+}
+
+START_TEST(the_gradient_of_the_model_is_the_slope_of_its_losses)
+{
+    enum { MOST = 16 };
+    Config c = small_variant(_i);
+
+    c.dropout = _i % 3 ? 0 : 0.3;
+    Small *s = small_open(c, B, T);
+    small_overwrite(s, 0.3);
+    if (c.position != POSITION_ROPE)
+        leave_key_biases_out(s);
+    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, MOST);
+    small_close(s);
+}
+END_TEST
+
+START_TEST(a_bias_of_keys_that_are_not_turned_gets_no_gradient)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T);
+        const Block *b = &s->model.blocks[1];
+        Tape tape = tape_open(1);
+
+        small_learn(s, &tape, 1);
+        for (int j = 0; b->k.b && i % 4 != POSITION_ROPE && j < 12; j++)
+            ck_assert_double_le(fabs((double)b->k.b->grad[j]), in_double ? 1e-15 : 1e-6);
+        tape_close(&tape);
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_second_backward_adds_the_same_gradient)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T);
+
+        if (i % 4 != POSITION_ROPE)
+            leave_key_biases_out(s);
+        check_backward_adds(&s->subject);
+        check_no_upstream_no_gradient(&s->subject);
+        check_operands_untouched(&s->subject);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* Wide and long enough that every op is cut into pieces, which are smaller in the proof build. */
+START_TEST(threads_do_not_change_a_bit_of_the_losses_or_gradients)
+{
+    for (int i = 0; i < VARIANTS; i += 5) {
+        Config c = small_variant(i);
+
+        c.vocab = in_double ? 50 : 300, c.width = in_double ? 20 : 72;
+        c.context = in_double ? 35 : 130, c.dropout = 0.1;
+        Small *s = small_open(c, 3, c.context);
+        check_threads(&s->subject);
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_token_or_position_that_is_not_in_the_batch_gets_no_gradient)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Config c = small_variant(i);
+
+        c.tied = false, c.vocab = 30;
+        Small *s = small_open(c, B, T);
+        Outcome o = outcome(s->mem, &s->subject, 2, weights_new(s->mem));
+        bool used[30] = { false };
+        for (int t = 0; t < B * T; t++)
+            used[s->batch.id[t]] = true;
+        for (int id = 0; id < c.vocab; id++)
+            ck_assert_int_eq(used[id], !all_zero(o.dx[0] + id * c.width, (size_t)c.width));
+        for (int t = 0; s->model.position && t < c.context; t++)
+            ck_assert_int_eq(t < T, !all_zero(o.dx[1] + t * c.width, (size_t)c.width));
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(the_first_guess_is_the_uniform_one)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Config c = small_variant(i);
+        Tape tape = tape_open(1);
+
+        c.vocab = 256, c.width = 32, c.context = 32;
+        Small *s = small_open(c, 2, 32);
+        ck_assert_double_eq_tol(small_learn(s, &tape, 1), log(256), 0.05 * log(256));
+        small_close(s);
+        tape_close(&tape);
+    }
+}
+END_TEST
+
+START_TEST(one_batch_is_learned_by_heart)
+{
+    for (int i = 0; i < VARIANTS; i += 3) {
+        Tape tape = tape_open(1);
+        Small *s = small_open(small_variant(i), B, 8);
+        Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8 };
+        double loss = 1;
+
+        adamw_init(&a, &s->model.params, s->mem);
+        for (int step = 0; step < 400 && loss >= 0.01; step++) {
+            loss = small_learn(s, &tape, 1);
+            adamw_step(&a, tape.pool, 0.02, 1);
+        }
+        ck_assert_msg(loss < 0.01, "variant %d: the loss is still %.3f", i, loss);
+        small_close(s);
+        tape_close(&tape);
+    }
+}
+END_TEST
+
+/* The logits of `id`, in memory of the model's. */
+static real *logits_of(const Small *s, const int *id, int batch, int length, int threads)
+{
+    Tape tape = tape_open(threads);
+
+    tape.forward_only = true;
+    const Tensor *y = model_logits(&tape, &s->model, id, batch, length, MASK);
+    real *copy = arena_take(s->mem, y->n * sizeof *copy);
+    memcpy(copy, y->data, y->n * sizeof *copy);
+    tape_close(&tape);
+    return copy;
+}
+
+START_TEST(the_future_does_not_leak)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, 1, 8);
+        size_t V = (size_t)s->model.config.vocab;
+        const real *before = logits_of(s, s->batch.id, 1, 8, 1);
+
+        for (int t = 0; t < 8; t++) {
+            size_t past = (size_t)t * V;
+            int id[8];
+
+            memcpy(id, s->batch.id, sizeof id);
+            id[t] = (id[t] + 1) % (int)V;
+            const real *after = logits_of(s, id, 1, 8, 1);
+            ck_assert_msg(same_bits(after, before, past), "variant %d, token %d", i, t);
+            ck_assert(!same_bits(after + past, before + past, V));
+            ck_assert(!same_bits(after + 7 * V, before + 7 * V, V));
+        }
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(the_logits_of_a_beginning_are_those_of_the_whole)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, 1, 8);
+        const real *all = logits_of(s, s->batch.id, 1, 8, 2);
+
+        for (int t = 1; t < 8; t++)
+            ck_assert_msg(same_bits(logits_of(s, s->batch.id, 1, t, 1), all,
+                                    (size_t)(t * s->model.config.vocab)),
+                          "variant %d, %d tokens", i, t);
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_sequence_has_the_same_losses_in_any_batch)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *all = open_variant(i, 3, T), *one = open_variant(i, 1, T);
+
+        for (int b = 0; b < 3; b++) {
+            one->batch.id = all->batch.id + b * T, one->batch.target = all->batch.target + b * T;
+            check_alone_as_in_batch(&all->subject, &one->subject, b, 0);
+        }
+        small_close(all), small_close(one);
+    }
+}
+END_TEST
+
+START_TEST(dropout_is_drawn_by_the_step_and_only_in_training)
+{
+    Small *s = open_variant(0, B, T);
+    const real *dy = weights_new(s->mem), *plain = logits_of(s, s->batch.id, B, T, 1);
+    size_t n = (size_t)(B * T);
+
+    s->model.config.dropout = 0.3;
+    ck_assert(same_bits(logits_of(s, s->batch.id, B, T, 1), plain, n * 11));
+    Outcome first = outcome(s->mem, &s->subject, 1, dy),
+            again = outcome(s->mem, &s->subject, 3, dy);
+    s->mask++;
+    Outcome other = outcome(s->mem, &s->subject, 1, dy);
+    ck_assert(same_bits(again.y, first.y, n));
+    for (size_t i = 0; i < n; i++)
+        ck_assert(other.y[i] != first.y[i]);
+    small_close(s);
+}
+END_TEST
+
+/* Everything that is no matrix: tables, gains, biases. */
+static double other_parameters(const Config *c)
+{
+    double norms = (2 * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
+    double biases = c->layers * (5 * c->width + config_hidden(c) * (c->ffn == FFN_SWIGLU ? 2 : 1));
+
+    return norms + (c->bias ? biases : 0) + (c->tied ? 0 : c->vocab * c->width) +
+           (c->position == POSITION_LEARNED ? c->context * c->width : 0);
+}
+
+START_TEST(a_model_has_the_parameters_of_its_configuration)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T);
+        const Config *c = &s->model.config;
+
+        ck_assert_double_eq((double)params_count(&s->model.params),
+                            config_matrix_parameters(c) + other_parameters(c));
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(the_decay_is_for_matrices_and_tables)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T);
+
+        for (const Param *p = s->model.params.first; p; p = p->next)
+            ck_assert_int_eq(p->decay, !strstr(p->name, "norm") && !strstr(p->name, "bias"));
+        small_close(s);
+    }
+}
+END_TEST
+
+/* The smallest of Radford et al., 2019: 124,439,808 parameters. */
+static const Config gpt2 = {
+    .attention = &attention_softmax,
+    .vocab = 50257,
+    .layers = 12,
+    .heads = 12,
+    .width = 768,
+    .context = 1024,
+    .position = POSITION_LEARNED,
+    .norm = NORM_LAYER,
+    .tied = true,
+    .bias = true,
+};
+
+START_TEST(gpt2_has_its_parameters_and_operations)
+{
+    ck_assert_double_eq(config_matrix_parameters(&gpt2), 123532032);
+    ck_assert_double_eq(config_matrix_parameters(&gpt2) + other_parameters(&gpt2), 124439808);
+    /* a token is multiplied with 512 keys and 512 values of 768 numbers, in 12 layers */
+    ck_assert_double_eq(config_flops(&gpt2), 6 * (123532032.0 + 12 * 2 * 512 * 768));
+}
+END_TEST
+
+START_TEST(swiglu_has_about_as_many_parameters_as_gelu)
+{
+    for (int width = 64; width <= 2048; width += 64) {
+        Config gelu = { .width = width, .ffn = FFN_GELU }, swiglu = gelu;
+
+        swiglu.ffn = FFN_SWIGLU;
+        ck_assert_int_eq(config_hidden(&gelu), 4 * width);
+        ck_assert_int_eq(config_hidden(&swiglu) % 16, 0);
+        ck_assert_int_ge(3 * config_hidden(&swiglu), 2 * config_hidden(&gelu));
+        ck_assert_int_lt(3 * config_hidden(&swiglu), 2 * config_hidden(&gelu) + 48);
+    }
+}
+END_TEST
+
+START_TEST(heads_that_do_not_divide_the_width_are_refused)
+{
+    Config c = gpt2;
+
+    c.heads = 11;
+    config_check(&c);
+}
+END_TEST
+
+START_TEST(heads_of_odd_width_cannot_be_turned)
+{
+    Config c = gpt2;
+
+    c.heads = 256;
+    config_check(&c);
+    c.position = POSITION_ROPE;
+    config_check(&c);
+}
+END_TEST
+
+START_TEST(matrices_too_large_to_index_are_refused)
+{
+    Config c = gpt2;
+
+    c.width = 23170, c.heads = 10;
+    config_check(&c);
+    c.width += 10;
+    config_check(&c);
+}
+END_TEST
+
+START_TEST(what_fits_together_is_not_refused)
+{
+    config_check(&gpt2);
+    for (int i = 0; i < VARIANTS; i++)
+        config_check(&(Config){ small_variant(i).attention, 11, 2, 2, 12, 8,
+                                small_variant(i).position, FFN_GELU, NORM_RMS, false, false, 0 });
+}
+END_TEST
+
+static void check_same_configuration(const Config *a, const Config *b)
+{
+    const int fields[][2] = {
+        { a->vocab, b->vocab },       { a->layers, b->layers },
+        { a->heads, b->heads },       { a->width, b->width },
+        { a->context, b->context },   { (int)a->position, (int)b->position },
+        { (int)a->ffn, (int)b->ffn }, { (int)a->norm, (int)b->norm },
+        { a->tied, b->tied },         { a->bias, b->bias },
+    };
+
+    ck_assert_ptr_eq(a->attention, b->attention);
+    for (int i = 0; i < COUNT(fields); i++)
+        ck_assert_int_eq(fields[i][0], fields[i][1]);
+}
+
+START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
+
+        checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
+        checkpoint_load(in_folder("model"), &loaded.model, s->mem);
+        check_same_configuration(&loaded.model.config, &s->model.config);
+        ck_assert(same_parameters(&loaded.model, &s->model));
+        ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
+                            logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_file_notes_its_step_and_validation_loss)
+{
+    Small *s = open_variant(0, B, T);
+
+    checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
+    Safetensors *file = safetensors_read(in_folder("model"));
+    ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "7");
+    ck_assert_str_eq(safetensors_meta(file, "attnc.val_loss"), "1.5");
+    safetensors_free(file);
+    small_close(s);
+}
+END_TEST
+
+static void load(const char *path)
+{
+    Model model;
+
+    checkpoint_load(path, &model, arena_new());
+}
+
+static Entry *entry_of(const Safetensors *s, const char *name)
+{
+    return (Entry *)(uintptr_t)safetensors_find(s, name);
+}
+
+static void lose_a_tensor(Safetensors *s)
+{
+    s->entries--;
+}
+
+static void add_a_tensor(Safetensors *s)
+{
+    static const unsigned char byte = 1;
+
+    s->entry[s->entries++] = (Entry){ "extra", DTYPE_U8, 1, { 1 }, &byte, 1 };
+}
+
+static void rename_a_tensor(Safetensors *s)
+{
+    entry_of(s, "blocks.1.ffn.up")->name = "blocks.2.ffn.up";
+}
+
+static void turn_a_tensor(Safetensors *s)
+{
+    Entry *e = entry_of(s, "blocks.1.ffn.up");
+    size_t rows = e->dim[0];
+
+    e->dim[0] = e->dim[1], e->dim[1] = rows;
+}
+
+static void flatten_a_tensor(Safetensors *s)
+{
+    Entry *e = entry_of(s, "blocks.1.ffn.up");
+
+    e->dim[0] *= e->dim[1], e->ndim = 1;
+}
+
+static void count_in_a_tensor(Safetensors *s)
+{
+    entry_of(s, "norm")->dtype = in_double ? DTYPE_I64 : DTYPE_I32;
+}
+
+static void spoil(Safetensors *s, const char *name, real by)
+{
+    const Entry *e = entry_of(s, name);
+
+    memcpy((char *)(uintptr_t)e->data + e->bytes - sizeof by, &by, sizeof by);
+}
+
+static void spoil_with_nan(Safetensors *s)
+{
+    spoil(s, "head", R(NAN));
+}
+
+static void spoil_with_infinity(Safetensors *s)
+{
+    spoil(s, "embed", -R(HUGE_VAL));
+}
+
+/* Saves the model of variant 1 (learned positions), but for what `damage` did to the file. */
+static void save_damaged(void (*damage)(Safetensors *s), const char *key, const char *value)
+{
+    Config c = small_variant(1);
+
+    c.tied = false;
+    Small *s = small_open(c, B, T);
+    checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
+    Safetensors *file = safetensors_read(in_folder("model"));
+    int metas = 0;
+    file->entry = xrealloc(file->entry, ((size_t)file->entries + 1) * sizeof *file->entry);
+    for (int i = 0; i < file->metas; i++) {
+        bool it = key && strcmp(file->meta[i].key, key) == 0;
+
+        if (strcmp(file->meta[i].key, "format") != 0 && !(it && !value))
+            file->meta[metas++] = (Meta){ file->meta[i].key, it ? value : file->meta[i].value };
+    }
+    if (damage)
+        damage(file);
+    safetensors_write(in_folder("model"), file->entry, file->entries, file->meta, metas);
+    safetensors_free(file);
+    small_close(s);
+}
+
+START_TEST(a_file_with_other_tensors_is_refused)
+{
+    static const struct {
+        void (*damage)(Safetensors *s);
+        const char *words;
+    } row[] = {
+        { lose_a_tensor, "tensors, its configuration asks for" },
+        { add_a_tensor, "tensors, its configuration asks for" },
+        { rename_a_tensor, "has no tensor blocks.1.ffn.up" },
+        { turn_a_tensor, "blocks.1.ffn.up is" },
+        { flatten_a_tensor, "blocks.1.ffn.up is" },
+        { count_in_a_tensor, "norm is I" },
+        { spoil_with_nan, "of head is not finite" },
+        { spoil_with_infinity, "of embed is not finite" },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        save_damaged(row[i].damage, NULL, NULL);
+        check_dies(load, in_folder("model"), EXIT_DATA, row[i].words);
+    }
+}
+END_TEST
+
+START_TEST(a_file_with_other_metadata_is_refused)
+{
+    static const char *const row[][2] = {
+        { "attnc.version", NULL },       { "attnc.version", "2" },
+        { "attnc.attn", NULL },          { "attnc.attn", "telepathy" },
+        { "attnc.position", NULL },      { "attnc.position", "Rope" },
+        { "attnc.position", "rope" },    { "attnc.ffn", "" },
+        { "attnc.ffn", "swiglu" },       { "attnc.layer_norm", "batch" },
+        { "attnc.layer_norm", "layer" }, { "attnc.tied", "2" },
+        { "attnc.tied", "1" },           { "attnc.bias", "true" },
+        { "attnc.bias", "1" },           { "attnc.vocab", "0" },
+        { "attnc.vocab", "12" },         { "attnc.vocab", "16777216" },
+        { "attnc.n_layer", NULL },       { "attnc.n_layer", "" },
+        { "attnc.n_layer", "-1" },       { "attnc.n_layer", "+2" },
+        { "attnc.n_layer", " 2" },       { "attnc.n_layer", "2x" },
+        { "attnc.n_layer", "1" },        { "attnc.n_layer", "1000" },
+        { "attnc.n_layer", "1001" },     { "attnc.n_layer", "99999999999999999999" },
+        { "attnc.n_head", "0" },         { "attnc.n_head", "5" },
+        { "attnc.n_embd", "13" },        { "attnc.n_embd", "16384" },
+        { "attnc.block_size", "9" },     { "attnc.block_size", "67108864" },
+        { "attnc.block_size", "1e1" },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        save_damaged(NULL, row[i][0], row[i][1]);
+        check_dies(load, in_folder("model"), EXIT_DATA, "model");
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_is_no_checkpoint_is_refused)
+{
+    put(in_folder("text"), "Once upon a time, there was no tensor anywhere.", 47);
+    check_dies(load, in_folder("text"), EXIT_DATA, "no safetensors file");
+    safetensors_write(in_folder("other"), NULL, 0, NULL, 0);
+    check_dies(load, in_folder("other"), EXIT_DATA, "no checkpoint of attn.c");
+    check_dies(load, in_folder("missing"), EXIT_IO, "No such file");
+}
+END_TEST
+
+enum { SAMPLE = 40 };
+
+static void sample(const Small *s, double temperature, uint64_t seed, int threads, int *out)
+{
+    Tape tape = tape_open(threads);
+
+    tape.forward_only = true;
+    model_sample(&tape, &s->model, (Sampling){ s->batch.id, T, SAMPLE, temperature, seed }, out);
+    tape_close(&tape);
+}
+
+START_TEST(a_sample_depends_on_its_seed_and_on_no_thread)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, 1, T);
+        int first[SAMPLE], again[SAMPLE], other[SAMPLE];
+
+        sample(s, 0.8, 5, 1, first);
+        sample(s, 0.8, 5, 3, again);
+        sample(s, 0.8, 6, 1, other);
+        ck_assert_mem_eq(again, first, sizeof first);
+        ck_assert_mem_ne(other, first, sizeof first);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* The likeliest token after the last of n; the model sees as many of them as its context holds. */
+static int likeliest_after(const Small *s, const int *id, int n)
+{
+    int seen = n < 8 ? n : 8, best = 0;
+    const real *logits = logits_of(s, id + n - seen, 1, seen, 1) + (seen - 1) * 11;
+
+    for (int c = 1; c < 11; c++)
+        best = logits[c] > logits[best] ? c : best;
+    return best;
+}
+
+START_TEST(at_temperature_0_the_likeliest_token_follows)
+{
+    static const double cold[] = { 0, 1e-6, 1e-300 };
+
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, 1, T);
+        int id[T + SAMPLE];
+
+        memcpy(id, s->batch.id, T * sizeof *id);
+        for (int t = T; t < T + SAMPLE; t++)
+            id[t] = likeliest_after(s, id, t);
+        for (int j = 0; j < COUNT(cold); j++) {
+            int got[SAMPLE];
+
+            sample(s, cold[j], 5, 2, got);
+            ck_assert_msg(memcmp(got, id + T, sizeof got) == 0, "variant %d at %g", i, cold[j]);
+        }
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
+{
+    enum { N = 3000 };
+    Small *s = open_variant(0, 1, T);
+    const real *logits = logits_of(s, s->batch.id, 1, T, 1) + (T - 1) * 11;
+    int count[11] = { 0 }, token;
+    Tape tape = tape_open(1);
+    double sum = 0;
+
+    for (uint64_t seed = 0; seed < N; seed++) {
+        model_sample(&tape, &s->model, (Sampling){ s->batch.id, T, 1, 2, seed }, &token);
+        count[token]++;
+    }
+    for (int c = 0; c < 11; c++)
+        sum += exp((double)logits[c] / 2);
+    for (int c = 0; c < 11; c++) {
+        double p = exp((double)logits[c] / 2) / sum;
+
+        ck_assert_double_eq_tol(count[c], N * p, 5 * sqrt(N * p * (1 - p)));
+    }
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+static void add_config_tests(TCase *t)
+{
+    tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
+    tcase_add_test(t, the_decay_is_for_matrices_and_tables);
+    tcase_add_test(t, gpt2_has_its_parameters_and_operations);
+    tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
+    tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
+    tcase_add_exit_test(t, heads_of_odd_width_cannot_be_turned, EXIT_USAGE);
+    tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);
+    tcase_add_test(t, what_fits_together_is_not_refused);
+}
+
+Suite *suite_model(void)
+{
+    Suite *s = suite_create("model");
+    TCase *t = group(s, "gradient");
+
+    tcase_add_loop_test(t, the_gradient_of_the_model_is_the_slope_of_its_losses, 0, VARIANTS);
+    tcase_add_test(t, a_bias_of_keys_that_are_not_turned_gets_no_gradient);
+    tcase_add_test(t, a_second_backward_adds_the_same_gradient);
+    tcase_add_test(t, threads_do_not_change_a_bit_of_the_losses_or_gradients);
+    tcase_add_test(t, a_token_or_position_that_is_not_in_the_batch_gets_no_gradient);
+    t = group(s, "forward");
+    tcase_add_test(t, the_first_guess_is_the_uniform_one);
+    tcase_add_test(t, one_batch_is_learned_by_heart);
+    tcase_add_test(t, the_future_does_not_leak);
+    tcase_add_test(t, the_logits_of_a_beginning_are_those_of_the_whole);
+    tcase_add_test(t, a_sequence_has_the_same_losses_in_any_batch);
+    tcase_add_test(t, dropout_is_drawn_by_the_step_and_only_in_training);
+    add_config_tests(group(s, "configuration"));
+    t = with_folder(s, "checkpoint");
+    tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
+    tcase_add_test(t, a_file_notes_its_step_and_validation_loss);
+    tcase_add_test(t, a_file_with_other_tensors_is_refused);
+    tcase_add_test(t, a_file_with_other_metadata_is_refused);
+    tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);
+    t = group(s, "sample");
+    tcase_add_test(t, a_sample_depends_on_its_seed_and_on_no_thread);
+    tcase_add_test(t, at_temperature_0_the_likeliest_token_follows);
+    tcase_add_test(t, tokens_are_drawn_as_often_as_their_probability_says);
+    return s;
+}

@@ -1,0 +1,626 @@
+/* How a model is trained: AdamW, clipping, the schedule, evaluation, the loop. */
+#include "data/stories.h"
+#include "model/checkpoint.h"
+#include "model/safetensors.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "tests/folder.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "training/evaluate.h"
+#include "training/train.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* AdamW as the paper writes it, on one tensor. */
+typedef struct {
+    double *w, *m, *v;
+    size_t n;
+    double decay;
+} Textbook;
+
+static Textbook textbook_open(Arena *mem, const Tensor *t, double decay)
+{
+    size_t bytes = t->n * sizeof(double);
+
+    return (Textbook){ doubles(mem, t->data, t->n), arena_zeros(mem, bytes),
+                       arena_zeros(mem, bytes), t->n, decay };
+}
+
+static void textbook_step(Textbook *b, const real *g, int t, double rate, double scale)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        double d = (double)g[i] * scale;
+
+        b->m[i] = 0.9 * b->m[i] + 0.1 * d;
+        b->v[i] = 0.999 * b->v[i] + 0.001 * d * d;
+        double mhat = b->m[i] / (1 - pow(0.9, t)), vhat = b->v[i] / (1 - pow(0.999, t));
+        b->w[i] -= rate * (mhat / (sqrt(vhat) + 1e-8) + b->decay * b->w[i]);
+    }
+}
+
+/* A matrix and a vector, and AdamW for them. */
+typedef struct {
+    Arena *mem;
+    Pool *pool;
+    Params params;
+    Adamw adamw;
+    Tensor *matrix, *vector;
+} Pair;
+
+static Pair *pair_open(int rows, int cols, double decay)
+{
+    Arena *mem = arena_new();
+    Pair *p = arena_zeros(mem, sizeof *p);
+
+    p->mem = mem, p->pool = pool_new(2);
+    params_init(&p->params, mem, 3);
+    p->matrix = params_normal(&p->params, "matrix", 1, SHAPE(rows, cols));
+    p->vector = params_constant(&p->params, "vector", 0.7, cols);
+    p->adamw = (Adamw){ .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .decay = decay };
+    adamw_init(&p->adamw, &p->params, mem);
+    return p;
+}
+
+static void pair_close(Pair *p)
+{
+    pool_free(p->pool);
+    arena_free(p->mem);
+}
+
+static void give_gradients(Pair *p, uint64_t seed, double scale)
+{
+    fill(p->matrix->grad, p->matrix->n, 2 * seed, scale);
+    fill(p->vector->grad, p->vector->n, 2 * seed + 1, scale);
+    p->matrix->has_grad = p->vector->has_grad = true;
+}
+
+START_TEST(adamw_is_the_textbooks_for_a_thousand_steps)
+{
+    const Schedule schedule = { 1e-2, 1e-3, 100, 900 };
+    Pair *p = pair_open(7, 5, 0.1);
+    Textbook matrix = textbook_open(p->mem, p->matrix, 0.1);
+    Textbook vector = textbook_open(p->mem, p->vector, 0);
+
+    for (int t = 1; t <= 1000; t++) {
+        double rate = schedule_rate(&schedule, t), scale = t % 3 ? 1 : 0.25;
+
+        give_gradients(p, (uint64_t)t, t % 7 ? 1 : 1e-3);
+        textbook_step(&matrix, p->matrix->grad, t, rate, scale);
+        textbook_step(&vector, p->vector->grad, t, rate, scale);
+        adamw_step(&p->adamw, p->pool, rate, scale);
+        ck_assert(!p->matrix->has_grad && !p->vector->has_grad);
+    }
+    check_close("matrix", p->matrix->data, matrix.w, matrix.n, in_double ? 1e-12 : 1e-4);
+    check_close("vector", p->vector->data, vector.w, vector.n, in_double ? 1e-12 : 1e-4);
+    pair_close(p);
+}
+END_TEST
+
+START_TEST(the_first_step_is_the_rate_against_the_gradients_sign)
+{
+    static const double size[] = { 1e-4, 1, 1e4 };
+
+    for (int k = 0; k < COUNT(size); k++) {
+        Pair *p = pair_open(40, 30, 0);
+        const double *before = doubles(p->mem, p->matrix->data, p->matrix->n);
+
+        give_gradients(p, 1, size[k]);
+        for (size_t i = 0; i < p->matrix->n; i++) /* well above epsilon */
+            p->matrix->grad[i] += R(p->matrix->grad[i] > 0 ? size[k] : -size[k]);
+        adamw_step(&p->adamw, p->pool, 0.5, 1);
+        for (size_t i = 0; i < p->matrix->n; i++) {
+            double want = before[i] - (p->matrix->grad[i] > 0 ? 0.5 : -0.5);
+            ck_assert_double_eq_tol((double)p->matrix->data[i], want, 1e-4);
+        }
+        pair_close(p);
+    }
+}
+END_TEST
+
+START_TEST(without_a_gradient_matrices_shrink_and_vectors_stay)
+{
+    Pair *p = pair_open(7, 5, 0.1);
+    const double *before = doubles(p->mem, p->matrix->data, p->matrix->n);
+
+    give_gradients(p, 1, 0);
+    adamw_step(&p->adamw, p->pool, 0.5, 1);
+    for (size_t i = 0; i < p->matrix->n; i++)
+        ck_assert_double_eq_tol((double)p->matrix->data[i], before[i] * 0.95, 1e-6);
+    for (size_t i = 0; i < p->vector->n; i++)
+        ck_assert(p->vector->data[i] == R(0.7));
+    pair_close(p);
+}
+END_TEST
+
+/* The square root of a plain sum. */
+static double plain_norm(const Params *params)
+{
+    double sum = 0;
+
+    for (const Param *p = params->first; p; p = p->next)
+        for (size_t i = 0; p->tensor->has_grad && i < p->tensor->n; i++)
+            sum += (double)p->tensor->grad[i] * (double)p->tensor->grad[i];
+    return sqrt(sum);
+}
+
+START_TEST(the_norm_is_that_of_all_gradients_whatever_the_threads)
+{
+    Pair *p = pair_open(301, 83, 0); /* more than one piece, and no whole number of them */
+
+    give_gradients(p, 1, 3);
+    double norm = gradient_norm(p->pool, p->mem, &p->params), plain = plain_norm(&p->params);
+    ck_assert_double_eq_tol(norm, plain, 1e-12 * plain);
+    for (int threads = 1; threads <= 7; threads += 2) {
+        Pool *pool = pool_new(threads);
+        ck_assert_double_eq(gradient_norm(pool, p->mem, &p->params), norm);
+        pool_free(pool);
+    }
+    p->matrix->has_grad = false;
+    plain = plain_norm(&p->params);
+    ck_assert_double_eq_tol(gradient_norm(p->pool, p->mem, &p->params), plain, 1e-12 * plain);
+    pair_close(p);
+}
+END_TEST
+
+START_TEST(the_rate_rises_in_a_line_and_falls_in_half_a_cosine)
+{
+    const Schedule s = { 1, 0.1, 10, 110 };
+
+    for (int step = 1; step <= 10; step++)
+        ck_assert_double_eq_tol(schedule_rate(&s, step), step / 10.0, 1e-15);
+    ck_assert_double_eq_tol(schedule_rate(&s, 35), 0.1 + 0.9 * (1 + sqrt(0.5)) / 2, 1e-12);
+    ck_assert_double_eq_tol(schedule_rate(&s, 60), 0.55, 1e-12);
+    ck_assert_double_eq(schedule_rate(&s, 110), 0.1);
+    ck_assert_double_eq(schedule_rate(&s, 100000), 0.1);
+    for (int step = 11; step <= 111; step++)
+        ck_assert_double_le(schedule_rate(&s, step), schedule_rate(&s, step - 1));
+}
+END_TEST
+
+START_TEST(a_schedule_without_a_rise_or_a_fall_is_sound)
+{
+    static const int edge[][2] = { { 0, 10 }, { 1, 10 }, { 5, 5 }, { 9, 5 },
+                                   { 0, 0 },  { 0, 1 },  { 5, 6 }, { 1, 1 } };
+
+    for (int i = 0; i < COUNT(edge); i++)
+        for (int step = 1; step <= 20; step++) {
+            const Schedule s = { 1, 0.1, edge[i][0], edge[i][1] };
+            double rate = schedule_rate(&s, step);
+
+            ck_assert_double_gt(rate, 0);
+            ck_assert_double_le(rate, 1);
+            if (step >= edge[i][0] && step >= edge[i][1])
+                ck_assert_double_eq(rate, 0.1);
+        }
+    ck_assert_double_eq(schedule_rate(&(Schedule){ 1, 0.1, 5, 6 }, 5), 1);
+}
+END_TEST
+
+START_TEST(two_half_batches_are_one_batch)
+{
+    for (int i = 0; i < VARIANTS; i += 5) {
+        Small *whole = small_open(small_variant(i), 4, 8),
+              *half = small_open(small_variant(i), 4, 8);
+        Tape tape = tape_open(2);
+        double loss = small_learn(whole, &tape, 1);
+
+        half->batch.B = 2;
+        double parts = small_learn(half, &tape, 0.5) / 2;
+        half->batch.id += 16, half->batch.target += 16;
+        parts += small_learn(half, &tape, 0.5) / 2;
+        ck_assert_double_eq_tol(parts, loss, in_double ? 1e-12 : 1e-6);
+        for (int j = 0; j < whole->subject.n; j++) {
+            const Tensor *x = whole->subject.x[j];
+            const real *g = half->subject.x[j]->grad;
+            double size = plain_norm(&whole->model.params);
+
+            for (size_t k = 0; k < x->n; k++)
+                ck_assert_double_eq_tol((double)g[k], (double)x->grad[k],
+                                        size * (in_double ? 1e-12 : 1e-6));
+        }
+        tape_close(&tape);
+        small_close(whole), small_close(half);
+    }
+}
+END_TEST
+
+/* n random tokens below `vocab`. */
+static Bytes noise(Arena *mem, size_t n, uint64_t vocab, uint64_t seed)
+{
+    unsigned char *at = arena_take(mem, n);
+    Random r = random_stream(seed, RANDOM_TEST, 3);
+
+    for (size_t i = 0; i < n; i++)
+        at[i] = (unsigned char)random_below(r, i, vocab);
+    return (Bytes){ at, n };
+}
+
+/* The mean loss on the windows of those numbers, one by one. */
+static double direct_loss(const Small *s, Bytes text, const size_t *window, size_t n)
+{
+    int T = s->model.config.context, id[8], target[8];
+    Tape tape = tape_open(1);
+    double sum = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        corpus_window(text, window[k], T, id, target);
+        tape_reset(&tape);
+        const Tensor *loss =
+            op_cross_entropy(&tape, model_logits(&tape, &s->model, id, 1, T, 0), target);
+        for (int t = 0; t < T; t++)
+            sum += (double)loss->data[t];
+    }
+    tape_close(&tape);
+    return sum / (double)(n * (size_t)T);
+}
+
+START_TEST(evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch)
+{
+    static const size_t all[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, three[] = { 0, 3, 7 };
+    Small *s = small_open(small_variant(0), 1, 8);
+    Bytes text = noise(s->mem, 11 * 8 + 5, 11, 4);
+    Tape tape = tape_open(2);
+
+    small_overwrite(s, 0.3);
+    double want = direct_loss(s, text, all, 11), of_three = direct_loss(s, text, three, 3);
+    for (int batch = 1; batch <= 13; batch += 3) {
+        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 0), want, 1e-12);
+        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 99), want, 1e-12);
+        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 3), of_three, 1e-12);
+    }
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+START_TEST(evaluation_drops_nothing_and_leaves_the_tape_as_it_was)
+{
+    Small *s = small_open(small_variant(0), 1, 8);
+    Bytes text = noise(s->mem, 100, 11, 4);
+    Tape tape = tape_open(1);
+    double plain = evaluate(&tape, &s->model, text, 2, 0);
+
+    s->model.config.dropout = 0.5;
+    ck_assert_double_eq(evaluate(&tape, &s->model, text, 2, 0), plain);
+    ck_assert(!tape.forward_only);
+    ck_assert_ptr_null(tape.last);
+    tape.forward_only = true;
+    evaluate(&tape, &s->model, text, 2, 0);
+    ck_assert(tape.forward_only);
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+/* The validation loss after training on noise of 16 tokens; `leak`: the targets are the inputs. */
+static double loss_on_noise(bool leak)
+{
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+    double loss;
+
+    c.vocab = 16, c.layers = 1, c.context = 16;
+    Small *s = small_open(c, 8, 16);
+    Bytes text = noise(s->mem, 60000, 16, 1), other = noise(s->mem, 8000, 16, 2);
+    Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    Batch b = s->batch;
+
+    adamw_init(&a, &s->model.params, s->mem);
+    for (uint64_t step = 0; step < (leak ? 100 : 300); step++) {
+        corpus_batch(text, 1, step, b.B, b.T, b.id, b.target);
+        s->batch.target = leak ? b.id : b.target;
+        small_learn(s, &tape, 1);
+        adamw_step(&a, tape.pool, 3e-3, 1);
+    }
+    loss = leak ? small_learn(s, &tape, 1) : evaluate(&tape, &s->model, other, 8, 0);
+    tape_close(&tape);
+    small_close(s);
+    return loss;
+}
+
+START_TEST(noise_cannot_be_foretold)
+{
+    double loss = loss_on_noise(false);
+
+    ck_assert_double_ge(loss, log(16) - 0.02);
+    ck_assert_double_le(loss, log(16) + 0.1);
+    ck_assert_double_le(loss_on_noise(true), 1); /* what a leak would look like */
+}
+END_TEST
+
+/* A run in the test's folder, on its file "text". */
+static struct {
+    TrainOptions options;
+    int threads;
+    Config config;
+    volatile sig_atomic_t stop;
+} job;
+
+static void job_open(void)
+{
+    Stories s = stories_write(2, 0, 4000);
+
+    put(in_folder("text"), s.text, s.bytes);
+    free(s.text);
+    job.threads = 1, job.stop = 0;
+    job.config = small_variant(0);
+    job.config.vocab = 128, job.config.context = 16;
+    job.options = (TrainOptions){
+        .batch = 3,
+        .accumulation = 2,
+        .steps = 10,
+        .schedule = { 1e-2, 1e-3, 3, 10 },
+        .beta1 = 0.9,
+        .beta2 = 0.99,
+        .decay = 0.1,
+        .clip = 0.9,
+        .seed = 7,
+        .eval_interval = 4,
+        .eval_iters = 2,
+        .log_interval = 3,
+        .peak = 1e9,
+    };
+}
+
+static Corpus text_of_folder(void)
+{
+    const char *path = in_folder("text");
+
+    return corpus_read((CorpusFiles){ &path, 1, NULL, 0.1, 16 });
+}
+
+/* Trains from the start, in a process of its own: progress goes to stderr. */
+static void do_job(const char *path)
+{
+    Tape tape = tape_open(job.threads);
+    Corpus corpus = text_of_folder();
+    Arena *mem = arena_new();
+    Run *run = run_open(path, NULL);
+    Model model;
+
+    model_init(&model, job.config, mem, job.options.seed);
+    train(&tape, &model, &corpus, run, &job.options, &job.stop);
+    run_close(run);
+    corpus_free(&corpus);
+    tape_close(&tape);
+    arena_free(mem);
+}
+
+static void check_trains(void)
+{
+    int code = exit_code_of(do_job, folder);
+
+    ck_assert_msg(code == 0, "exit %d: %s", code, said);
+}
+
+static Model model_of(const char *name, Arena *mem)
+{
+    Model model;
+
+    checkpoint_load(in_folder(name), &model, mem);
+    return model;
+}
+
+/* What train() promises, written down once more. */
+static void train_by_hand(Model *model, Bytes text, Arena *mem)
+{
+    enum { N = 3 * 16 };
+    const TrainOptions *o = &job.options;
+    Adamw a = { .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = 1e-8, .decay = o->decay };
+    int id[N], target[N];
+    real dy[N];
+    int clipped = 0;
+    Tape tape = tape_open(2);
+
+    adamw_init(&a, &model->params, mem);
+    for (int i = 0; i < N; i++)
+        dy[i] = R(1.0 / N / 2);
+    for (int step = 1; step <= o->steps; step++) {
+        for (uint64_t number = 2 * (uint64_t)step - 2; number < 2 * (uint64_t)step; number++) {
+            corpus_batch(text, o->seed, number, 3, 16, id, target);
+            tape_reset(&tape);
+            Batch b = { 3, 16, id, target };
+            tape_backward(&tape, model_losses(&tape, model, b, number), dy);
+        }
+        double norm = gradient_norm(tape.pool, mem, &model->params);
+        double scale = fmin(1, o->clip / norm);
+        ck_assert_double_le(scale * norm, fmin(norm, o->clip) * (1 + 1e-6));
+        adamw_step(&a, tape.pool, schedule_rate(&o->schedule, step), scale);
+        clipped += scale < 1;
+    }
+    ck_assert(clipped > 0 && clipped < o->steps);
+    tape_close(&tape);
+}
+
+START_TEST(a_run_is_batches_clipped_gradients_and_adamw)
+{
+    Arena *mem = arena_new();
+    Corpus corpus = text_of_folder();
+    Model by_hand;
+
+    job.config.dropout = 0.1;
+    check_trains();
+    model_init(&by_hand, job.config, mem, job.options.seed);
+    train_by_hand(&by_hand, corpus.train, mem);
+    const Model trained = model_of("model.safetensors", mem);
+    ck_assert(same_parameters(&trained, &by_hand));
+    corpus_free(&corpus);
+    arena_free(mem);
+}
+END_TEST
+
+/* The files as they are, in memory for free(). */
+typedef struct {
+    unsigned char *at[2];
+    size_t n[2];
+} Weights;
+
+static Weights trained_weights(int threads)
+{
+    Weights w;
+
+    job.threads = threads;
+    check_trains();
+    w.at[0] = file_read(in_folder("model.safetensors"), &w.n[0]);
+    w.at[1] = file_read(in_folder("best.safetensors"), &w.n[1]);
+    return w;
+}
+
+START_TEST(a_run_leaves_the_same_weights_again_and_with_any_threads)
+{
+    static const int threads[] = { 1, 2, 3, 7 };
+    Weights first = trained_weights(1);
+
+    for (int t = 0; t < COUNT(threads); t++) {
+        Weights w = trained_weights(threads[t]);
+
+        for (int i = 0; i < 2; i++) {
+            ck_assert_uint_eq(w.n[i], first.n[i]);
+            ck_assert_mem_eq(w.at[i], first.at[i], first.n[i]);
+            free(w.at[i]);
+        }
+    }
+    free(first.at[0]), free(first.at[1]);
+}
+END_TEST
+
+START_TEST(the_checkpoints_say_how_good_they_are)
+{
+    static const char *const name[] = { "model.safetensors", "best.safetensors" };
+    Corpus corpus = text_of_folder();
+    Arena *mem = arena_new();
+    Tape tape = tape_open(2);
+
+    check_trains();
+    for (int i = 0; i < 2; i++) {
+        const Model model = model_of(name[i], mem);
+        Safetensors *file = safetensors_read(in_folder(name[i]));
+        double loss = evaluate(&tape, &model, corpus.validation, 3, i == 0 ? 0 : 6);
+
+        ck_assert_double_eq_tol(atof(safetensors_meta(file, "attnc.val_loss")), loss, 1e-8);
+        ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "10");
+        safetensors_free(file);
+    }
+    tape_close(&tape);
+    arena_free(mem);
+    corpus_free(&corpus);
+}
+END_TEST
+
+/* Passes `"key":` if it comes next, and gives back where the value starts; NULL if it does not. */
+static const char *key_at(const char *at, char key[20])
+{
+    int n = 0;
+
+    return sscanf(at, "\"%19[a-z_]\":%n", key, &n) == 1 && n ? at + n : NULL;
+}
+
+/* {"step":3,"split":"train",...}, all other values finite numbers; returns the fields. */
+static int fields_of(const char *line)
+{
+    char key[20], split[8];
+    int n = 0, step, fields = 2;
+
+    ck_assert_int_eq(sscanf(line, "{\"step\":%d,\"split\":\"%7[a-z]\"%n", &step, split, &n), 2);
+    ck_assert(strcmp(split, "train") == 0 || strcmp(split, "val") == 0);
+    for (line += n; *line == ','; fields++) {
+        char *end;
+        const char *value = key_at(line + 1, key);
+
+        ck_assert_ptr_nonnull(value);
+        ck_assert(isfinite(strtod(value, &end)) && end > value);
+        line = end;
+    }
+    ck_assert_str_eq(line, "}");
+    return fields;
+}
+
+START_TEST(every_line_of_the_log_is_a_json_object)
+{
+    size_t n;
+    int lines = 0;
+
+    check_trains();
+    char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+    ck_assert(n > 0 && log[n - 1] == '\n');
+    for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
+        ck_assert_int_eq(fields_of(line), strstr(line, "\"val\"") ? 7 : 10);
+        lines++;
+    }
+    ck_assert_int_eq(lines, 5 + 3);    /* steps 1, 3, 6, 9 and 10; after steps 4, 8 and 10 */
+    ck_assert_int_eq(files(false), 4); /* text, log, last and best weights */
+    free(log);
+}
+END_TEST
+
+START_TEST(a_run_that_is_asked_to_stop_leaves_its_weights)
+{
+    Arena *mem = arena_new();
+
+    job.stop = 2;
+    check_trains();
+    const Model last = model_of("model.safetensors", mem), best = model_of("best.safetensors", mem);
+    ck_assert(same_parameters(&last, &best));
+    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+    ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "1");
+    safetensors_free(file);
+    arena_free(mem);
+}
+END_TEST
+
+START_TEST(a_run_that_diverges_before_it_is_evaluated_leaves_no_weights)
+{
+    job.options.schedule.rate = in_double ? 1e300 : 1e30;
+    job.options.schedule.warmup = 0;
+    job.options.eval_interval = 100;
+    ck_assert_int_eq(exit_code_of(do_job, folder), EXIT_FAILED);
+    ck_assert_msg(strstr(said, "no weights were saved") != NULL, "%s", said);
+    ck_assert_int_eq(files(false), 2); /* text and log */
+}
+END_TEST
+
+START_TEST(a_run_that_diverges_later_leaves_finite_weights)
+{
+    Arena *mem = arena_new();
+
+    job.options.schedule = (Schedule){ 1e-3, in_double ? 1e300 : 1e30, 4, 4 };
+    job.options.eval_interval = 1;
+    ck_assert_int_eq(exit_code_of(do_job, folder), EXIT_FAILED);
+    ck_assert_ptr_nonnull(strstr(said, "the best weights so far are in"));
+    Model best = model_of("best.safetensors", mem); /* dies if a number is not finite */
+    for (const Param *p = best.params.first; p; p = p->next)
+        ck_assert(all_finite(p->tensor->data, p->tensor->n));
+    arena_free(mem);
+}
+END_TEST
+
+Suite *suite_training(void)
+{
+    Suite *s = suite_create("training");
+    TCase *t = group(s, "optimiser");
+
+    tcase_add_test(t, adamw_is_the_textbooks_for_a_thousand_steps);
+    tcase_add_test(t, the_first_step_is_the_rate_against_the_gradients_sign);
+    tcase_add_test(t, without_a_gradient_matrices_shrink_and_vectors_stay);
+    tcase_add_test(t, the_norm_is_that_of_all_gradients_whatever_the_threads);
+    tcase_add_test(t, the_rate_rises_in_a_line_and_falls_in_half_a_cosine);
+    tcase_add_test(t, a_schedule_without_a_rise_or_a_fall_is_sound);
+    t = group(s, "losses");
+    tcase_add_test(t, two_half_batches_are_one_batch);
+    tcase_add_test(t, evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch);
+    tcase_add_test(t, evaluation_drops_nothing_and_leaves_the_tape_as_it_was);
+    tcase_add_test(t, noise_cannot_be_foretold);
+    t = with_folder(s, "run");
+    tcase_add_checked_fixture(t, job_open, NULL);
+    tcase_add_test(t, a_run_is_batches_clipped_gradients_and_adamw);
+    tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
+    tcase_add_test(t, the_checkpoints_say_how_good_they_are);
+    tcase_add_test(t, every_line_of_the_log_is_a_json_object);
+    tcase_add_test(t, a_run_that_is_asked_to_stop_leaves_its_weights);
+    tcase_add_test(t, a_run_that_diverges_before_it_is_evaluated_leaves_no_weights);
+    tcase_add_test(t, a_run_that_diverges_later_leaves_finite_weights);
+    return s;
+}
