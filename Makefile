@@ -1,5 +1,5 @@
 # make                          the programs, in this folder
-# make test                     every suite, in float and as a proof (double)
+# make test                     every suite, in float and as a proof (double), and the programs
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make mutants                  breaks every backward on purpose; the tests must notice
 # make lint                     format, direction of includes, leftovers
@@ -32,9 +32,10 @@ $(PROGRAMS): %: $(OUT)/%.linked force
 $(OUT)/%.linked: $(OUT)/float/tools/%.o $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
 	$(CC) $(ALL) $^ -lm -o $@
 
-test: $(OUT)/float/check $(OUT)/proof/check
+test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS)
 	$(OUT)/float/check
 	$(OUT)/proof/check
+	tests/programs.sh
 
 $(OUT)/%/check: | needs-check
 	$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@

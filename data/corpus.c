@@ -8,15 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As much of a name as leaves room for the rest in one line of die(). */
+#define PATH "%.120s"
+
 static unsigned char *read_named(const char *path, size_t *bytes)
 {
     unsigned char *at = file_read(path, bytes);
     const char *looks = file_looks_like(at, *bytes);
 
     if (*bytes == 0)
-        die(EXIT_DATA, "%s is empty: there is nothing to learn from", path);
+        die(EXIT_DATA, PATH " is empty: there is nothing to learn from", path);
     if (looks)
-        warn("%s looks like %s; going on with its bytes", path, looks);
+        warn(PATH " looks like %s; going on with its bytes", path, looks);
     return at;
 }
 
@@ -50,7 +53,8 @@ static void check_length(const CorpusFiles *files, const Corpus *corpus)
 
     if (train < least || corpus->validation.n < least)
         die(EXIT_DATA,
-            "%s: %zu bytes to train on and %zu to validate are too few for a context of %d, which "
+            PATH
+            ": %zu bytes to train on and %zu to validate are too few for a context of %d, which "
             "takes %zu of each: use a longer text or a smaller --block-size",
             files->path[0], train, corpus->validation.n, files->context, least);
 }

@@ -88,7 +88,8 @@ void checkpoint_save(const char *path, const Model *model, CheckpointNote note)
     snprintf(text[NUMBERS], VALUE_BYTES, "%d", note.step);
     meta[n++] = (Meta){ "attnc.step", text[NUMBERS] };
     snprintf(text[NUMBERS + 1], VALUE_BYTES, "%.9g", note.validation_loss);
-    meta[n++] = (Meta){ "attnc.val_loss", text[NUMBERS + 1] };
+    if (isfinite(note.validation_loss))
+        meta[n++] = (Meta){ "attnc.val_loss", text[NUMBERS + 1] };
     for (const Param *p = model->params.first; p; p = p->next)
         entry[entries++] = entry_of(p);
     safetensors_write(path, entry, entries, meta, n);

@@ -7,7 +7,7 @@
 /* What is written beside the weights. */
 typedef struct {
     int step;
-    double validation_loss;
+    double validation_loss; /* NaN: not known */
 } CheckpointNote;
 
 void checkpoint_save(const char *path, const Model *model, CheckpointNote note);

@@ -1,6 +1,7 @@
 #include "model/config.h"
 
 #include "ops/error.h"
+#include "ops/machine.h"
 
 #include <limits.h>
 
@@ -57,12 +58,25 @@ double config_flops(const Config *c)
     return 6 * (config_matrix_parameters(c) + c->layers * c->attention->cost(c->context, c->width));
 }
 
-double config_memory(const Config *c, double parameters, double tokens)
+double config_memory(const Config *c, double tokens)
 {
     /* of a block: two norms, q, k, v, o, two sums; the hidden layer; two numbers a head */
     double hidden = (c->ffn == FFN_SWIGLU ? 3 : 1) * (double)config_hidden(c);
     double block = 8.0 * c->width + hidden + 3.0 * c->heads + (c->dropout > 0 ? 4.0 * c->width : 0);
     double ends = 3.0 * c->width + c->vocab;
+    double parameters = config_matrix_parameters(c) + (double)c->vocab * c->width +
+                        (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
 
     return sizeof(real) * (4 * parameters + tokens * (c->layers * block + ends));
+}
+
+void config_check_memory(const Config *c, double tokens)
+{
+    double wanted = config_memory(c, tokens), here = machine_memory();
+
+    if (wanted > here)
+        die(EXIT_MEMORY,
+            "training with a context of %d, %.0f tokens at once, would take about %.1f GiB and the "
+            "machine has %.1f: make --batch-size, the context or the model smaller",
+            c->context, tokens, wanted / 0x1p30, here / 0x1p30);
 }

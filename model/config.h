@@ -38,6 +38,12 @@ double config_matrix_parameters(const Config *c);
 double config_flops(const Config *c);
 
 /* Bytes that training needs: parameters and optimiser, and a step of `tokens`. An estimate. */
-double config_memory(const Config *c, double parameters, double tokens);
+double config_memory(const Config *c, double tokens);
+
+/*
+ * Dies (EXIT_MEMORY) where that is more than the machine has: memory that the
+ * system only promised would fail in the middle of the run.
+ */
+void config_check_memory(const Config *c, double tokens);
 
 #endif

@@ -1,6 +1,7 @@
 #include "ops/file.h"
 
 #include "ops/error.h"
+#include "ops/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,9 +35,9 @@ static noreturn void not_regular(const char *path, mode_t mode)
 
 static size_t half_of_memory(void)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const double half = machine_memory() / 2;
 
-    return pages > 0 && page > 0 ? (size_t)pages / 2 * (size_t)page : SIZE_MAX / 4;
+    return half < 0x1p62 ? (size_t)half : (size_t)1 << 62;
 }
 
 /* O_NONBLOCK: to open a FIFO is to wait for its writer. Regular files do not care. */

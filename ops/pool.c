@@ -14,6 +14,7 @@
 #include "ops/pool.h"
 
 #include "ops/error.h"
+#include "ops/machine.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +22,6 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 20000 };
 
@@ -132,9 +132,8 @@ static int start(Worker *worker)
 Pool *pool_new(int threads)
 {
     Pool *pool = xmalloc(sizeof *pool);
-    long online = sysconf(_SC_NPROCESSORS_ONLN);
 
-    *pool = (Pool){ .workers = threads - 1, .spin = threads <= online ? SPIN : 1 };
+    *pool = (Pool){ .workers = threads - 1, .spin = threads <= machine_processors() ? SPIN : 1 };
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
     for (int i = 0; i < threads; i++)

@@ -8,15 +8,15 @@
 #include "ops/error.h"
 #include "ops/gemm.h"
 #include "ops/kernel.h"
+#include "ops/machine.h"
 #include "ops/ops.h"
-#include "ops/peak.h"
 #include "tools/options.h"
 #include "training/optimiser.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum { LEAST_RUNS = 3, OPERANDS = 4, STEP_TOKENS = 4096 };
 
@@ -359,16 +359,30 @@ static double run_step(void *ctx)
     return seconds_now() - start;
 }
 
+static int rows_of(int length)
+{
+    return batch ? batch : STEP_TOKENS > length ? STEP_TOKENS / length : 1;
+}
+
+/* The model of a length. What cannot be trained is refused before anything is measured. */
+static Config config_of(int length)
+{
+    Config c = reference;
+
+    c.context = length, c.attention = &attention_softmax;
+    config_check(&c);
+    config_check_memory(&c, (double)rows_of(length) * length);
+    return c;
+}
+
 static void bench_length(Bench *b, int length)
 {
-    Config config = reference;
+    Config config = config_of(length);
     Model model;
-    int rows = batch ? batch : STEP_TOKENS > length ? STEP_TOKENS / length : 1, n = rows * length;
+    int rows = rows_of(length), n = rows * length;
     StepCase c = { .b = b, .model = &model };
     char title[96];
 
-    config.context = length, config.attention = &attention_softmax;
-    config_check(&config);
     model_init(&model, config, b->mem, 1);
     c.adamw = (Adamw){ .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
     adamw_init(&c.adamw, &model.params, b->mem);
@@ -400,16 +414,18 @@ int main(int argc, char **argv)
     if (options_parse(&program, argc, argv) > 0)
         die(EXIT_USAGE, "bench takes options only, not '%.60s'", argv[0]);
     if (threads == 0)
-        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        threads = machine_processors();
+    for (int i = 0; i < lengths.n; i++)
+        config_of(lengths.at[i]);
 
     Bench b = { .tape = { .mem = arena_new(), .pool = pool_new(threads) }, .mem = arena_new() };
     struct rusage usage;
 
-    b.peak = peak_measure(b.tape.pool);
+    if (csv_path && !(b.csv = fopen(csv_path, "w")))
+        die(EXIT_IO, "cannot write %.200s: %s", csv_path, strerror(errno));
+    b.peak = machine_peak(b.tape.pool);
     printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", threads, b.peak / 1e9,
            VECTOR * 8);
-    if (csv_path && !(b.csv = fopen(csv_path, "w")))
-        die(EXIT_IO, "cannot write %s", csv_path);
     if (b.csv)
         fprintf(b.csv, "group,name,seconds,flop_s,byte_s,share_of_peak\n");
     if (section < 0 || section == 0)
@@ -423,9 +439,11 @@ int main(int argc, char **argv)
     getrusage(RUSAGE_SELF, &usage);
     printf("\npeak memory of the process: %.1f MiB\n", (double)usage.ru_maxrss / 1024);
     if (b.csv && fclose(b.csv) != 0)
-        die(EXIT_IO, "cannot write %s", csv_path);
+        die(EXIT_IO, "cannot write %.200s: %s", csv_path, strerror(errno));
     pool_free(b.tape.pool);
     arena_free(b.tape.mem);
     arena_free(b.mem);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output");
     return 0;
 }

@@ -4,11 +4,13 @@
 #include "ops/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* SHOWN and LISTED keep an error line short whatever was typed; the others are columns of --help.
  */
@@ -408,6 +410,18 @@ static void apply(const Program *program, const Preset *preset)
 }
 
 /*
+ * A file opened while a standard stream is closed would take its number, and get what is printed
+ * there. So each number is held by something that refuses: what 0 gives is an error, as is what
+ * 1 and 2 take.
+ */
+static void hold_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd ? O_RDONLY : O_WRONLY) != fd)
+            exit(EXIT_IO);
+}
+
+/*
  * Three walks: the first finds the mistakes in names and prints --help while
  * the defaults are untouched, the second sets presets only, the third all else,
  * over what the presets have set.
@@ -418,6 +432,7 @@ int options_parse(const Program *program, int argc, char **argv)
     Arguments a = start;
     int words = 0;
 
+    hold_streams();
     while (next(&a))
         ;
     for (a = start; next(&a);)

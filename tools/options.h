@@ -79,7 +79,8 @@ typedef struct {
 /*
  * Fills in the values and moves the arguments that are no options to the front
  * of argv, in order; returns their number. --help and --version print and exit.
- * Every mistake ends in die(EXIT_USAGE).
+ * Every mistake ends in die(EXIT_USAGE). Standard streams that are closed stay useless, but no file
+ * gets their numbers.
  */
 int options_parse(const Program *program, int argc, char **argv);
 

@@ -4,12 +4,12 @@
 #include "model/sample.h"
 #include "ops/error.h"
 #include "ops/kernel.h"
-#include "ops/peak.h"
+#include "ops/machine.h"
+#include "ops/text.h"
 #include "tools/options.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { STORY_BYTES = 4 << 20, STORY_SECONDS = 110 };
 
@@ -119,16 +119,33 @@ static void ask_to_stop(int number)
 /* The first signal ends the run after its step; the second one ends the program. */
 static void catch_signals(void)
 {
-    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART }, before;
 
     a.sa_handler = ask_to_stop;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
-    sigaction(SIGHUP, &a, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &a, NULL); /* nohup is for runs that outlive the terminal */
     a.sa_handler = SIG_IGN;
     a.sa_flags = 0;
     sigaction(SIGPIPE, &a, NULL);
     sigaction(SIGXFSZ, &a, NULL); /* so that a full disk is an error message */
+}
+
+/* Control characters as '?': names come from strangers, and a terminal obeys what it is sent. */
+static void make_plain(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = '?';
+}
+
+static Text plain(const char *name)
+{
+    Text text = text_cut(name, 200);
+
+    make_plain(text.at);
+    return text;
 }
 
 /* "nice/text.txt" -> "text", or "stories". */
@@ -144,6 +161,7 @@ static const char *text_name(const char *path, char *to, size_t size)
     char *dot = strrchr(to, '.');
     if (dot && dot != to)
         *dot = 0;
+    make_plain(to);
     return to;
 }
 
@@ -155,7 +173,7 @@ static void settle(int files)
     config.norm = (NormKind)norm;
     config.vocab = 256;
     if (threads == 0)
-        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+        threads = machine_processors();
     if (isnan(training.schedule.least))
         training.schedule.least = training.schedule.rate / 10;
     if (training.schedule.decay == 0)
@@ -167,17 +185,9 @@ static void settle(int files)
     config_check(&config);
 }
 
-/* Overcommitted memory fails too late, so a run that cannot fit is refused before it starts. */
-static double memory_wanted(void)
+static double tokens_at_once(void)
 {
-    double parameters = config_matrix_parameters(&config) + (double)config.vocab * config.width;
-
-    return config_memory(&config, parameters, (double)training.batch * config.context);
-}
-
-static double memory_here(void)
-{
-    return (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    return (double)training.batch * config.context;
 }
 
 static void banner(const Model *model, const Corpus *corpus, const char *name, const Run *run)
@@ -188,15 +198,16 @@ static void banner(const Model *model, const Corpus *corpus, const char *name, c
             c->attention->name, c->layers, c->width, c->heads, c->context,
             position_names[c->position], ffn_names[c->ffn]);
     fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
-            params_count(&model->params), config_flops(c) / 1e6, memory_wanted() / 0x1p20);
+            params_count(&model->params), config_flops(c) / 1e6,
+            config_memory(c, tokens_at_once()) / 0x1p20);
     fprintf(stderr, "%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary\n",
-            name, corpus->train.n, corpus->validation.n, c->vocab);
+            plain(name).at, corpus->train.n, corpus->validation.n, c->vocab);
     if (corpus->floor > 0)
         fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
                 corpus->floor);
     fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
             threads, VECTOR * 8, training.peak / 1e9, (unsigned long long)training.seed,
-            run_path(run));
+            plain(run_path(run)).at);
 }
 
 static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run, double setup)
@@ -213,7 +224,7 @@ static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run,
         printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", corpus->floor * log(2),
                corpus->floor);
     printf("left in %s: model.safetensors best.safetensors log.jsonl config.json loss.svg\n",
-           run_path(run));
+           plain(run_path(run)).at);
 }
 
 /* Bytes as a terminal can show them: control characters and what is not ASCII as '?'. */
@@ -245,11 +256,7 @@ int main(int argc, char **argv)
     char name[128], full[256];
 
     settle(files);
-    if (memory_wanted() > memory_here())
-        die(EXIT_MEMORY,
-            "this run would take about %.1f GiB and the machine has %.1f: make --batch-size, "
-            "--block-size or the model smaller",
-            memory_wanted() / 0x1p30, memory_here() / 0x1p30);
+    config_check_memory(&config, tokens_at_once());
     Corpus corpus = files ? corpus_read((CorpusFiles){ (const char *const *)argv, files,
                                                        validation_path, held_back, config.context })
                           : corpus_stories(training.seed, STORY_BYTES);
@@ -259,7 +266,7 @@ int main(int argc, char **argv)
 
     catch_signals();
     model_init(&model, config, mem, training.seed);
-    training.peak = peak_measure(tape.pool);
+    training.peak = machine_peak(tape.pool);
     text_name(files ? argv[0] : NULL, name, sizeof name);
     snprintf(full, sizeof full, "%s-%s", name, config.attention->name);
     Run *run = run_open(out_dir, full);
@@ -271,10 +278,11 @@ int main(int argc, char **argv)
     run_draw(run, full, corpus.floor * log(2));
     if (!result.interrupted) {
         conclude(&result, &corpus, run, setup);
-        if (sample_bytes > 0)
+        if (sample_bytes > 0 && !stop)
             print_sample(&tape, &model);
     } else {
-        fprintf(stderr, "stopped at step %d; %s holds the weights\n", result.steps, run_path(run));
+        fprintf(stderr, "stopped at step %d; %s holds the weights\n", result.steps,
+                plain(run_path(run)).at);
     }
     run_close(run);
     corpus_free(&corpus);

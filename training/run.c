@@ -38,7 +38,7 @@ static bool make_folder(const char *path)
             part[i] = 0;
             made = mkdir(part, 0777) == 0;
             if (!made && errno != EEXIST)
-                die(EXIT_IO, "cannot make the folder %s: %s", part, strerror(errno));
+                die(EXIT_IO, "cannot make the folder %.200s: %s", part, strerror(errno));
         }
     return made;
 }
@@ -60,7 +60,7 @@ Run *run_open(const char *path, const char *name)
         join(run->path, path, "");
         make_folder(path);
         if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-            die(EXIT_IO, "%s is not a folder; choose another --out-dir", path);
+            die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
         run->path[strlen(run->path) - 1] = 0;
     }
     for (int i = 1; !path; i++) {
@@ -74,7 +74,7 @@ Run *run_open(const char *path, const char *name)
     join(log, run->path, "log.jsonl");
     run->log = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (run->log < 0)
-        die(EXIT_IO, "cannot write %s: %s", log, strerror(errno));
+        die(EXIT_IO, "cannot write %.200s: %s", log, strerror(errno));
     return run;
 }
 
@@ -131,7 +131,7 @@ void run_log(Run *run, LogLine l)
     n += field(line + n, "seconds", l.seconds);
     n += sprintf(line + n, "}\n");
     if (write(run->log, line, (size_t)n) != n) /* one call: a reader never sees half a line */
-        die(EXIT_IO, "cannot write %s/log.jsonl: %s", run->path, strerror(errno));
+        die(EXIT_IO, "cannot write %.200s/log.jsonl: %s", run->path, strerror(errno));
     points_add(strcmp(l.split, "val") == 0 ? &run->validation : &run->train, l.step, l.loss);
 }
 

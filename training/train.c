@@ -1,14 +1,15 @@
 #include "training/train.h"
 
 #include "ops/error.h"
-#include "ops/peak.h"
+#include "ops/machine.h"
 #include "training/evaluate.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { BAD_STEPS = 5 }; /* so many without a finite number in a row, and the run has failed */
+/* BAD_STEPS without a finite gradient in a row, and the run has failed. */
+enum { BAD_STEPS = 5, DURATIONS = 4096 };
 
 typedef struct {
     Tape *tape;
@@ -20,7 +21,7 @@ typedef struct {
     Arena *mem;
     Batch batch;
     real *weight;             /* of each loss of the batch in the mean: dL/dloss */
-    double start, *durations; /* of the steps so far */
+    double start, *durations; /* of the last DURATIONS steps */
     double best, last_speed;
     int best_step, bad;
     bool on_terminal;
@@ -71,9 +72,11 @@ static LogLine step(Loop *l, int number)
                 l->bad, l->best_step ? "the best weights so far are in " : "no weights were saved",
                 l->best_step ? run_path(l->run) : "");
     }
-    l->durations[number - 1] = seconds_now() - start;
+    double duration = seconds_now() - start;
+
+    l->durations[(number - 1) % DURATIONS] = duration;
     line.tokens = tokens * number;
-    line.tokens_per_second = tokens / l->durations[number - 1];
+    line.tokens_per_second = tokens / duration;
     line.seconds = seconds_now() - l->start;
     return line;
 }
@@ -140,7 +143,7 @@ static void loop_open(Loop *l)
     l->weight = arena_take(l->mem, (size_t)n * sizeof(real));
     for (int i = 0; i < n; i++)
         l->weight[i] = R(1.0 / n / o->accumulation);
-    l->durations = arena_zeros(l->mem, (size_t)o->steps * sizeof(double));
+    l->durations = arena_zeros(l->mem, DURATIONS * sizeof(double));
     l->adamw = (Adamw){ .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = 1e-8, .decay = o->decay };
     adamw_init(&l->adamw, &l->model->params, l->mem);
     l->best = HUGE_VAL;
@@ -171,18 +174,23 @@ TrainResult train(Tape *tape, Model *model, const Corpus *corpus, Run *run, cons
             run_log(run, line);
             show(&l, line);
         }
-        if (number % o->eval_interval == 0 || last)
+        if (last) /* before anything that takes time: whoever asked to stop may ask again */
+            run_save(run, "model.safetensors", model, (CheckpointNote){ number, (double)NAN });
+        if (!*stop && (number % o->eval_interval == 0 || last))
             validate(&l, number);
     }
-    qsort(l.durations, (size_t)number, sizeof *l.durations, by_size);
+    int measured = number < DURATIONS ? number : DURATIONS;
+    qsort(l.durations, (size_t)measured, sizeof *l.durations, by_size);
     TrainResult result = { .best = l.best,
                            .best_step = l.best_step,
                            .steps = number,
                            .interrupted = *stop,
                            .seconds = seconds_now() - l.start,
-                           .step_seconds = number ? l.durations[number / 2] : 0 };
-    result.loss = *stop ? (double)NAN : evaluate(tape, model, corpus->validation, o->batch, 0);
-    run_save(run, "model.safetensors", model, (CheckpointNote){ number, result.loss });
+                           .step_seconds = l.durations[measured / 2] };
+    if (!result.interrupted) {
+        result.loss = evaluate(tape, model, corpus->validation, o->batch, 0);
+        run_save(run, "model.safetensors", model, (CheckpointNote){ number, result.loss });
+    }
     arena_free(l.mem);
     return result;
 }

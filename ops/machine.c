@@ -1,13 +1,9 @@
-/*
- * Each thread multiplies and adds a register tile as large as the kernel's with
- * constants: no memory, no loads, and enough independent sums that the next one
- * need not wait for the last.
- */
-#include "ops/peak.h"
+#include "ops/machine.h"
 
 #include "ops/kernel.h"
 
 #include <time.h>
+#include <unistd.h>
 
 enum { SUMS_AT_ONCE = MR * NV, ROUNDS = 40000, RUNS = 6 };
 
@@ -21,6 +17,25 @@ double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+double machine_memory(void)
+{
+    double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && page > 0 ? pages * page : 1e30;
+}
+
+int machine_processors(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n > 0 ? (int)n : 1;
+}
+
+/*
+ * Each thread multiplies and adds a register tile as large as the kernel's with
+ * constants: no memory, no loads, and enough independent sums that the next one
+ * need not wait for the last.
+ */
 static void multiply_add(void *ctx, int begin, int end)
 {
     real *out = ctx;
@@ -40,7 +55,7 @@ static void multiply_add(void *ctx, int begin, int end)
     }
 }
 
-double peak_measure(Pool *pool)
+double machine_peak(Pool *pool)
 {
     enum { THREADS_MAX = 1024 };
     real out[THREADS_MAX];

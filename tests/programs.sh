@@ -1,0 +1,438 @@
+#!/bin/sh
+# The built programs as a user meets them: what goes in, what comes out, what is left behind.
+#
+#     refused SENTENCE CODE WORDS COMMAND...   within two seconds COMMAND ends with CODE and one line
+#                                              on stderr that holds WORDS, and creates nothing
+#     works SENTENCE CORPUS [OPTION...]        a small run succeeds and leaves a valid folder
+#     check SENTENCE COMMAND...                COMMAND, often a function from here, is true
+#
+# All of it runs in an empty folder, here/, beside in/, where the corpora are. One line for each
+# failure, and `N passed, M failed` at the end. Needs what POSIX and coreutils have.
+# shellcheck disable=SC2086 # options are words
+LC_ALL=C
+export LC_ALL
+unset CDPATH
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+dir=$(mktemp -d) || exit 1
+job=
+trap '[ -z "$job" ] || kill -9 $job 2>/dev/null; chmod -R u+rwx "$dir"; rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+chmod 755 "$dir"
+mkdir "$dir/here" "$dir/in" "$dir/out"
+cd "$dir/here" || exit 1
+
+exec 3>&1 # for failures, wherever stdout goes
+passed=0 failed=0
+train=$root/train bench=$root/bench
+escape=$(printf '\033') newline='
+'
+small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
+       --sample-bytes 20 --threads 1'
+
+pass() { passed=$((passed + 1)); }
+fail() { failed=$((failed + 1)); printf 'FAILED: %s' "$*" | tr '\n\033' '??' >&3; echo >&3; }
+skip() { echo "skipped: $*"; }
+
+# --- what goes wrong ---------------------------------------------------------------------------
+
+# Sets `line` to what was said and `wrong` to what is not as it should be about it.
+judge() { # CODE WANTED WORDS
+    wrong=
+    { IFS= read -r line; IFS= read -r more; } <"$dir/err"
+    case $1 in "$2") ;; 124) wrong='takes too long;' ;; *) wrong="exit $1, not $2;" ;; esac
+    case $line in 'attn.c: error: '*) ;; *) wrong="$wrong no error line;" ;; esac
+    case $line in *"$3"*) ;; *) wrong="$wrong does not say '$3';" ;; esac
+    case $line in *[[:cntrl:]]*) wrong="$wrong control characters;" ;; esac
+    [ ${#line} -lt 400 ] || wrong="$wrong ${#line} bytes and a newline;"
+    [ -z "$more" ] || wrong="$wrong more than one line: $more;"
+    [ ! -s "$dir/stdout" ] || wrong="$wrong something on stdout;"
+    set -- * .[!.]*
+    [ "$*" = '* .[!.]*' ] || { wrong="$wrong created $*;"; rm -rf "$dir/here/"*; }
+}
+
+limit='timeout 2'
+refused() {
+    sentence=$1 code=$2 words=$3
+    shift 3
+    $limit "$@" >"$dir/stdout" 2>"$dir/err"
+    judge $? "$code" "$words"
+    if [ -z "$wrong" ]; then pass; else fail "$sentence: $wrong ($line)"; fi
+}
+
+bytes() { head -c "$1" "$root/ops/gemm.c" >"../in/$2"; }
+bytes 2000 text
+bytes 0 empty
+bytes 1 one
+bytes 169 short
+bytes 170 least
+mkdir ../in/folder
+mkfifo ../in/fifo
+ln -s loop ../in/loop
+ln -s nowhere ../in/dangling
+long=$(printf '%05000d' 0)
+deep=../in/$(printf '%0200d/%0200d/%0200d' 1 2 3)
+mkdir -p "$deep"
+: >"$deep/empty"
+find ../in | sort >"$dir/before"
+nothing_changed() { find ../in | sort | cmp -s - "$dir/before"; }
+
+t="$train $small" text=../in/text
+refused 'a corpus that is not there'          4 'No such file'      $t ../in/nowhere
+refused 'a corpus without a name'             4 'No such file'      $t ''
+refused 'a name of 5000 characters'           4 'too long'          $t "$long"
+refused 'a name with a newline'               4 'a?b'               $t "a${newline}b"
+refused 'a name with an escape'               4 '?]0;x'             $t "${escape}]0;x"
+refused 'a name that begins like an option'   2 'unknown option'    $t -odd
+refused 'an empty corpus'                     5 'is empty'          $t ../in/empty
+refused 'an empty corpus with a long name'    5 'is empty'          $t "$deep/empty"
+refused 'an empty corpus among others'        5 'in/empty is empty' $t $text ../in/empty
+refused 'a corpus of one byte'                5 'too few'           $t ../in/one
+refused 'a corpus shorter than the context'   5 '--block-size'      $t --block-size 4096 $text
+refused 'a corpus one byte below the least'   5 'takes 17 of each'  $t ../in/short
+refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
+refused 'a validation file that is not there' 4 'No such file'      $t --val-file ../in/no $text
+refused 'a folder as corpus'                  4 'is a directory'    $t ../in/folder
+refused 'a FIFO nobody writes to'             4 'is a FIFO'         $t ../in/fifo
+refused '/dev/zero as corpus'                 4 'is a device'       $t /dev/zero
+refused '/dev/random as corpus'               4 'is a device'       $t /dev/random
+refused 'a symbolic link to itself'           4 'symbolic link'     $t ../in/loop
+refused 'a symbolic link to nothing'          4 'No such file'      $t ../in/dangling
+refused 'a file taken for a folder'           4 'Not a directory'   $t $text/more
+refused 'standard input when it is closed'    4 'standard input'    $t - <&-
+refused 'standard input with nothing in it'   5 'is empty'          $t - </dev/null
+
+# Holes take no room: more than any machine's memory that this is likely to meet.
+if truncate -s 4T ../in/huge 2>/dev/null; then
+    refused 'a corpus larger than the memory' 5 'GB' $t ../in/huge
+else
+    skip 'a corpus larger than the memory (this file system has no such holes)'
+fi
+rm -f ../in/huge
+
+user=
+[ "$(id -u)" != 0 ] || user='setpriv --reuid=65534 --clear-groups'
+if $user test -x "$train" 2>/dev/null && $user test -r $text; then
+    bytes 2000 secret
+    chmod 0 ../in/secret
+    mkdir -m 555 ../in/fixed
+    refused 'a corpus one may not read'     4 'Permission denied' $user $t ../in/secret
+    refused 'an out-dir one may not write'  4 'Permission denied' $user $t --out-dir ../in/fixed $text
+    refused 'an out-dir one may not make'   4 'Permission denied' $user $t --out-dir ../in/fixed/x $text
+    rm -f ../in/secret
+    rmdir ../in/fixed
+else
+    skip 'files without permission (needs setpriv, and a program everybody may run)'
+fi
+
+refused 'an unknown option'                2 'did you mean --max-iters?' $t --max-iter 3 $text
+refused 'an option nothing is near to'     2 '--help lists all'          $t --zzzzzzzzz $text
+refused 'an unknown option with an escape' 2 'unknown option'            $t "--${escape}[31m" $text
+refused 'an option of 5000 characters'     2 'unknown option'            $t "--$long"
+refused 'an unknown attention'             2 'did you mean softmax?'     $t --attn sofmax $text
+refused 'an attention nothing is near to'  2 'softmax'                   $t --attn zzzzzzzzz $text
+refused 'an unknown preset'                2 'did you mean nanogpt-cpu?' $t --preset nanogpt $text
+refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
+refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
+refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
+refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
+refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
+refused 'an out-dir below a file'          4 'Not a directory'           $t --out-dir $text/x $text
+refused 'an out-dir below a long name'     4 'Not a directory'           $t --out-dir "$deep/empty/x" $text
+refused 'an out-dir of 5000 characters'    4 'too long'                  $t --out-dir "$long" $text
+refused 'more memory than there is'        3 'GiB'        $t --batch-size 1048576 --block-size 65536 $text
+refused 'an argument of bench'             2 "'something'"               "$bench" something
+refused 'bench with heads that do not divide'    2 '--n-head'            "$bench" --n-head 3
+refused 'bench with a CSV file it cannot write'  4 'No such file'        "$bench" --csv nowhere/x
+refused 'bench with more memory than there is'   3 'GiB'                 "$bench" --only step \
+    --batch-size 1048576 --lengths 16777216
+
+# No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
+# with another code.
+limit=
+garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
+options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
+tried=0
+for program in train bench; do
+    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
+        tried=$((tried + 1))
+        for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
+            "1$newline" "${escape}[31m"; do
+            garbage "$option" "$value"
+        done
+    done
+    for option in $(options 'N\|N,N,\.\.\.'); do
+        for value in 99999999999999999999 18446744073709551616 1.5 1e3; do
+            garbage "$option" "$value"
+        done
+        garbage "$option" abc # whose answer gives the range
+        least=${line#* from } most=${line#* to }
+        least=${least%% *} most=${most%%[!0-9]*}
+        [ ${#most} -gt 18 ] || garbage "$option" $((most + 1))
+        garbage "$option" $((least - 1))
+    done
+    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME'); do
+        refused "$program $option= without a value" 2 "$option" "$root/$program" "$option="
+        refused "$program $option at the end" 2 "$option" "$root/$program" "$option"
+    done
+done
+limit='timeout 2'
+
+closed() { "$@" >&-; }
+full() { "$@" >/dev/full; }
+limit=
+for program in train bench; do
+    refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
+    refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
+    [ ! -c /dev/full ] ||
+        refused "$program --help to a full disk" 4 'No space' full "$root/$program" --help
+done
+
+# --- what goes well ----------------------------------------------------------------------------
+
+check() {
+    sentence=$1 why=
+    shift
+    if "$@"; then pass; else fail "$sentence: ${why:-$*}"; fi
+}
+no() { why=$*; false; }
+check 'what was refused has changed nothing' nothing_changed
+check 'the options with numbers were found' [ $tried -gt 20 ]
+
+log_is_valid() {
+    [ -s "$1/log.jsonl" ] || no 'no log' || return
+    [ "$(grep -cv '^{"step":[0-9]*,"split":"[a-z]*","loss":[^{}]*}$' "$1/log.jsonl")" = 0 ] ||
+        no 'a line of the log is no object' || return
+    [ -z "$(tail -c 1 "$1/log.jsonl")" ] || no 'the log ends within a line'
+}
+
+# Eight bytes of length, little end first; so much JSON; and numbers to where the last offset says.
+safetensors_is_valid() {
+    # shellcheck disable=SC2046 # nine numbers
+    set -- "$1" $(od -An -tu1 -N8 "$1") $(wc -c <"$1")
+    [ $# = 10 ] && [ "$5$6$7$8$9" = 00000 ] || no "$1 has no header" || return
+    header=$(($2 + 256 * $3 + 65536 * $4))
+    end=$(head -c $((8 + header)) "$1" | tail -c +9 | tr '"' '\n' |
+        sed -n 's/^:\[[0-9]*,\([0-9]*\)\]}.*/\1/p' | sort -n | tail -n 1)
+    [ "$(tail -c +9 "$1" | head -c 1)" = '{' ] || no "$1 does not begin with an object" || return
+    [ $((8 + header + ${end:-0})) = "${10}" ] || no "$1: 8 + $header + $end bytes are not ${10}"
+}
+
+folder_is_valid() {
+    for file in model.safetensors best.safetensors log.jsonl config.json loss.svg; do
+        [ -s "$1/$file" ] || no "$file is missing" || return
+    done
+    [ "$(find "$1" ! -type d | wc -l)" -eq 5 ] || no "more than five files in $1" || return
+    log_is_valid "$1" && safetensors_is_valid "$1/model.safetensors" &&
+        safetensors_is_valid "$1/best.safetensors" || return
+    case $(cat "$1/config.json") in
+    '{'*'"attn": "softmax"'*'"n_embd": '[0-9]*'"seed": '[0-9]*'}') ;;
+    *) no 'config.json does not hold the configuration' || return ;;
+    esac
+    case $(cat "$1/loss.svg") in *'<svg'*'</svg>') ;; *) no 'loss.svg is no picture' ;; esac
+}
+
+count=0
+works() { # the run's folder is $run, what it said is in $dir/stdout and $dir/err
+    sentence=$1 count=$((count + 1)) why=
+    run=../out/$count
+    shift
+    timeout 10 "$train" $small --out-dir "$run" "$@" >"$dir/stdout" 2>"$dir/err"
+    code=$?
+    if [ $code = 0 ] && folder_is_valid "$run"; then
+        pass
+    else
+        fail "$sentence: exit $code, ${why:-$(tail -n 1 "$dir/err")}"
+    fi
+}
+
+said() { grep -q "$1" "$dir/err" || no "$(cat "$dir/err")"; }
+# So many bytes of the corpus went to training and validation together.
+uses() { said ": $(($1 - $1 / 10)) bytes to train on, $(($1 / 10)) to validate"; }
+only_results() {
+    rest=$(sed '/^a sample:$/,$d' "$dir/stdout" |
+        grep -v '^[0-9]* steps in \|^best evaluation \|^validation loss \|^left in \|^$')
+    [ -z "$rest" ] || no "$rest"
+}
+has_sample() { [ "$(sed '1,/^a sample:$/d' "$dir/stdout" | wc -c)" -eq 21 ]; }
+no_controls() { [ "$(cat "$dir/stdout" "$dir/err" | tr -d '\n' | tr -dc '[:cntrl:]' | wc -c)" -eq 0 ]; }
+lone() { set -- * .[!.]*; [ "$*" = '* .[!.]*' ]; }
+
+works 'a small run' $text
+check 'all of the text is used' uses 2000
+check 'the log has the last step' grep -q '^{"step":3,"split":"train","loss":[0-9]' "$run/log.jsonl"
+check 'the log has the validation loss' grep -q '^{"step":3,"split":"val","loss":[0-9]' "$run/log.jsonl"
+check 'the configuration holds what was asked for' grep -q '"max_iters": 3,$' "$run/config.json"
+check 'stdout has the validation loss' grep -q '^validation loss [0-9.]* nats/byte, ppl ' "$dir/stdout"
+check 'stdout has the sample, 20 bytes and an end of line' has_sample
+check 'stdout has nothing but results' only_results
+check 'the progress goes to stderr' said '^step 3/3 '
+check 'a pipe gets no control characters' no_controls
+check 'nothing is written beside the out-dir' lone
+
+works 'the shortest text that is long enough' ../in/least
+works 'a text from standard input' - <$text
+check 'standard input is read to its end' uses 2000
+mkfifo ../pipe
+{ cat ../in/short; sleep 0.2; cat $text; } >../pipe &
+works 'a text from a slow pipe' - <../pipe
+check 'a slow pipe is read to its end' uses 2169
+odd_name() { (cd ../in && timeout 10 "$train" $small --out-dir ../out/odd -- '-odd é.txt' 2>/dev/null >&2); }
+bytes 2000 '-odd é.txt'
+check 'a name with a dash, a space and an accent, after --' odd_name
+check 'its folder is whole' folder_is_valid ../out/odd
+works 'several texts' $text ../in/least ../in/one
+check 'several texts follow each other' uses 2171
+works 'a validation file' --val-file ../in/least $text
+check 'a validation file leaves the text whole' said ': 2000 bytes to train on, 170 to validate'
+head -c 3000 /dev/zero >../in/zeros
+works 'a text of NUL bytes' ../in/zeros
+check 'NUL bytes are counted like others' uses 3000
+i=0
+while [ $i -lt 256 ]; do
+    # shellcheck disable=SC2059 # the value is the format
+    printf "\\$((i / 64))$((i / 8 % 8))$((i % 8))"
+    i=$((i + 1))
+done >../in/256
+cat ../in/256 ../in/256 ../in/256 ../in/256 >../in/all
+works 'a text of all 256 values' ../in/all
+check 'all values are counted' uses 1024
+printf '%0500d\r\n%0500d\r\nno end of line' 1 2 >../in/crlf
+works 'a text with CRLF and without a last newline' ../in/crlf
+check 'no byte is added or taken' uses 1018
+{ printf ' \r\n<!DOCTYPE html>'; cat $text; } >../in/page
+works 'a web page' ../in/page
+check 'a web page is warned of' said '^attn.c: warning: ../in/page looks like a web page'
+hostile="../in/e${escape}]0;x${newline}f"
+cp $text "$hostile"
+works 'a text whose name has control characters' "$hostile"
+check 'control characters of a name reach no terminal' no_controls
+
+# Without --out-dir.
+unnamed() { timeout 10 "$train" $small "$@" >"$dir/stdout" 2>"$dir/err"; }
+check 'a run without --out-dir' unnamed $text
+check 'its folder is named after text and attention' folder_is_valid runs/text-softmax
+cp runs/text-softmax/log.jsonl "$dir/log"
+check 'a second run without --out-dir' unnamed $text
+check 'the second folder ends in -2' folder_is_valid runs/text-softmax-2
+check 'the first folder is left alone' cmp -s runs/text-softmax/log.jsonl "$dir/log"
+check 'a run on a name with control characters' unnamed "$hostile"
+check 'control characters of a folder reach no terminal' no_controls
+check 'a folder is named without control characters' folder_is_valid 'runs/e?]0;x?f-softmax'
+rm -rf runs
+
+# The same bits. The model is wide enough for its work to be shared.
+wide='--n-embd 64 --block-size 64 --batch-size 8 --dropout 0.1 --val-share 0.5'
+timeless() { sed 's/,"tok_s":[^,}]*//; s/,"seconds":[^,}]*//' "$1/log.jsonl"; }
+same_as_first() {
+    cmp -s "$run/model.safetensors" "$first/model.safetensors" || no 'other weights' || return
+    [ "$(timeless "$run")" = "$(timeless "$first")" ] || no 'another log'
+}
+other_weights() { ! cmp -s "$run/model.safetensors" "$first/model.safetensors"; }
+works 'a run with one thread' $wide --threads 1 $text
+first=$run
+for threads in 1 2 3 7; do
+    works "a run with $threads threads" $wide --threads $threads $text
+    check "$threads threads give the same bits as one" same_as_first
+done
+works 'a run with another seed' $wide --seed 7 $text
+check 'another seed gives other weights' other_weights
+
+# Standard streams that are closed or full. Nothing but train itself may stand between: timeout
+# could open them again.
+streams() { # RUN CODE
+    "$train" $small --out-dir "../out/$1" $text
+    code=$?
+    [ $code = "$2" ] || no "exit $code" || return
+    folder_is_valid "../out/$1" 2>/dev/null
+}
+check 'closed stdin is no matter' streams closed0 0 >/dev/null 2>&1 <&-
+check 'closed stdout ends with 4' streams closed1 4 2>/dev/null >&-
+check 'closed stderr does not spoil the log' streams closed2 0 >/dev/null 2>&-
+check 'closed stdin and stdout end with 4' streams closed01 4 2>/dev/null <&- >&-
+check 'closed stdin and stderr do not spoil the log' streams closed02 0 >/dev/null <&- 2>&-
+check 'closed stdout and stderr end with 4' streams closed12 4 >&- 2>&-
+check 'all of them closed end with 4' streams closed012 4 <&- >&- 2>&-
+bench_full() {
+    timeout 10 "$bench" --only step --lengths 8 --n-layer 1 --n-embd 16 --seconds 0 >/dev/full 2>"$dir/err"
+    [ $? = 4 ] && said '^attn.c: error: .*standard output'
+}
+if [ -c /dev/full ]; then
+    check 'results to a full disk end with 4' streams full1 4 >/dev/full 2>"$dir/err"
+    check 'results to a full disk are an error line' said '^attn.c: error: .*standard output'
+    check 'progress to a full disk is no matter' streams full2 0 >/dev/null 2>/dev/full
+    check 'results of bench to a full disk end with 4' bench_full
+else
+    skip 'full disks (needs /dev/full)'
+fi
+
+# Time and signals: a run with its end far away is `started`, gets a signal, and must end `soon`.
+forever='--max-iters 1000000 --log-interval 1000 --eval-interval 1000000'
+alive() { kill -0 $job 2>/dev/null; }
+started() { # NAME WORDS COMMAND...: until it says WORDS
+    run=../out/$1 words=$2 i=0
+    shift 2
+    : >"$dir/err" # what is found there is of this run
+    "$@" $small $forever --out-dir "$run" $text >"$dir/stdout" 2>>"$dir/err" &
+    job=$!
+    until grep -q "$words" "$dir/err"; do
+        i=$((i + 1))
+        [ $i -lt 50 ] && alive || no 'does not start' || return
+        sleep 0.1
+    done
+}
+soon() { # CODE
+    (sleep 2; kill -9 $job) >/dev/null 2>&1 3>&- &
+    watch=$!
+    wait $job 2>/dev/null
+    code=$?
+    job=
+    kill -9 $watch 2>/dev/null # what TERM would run are our own traps
+    wait $watch 2>/dev/null
+    [ $code = "$1" ] || no "exit $code"
+}
+saves() { started "$1" '^step 1/' "$train" && kill "-$1" $job && soon "$2" && folder_is_valid "$run"; }
+check 'Ctrl-C saves and ends with 130' saves INT 130
+check 'Ctrl-C says at which step' said '^stopped at step [0-9]'
+check 'Ctrl-C prints no result' [ ! -s "$dir/stdout" ]
+check 'TERM saves and ends with 143' saves TERM 143
+if [ -z "$(sh -c 'kill -HUP $$; echo ignored' 2>/dev/null)" ]; then
+    check 'a hangup saves and ends with 129' saves HUP 129
+else
+    skip 'a hangup (these tests run under nohup)'
+fi
+second_stops() { # a step of a million batches: only the second signal can end it
+    started twice 'run in' "$train" --gradient-accumulation-steps 1000000 && kill -INT $job &&
+        sleep 0.3 && alive && kill -INT $job && soon 130 && [ -s "$run/config.json" ]
+}
+check 'a second Ctrl-C stops within the step' second_stops
+nohup_stays() {
+    started nohup '^step 1/' nohup "$train" && kill -HUP $job && sleep 0.3 && alive &&
+        kill -TERM $job && soon 143
+}
+check 'nohup keeps a run from hanging up' nohup_stays
+works 'a run of a second' $forever --max-time 1s $text
+check 'a run of a second takes one' grep -q '^[0-9]* steps in [1-3]\.' "$dir/stdout"
+
+diverges() { unnamed --max-iters 30 --learning-rate 1e30 --out-dir ../out/bad $text; [ $? = 1 ]; }
+one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error: .*--learning-rate'; }
+check 'a run that diverges ends with 1' diverges
+check 'a run that diverges is one error' one_error
+check 'a run that diverges has a valid log' log_is_valid ../out/bad
+
+# --help and --version.
+help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }
+version() { [ "$("$1" --version | grep -c '^attn.c [0-9]')" = 1 ]; }
+help_is_whole() { # every option that a run's configuration knows
+    for option in $(sed -n 's/^  "\([a-z0-9_]*\)":.*/\1/p' "$first/config.json" | tr _ -); do
+        "$train" --help | grep -q -e "^  --$option " -e "^  --\[no-\]$option " || no "$option" || return
+    done
+}
+for program in "$train" "$bench"; do
+    check "${program##*/} --help fits 100 columns" help_fits "$program"
+    check "${program##*/} --version is a line" version "$program"
+done
+check 'train --help has every option' help_is_whole
+check 'nothing is left in the folder' lone
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
