@@ -23,6 +23,7 @@ SHARED   = tools/options.c tools/options_print.c
 TESTS    = $(wildcard tests/*.c)
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
+PROOF    = $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
 
 all: $(PROGRAMS)
 
@@ -40,7 +41,12 @@ test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS)
 $(OUT)/%/check: | needs-check
 	$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
 $(OUT)/float/check: $(patsubst %.c,$(OUT)/float/%.o,$(TESTS) $(SHARED) $(LIB))
-$(OUT)/proof/check: $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
+$(OUT)/proof/check: $(PROOF)
+
+# ONLY=7 or ONLY=ops/norm.c tries these, JOBS=1 is polite.
+mutants: $(OUT)/proof/check
+	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$$(pkg-config --libs check) -lm" OUT=$(OUT)/mutants \
+	    JOBS=$(JOBS) ONLY='$(ONLY)' tests/mutants.sh $< $(PROOF)
 
 lint:
 	@sh tests/lint.sh
@@ -65,5 +71,5 @@ $(OUT)/proof/%.o: %.c Makefile
 clean:
 	rm -rf build $(PROGRAMS)
 
-.PHONY: all force test lint format readme needs-check clean
+.PHONY: all force test mutants lint format readme needs-check clean
 -include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)

@@ -171,6 +171,22 @@ START_TEST(normal_numbers_have_mean_0_and_variance_1)
 }
 END_TEST
 
+START_TEST(a_normal_number_does_not_know_its_neighbour)
+{
+    Random r = random_stream(7, RANDOM_TEST, 0);
+    double product = 0, squares = 0;
+    int n = 200000;
+
+    for (int i = 0; i < n; i++) {
+        double x = random_normal(r, (uint64_t)i), y = random_normal(r, (uint64_t)i + 1);
+
+        product += x * y, squares += x * x * y * y;
+    }
+    ck_assert_double_eq_tol(product / n, 0, 0.01);
+    ck_assert_double_eq_tol(squares / n, 1, 0.03);
+}
+END_TEST
+
 START_TEST(draws_below_n_are_even)
 {
     Random r = random_stream(6, RANDOM_TEST, 0);
@@ -206,6 +222,7 @@ Suite *suite_base(void)
     tcase_add_test(t, an_idle_pool_sleeps);
     tcase_add_test(t, a_draw_depends_on_seed_purpose_part_and_index);
     tcase_add_test(t, normal_numbers_have_mean_0_and_variance_1);
+    tcase_add_test(t, a_normal_number_does_not_know_its_neighbour);
     tcase_add_test(t, draws_below_n_are_even);
     tcase_add_exit_test(t, the_users_mistake_has_an_exit_code, EXIT_DATA);
     suite_add_tcase(s, t);

@@ -562,8 +562,8 @@ START_TEST(a_run_that_is_asked_to_stop_leaves_its_weights)
 
     job.stop = 2;
     check_trains();
-    const Model last = model_of("model.safetensors", mem), best = model_of("best.safetensors", mem);
-    ck_assert(same_parameters(&last, &best));
+    model_of("model.safetensors", mem); /* dies if a number is not finite */
+    ck_assert_int_eq(files(false), 3); /* nothing was evaluated: whoever stops a run waits for it */
     Safetensors *file = safetensors_read(in_folder("model.safetensors"));
     ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "1");
     safetensors_free(file);
