@@ -4,6 +4,7 @@
 # make mutants                  breaks every backward on purpose; the tests must notice
 # make lint                     format, direction of includes, leftovers
 # make ARCH=x86-64              a binary for any machine of that kind
+# make V=1                      shows the commands
 CC     = cc
 ARCH   = native
 CFLAGS = -O3 -g
@@ -25,13 +26,15 @@ OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
 PROOF    = $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
 
+SAY = $(if $(V),,@echo "  $@"; )
+
 all: $(PROGRAMS)
 
 # Linked beside its objects, so that another CC, ARCH or SAN never leaves an old program in the root.
 $(PROGRAMS): %: $(OUT)/%.linked force
 	@cmp -s $< $@ || cp $< $@
 $(OUT)/%.linked: $(OUT)/float/tools/%.o $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
-	$(CC) $(ALL) $^ -lm -o $@
+	$(SAY)$(CC) $(ALL) $^ -lm -o $@
 
 test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS)
 	$(OUT)/float/check
@@ -39,7 +42,7 @@ test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS)
 	tests/programs.sh
 
 $(OUT)/%/check: | needs-check
-	$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
+	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
 $(OUT)/float/check: $(patsubst %.c,$(OUT)/float/%.o,$(TESTS) $(SHARED) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 
@@ -61,10 +64,10 @@ needs-check:
 
 $(OUT)/float/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL) -c $< -o $@
+	$(SAY)$(CC) $(ALL) -c $< -o $@
 $(OUT)/proof/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(ALL) -DPROOF -c $< -o $@
+	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
 
 .SECONDARY: # keep every object: linking again should not compile again
 

@@ -228,6 +228,89 @@ START_TEST(dropout_is_drawn_by_the_step_and_only_in_training)
 }
 END_TEST
 
+START_TEST(weights_of_one_shape_start_with_numbers_of_their_own)
+{
+    Small *s = small_open(small_variant(0), B, T);
+    const Block *b = s->model.blocks;
+
+    ck_assert_uint_eq(b->q.w->n, b->k.w->n);
+    ck_assert_mem_ne(b->q.w->data, b->k.w->data, b->q.w->n * sizeof(real));
+    ck_assert_mem_ne(b[0].q.w->data, b[1].q.w->data, b->q.w->n * sizeof(real));
+    small_close(s);
+}
+END_TEST
+
+static void set_all(Tensor *t, double value)
+{
+    for (size_t i = 0; i < t->n; i++)
+        t->data[i] = R(value);
+}
+
+/*
+ * One block in which every number of the stream is 1, to which attention and
+ * feed-forward add `add` each, and logits that are the stream's numbers, normed.
+ */
+static Small *open_plain(Config c, double add)
+{
+    enum { WIDTH = 12 };
+    c.layers = 1, c.position = POSITION_NONE, c.norm = NORM_RMS, c.vocab = WIDTH;
+    c.tied = false, c.bias = true;
+    Small *s = small_open(c, B, T);
+
+    for (Param *p = s->model.params.first; p; p = p->next)
+        set_all(p->tensor, strstr(p->name, "norm") ? 1 : 0);
+    set_all(s->model.embedding, 1);
+    set_all(s->model.blocks->o.b, add);
+    set_all(s->model.blocks->down.b, add);
+    for (int i = 0; i < WIDTH; i++)
+        s->model.head->data[i * WIDTH + i] = 1;
+    return s;
+}
+
+/* 0, 1, 2 or 3 of the three numbers that are added up are kept: with one mask it is all or none. */
+START_TEST(each_dropout_of_a_step_has_a_mask_of_its_own)
+{
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+    int between = 0;
+
+    c.dropout = 0.5;
+    Small *s = open_plain(c, 1);
+    const Tensor *y = model_logits(&tape, &s->model, s->batch.id, B, T, s->mask);
+    for (int row = 0; row < B * T; row++) {
+        const real *x = y->data + row * tensor_cols(y);
+        real top = 0;
+
+        for (int j = 0; j < tensor_cols(y); j++)
+            top = x[j] > top ? x[j] : top;
+        for (int j = 0; j < tensor_cols(y); j++)
+            between += x[j] > top / 4 && x[j] < top * 3 / 4;
+    }
+    ck_assert_int_gt(between, B * T); /* of 120 numbers, most */
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+/* silu(-600) is 0, so a gate of that closes whatever `up` is; the other way round it would not. */
+START_TEST(the_gate_is_the_one_that_closes)
+{
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+
+    c.ffn = FFN_SWIGLU;
+    Small *s = open_plain(c, 0);
+    set_all(s->model.blocks->up.w, 1);
+    set_all(s->model.blocks->gate.w, -50);
+    s->model.blocks->down.w->data[0] = 1; /* only the first number of the stream would move */
+    const Tensor *y = model_logits(&tape, &s->model, s->batch.id, B, T, 0);
+    for (size_t i = 0; i < y->n; i++)
+        ck_assert_double_eq_tol((double)y->data[i], 1, 1e-4);
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
 /* Everything that is no matrix: tables, gains, biases. */
 static double other_parameters(const Config *c)
 {
@@ -651,6 +734,9 @@ Suite *suite_model(void)
     tcase_add_test(t, the_logits_of_a_beginning_are_those_of_the_whole);
     tcase_add_test(t, a_sequence_has_the_same_losses_in_any_batch);
     tcase_add_test(t, dropout_is_drawn_by_the_step_and_only_in_training);
+    tcase_add_test(t, each_dropout_of_a_step_has_a_mask_of_its_own);
+    tcase_add_test(t, weights_of_one_shape_start_with_numbers_of_their_own);
+    tcase_add_test(t, the_gate_is_the_one_that_closes);
     add_config_tests(group(s, "configuration"));
     t = with_folder(s, "checkpoint");
     tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
