@@ -19,6 +19,9 @@ int files(bool all);
 
 void put(const char *path, const void *at, size_t bytes);
 
+/* For a child that will die in the middle of its work: a leak checker, if there is one, is idle. */
+void leaks_are_expected(void);
+
 /* Runs f in a process of its own: its exit code (or minus its signal), and what it said. */
 extern char said[4000];
 int exit_code_of(void (*f)(const char *path), const char *path);

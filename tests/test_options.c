@@ -3,6 +3,7 @@
 
 #include "ops/error.h"
 #include "ops/text.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
@@ -114,6 +115,7 @@ static Outcome run_into(int out_fd, const char *const *args)
     if (pid == 0) {
         dup2(out_fd < 0 ? fileno(out) : out_fd, STDOUT_FILENO);
         dup2(fileno(err), STDERR_FILENO);
+        leaks_are_expected();
         child(argc, (char **)argv);
     }
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
