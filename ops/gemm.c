@@ -27,7 +27,7 @@
 #ifdef PROOF
 enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, SIDE = 2 * NR, PIECES = 24, GRAIN = 4 };
 #else
-enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, SIDE = 256, PIECES = 24, GRAIN = 1 << 13 };
+enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, SIDE = 1024, PIECES = 24, GRAIN = 1 << 13 };
 #endif
 
 /*
