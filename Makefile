@@ -36,6 +36,9 @@ $(PROGRAMS): %: $(OUT)/%.linked force
 $(OUT)/%.linked: $(OUT)/float/tools/%.o $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
 	$(SAY)$(CC) $(ALL) $^ -lm -o $@
 
+# The process that starts the tests forks often: it must not grow by what its sanitizer has kept.
+export ASAN_OPTIONS ?= quarantine_size_mb=8
+
 test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS)
 	$(OUT)/float/check
 	$(OUT)/proof/check
