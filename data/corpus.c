@@ -35,9 +35,7 @@ static Bytes read_all(const CorpusFiles *files, unsigned char **owned)
         if (i == 0) {
             *owned = at;
         } else {
-            *owned = realloc(*owned, all.n + n);
-            if (!*owned)
-                die(EXIT_MEMORY, "out of memory (%zu bytes of text)", all.n + n);
+            *owned = xrealloc(*owned, all.n + n);
             memcpy(*owned + all.n, at, n);
             free(at);
         }
