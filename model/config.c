@@ -55,7 +55,11 @@ double config_matrix_parameters(const Config *c)
 double config_flops(const Config *c)
 {
     /* each multiply-add is two operations, once forward and twice backward */
-    return 6 * (config_matrix_parameters(c) + c->layers * c->attention->cost(c->context, c->width));
+    MixSize size = {
+        c->context, c->heads, c->width / c->heads, c->width / c->heads, 0, true, { 0 }
+    };
+
+    return 6 * (config_matrix_parameters(c) + c->layers * c->attention->cost(size));
 }
 
 double config_memory(const Config *c, double tokens)

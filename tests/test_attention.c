@@ -53,7 +53,10 @@ static Tensor *mix(Tape *tape, void *ctx)
 {
     const Mixing *m = ctx;
 
-    return m->attention->mix(tape, (Mix){ m->x[Q], m->x[K], m->x[V], m->causal, m->length });
+    return m->attention->mix(
+        tape,
+        (Mix){
+            .q = m->x[Q], .k = m->x[K], .v = m->x[V], .causal = m->causal, .length = m->length });
 }
 
 static NaiveMix naive_mix(const Mixing *m, double *const *x)
@@ -131,9 +134,12 @@ START_TEST(every_attention_has_a_name_of_its_own_a_formula_and_a_price)
         ck_assert_ptr_eq(attention_find((*a)->name), *a);
         ck_assert_msg(naive_attention((*a)->name, &nothing, NULL), "%s", (*a)->name);
         ck_assert_int_gt(strlen((*a)->summary), 0);
-        ck_assert_double_gt((*a)->cost(64, 32), 0);
-        ck_assert_double_ge((*a)->cost(128, 32), (*a)->cost(64, 32));
-        ck_assert_double_gt((*a)->cost(64, 64), (*a)->cost(64, 32));
+        MixSize one = { 64, 2, 16, 16, 32, true, { 0 } }, longer = one, wider = one;
+
+        longer.T = 128, wider.D = wider.E = 32;
+        ck_assert_double_gt((*a)->cost(one), 0);
+        ck_assert_double_ge((*a)->cost(longer), (*a)->cost(one));
+        ck_assert_double_gt((*a)->cost(wider), (*a)->cost(one));
     }
     ck_assert_ptr_null(attention_find("no such attention"));
     ck_assert_ptr_null(attention_find(""));
@@ -670,7 +676,7 @@ static Tensor *attended(Tape *tape, const Block *block, Tensor *h)
         if (j < V)
             heads[j] = op_rope(tape, heads[j]);
     }
-    Mix m = { heads[Q], heads[K], heads[V], block->causal, NULL };
+    Mix m = { .q = heads[Q], .k = heads[K], .v = heads[V], .causal = block->causal };
     Tensor *o = block->attention->mix(tape, m);
     return op_dense(
         tape,

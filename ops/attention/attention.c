@@ -1,6 +1,13 @@
 #include "ops/attention/attention.h"
 
+#include <stddef.h>
 #include <string.h>
+
+const char *const scale_names[] = { "sqrt", "entropy", "logn", NULL };
+const char *const gau_norm_names[] = {
+    "n", "fixed", "n2", "sum", "softmax", "entropy", "logn", NULL
+};
+const char *const interaction_names[] = { "mul", "add", "concat", NULL };
 
 const Attention *const attentions[] = {
     &attention_softmax,
@@ -13,4 +20,29 @@ const Attention *attention_find(const char *name)
         if (strcmp((*a)->name, name) == 0)
             return *a;
     return NULL;
+}
+
+const char *const mix_operand_names[] = {
+    [MIX_Q] = "q",           [MIX_K] = "k",           [MIX_V] = "v",
+    [MIX_OMEGA] = "omega",   [MIX_POOL_Q] = "pool_q", [MIX_POOL_K] = "pool_k",
+    [MIX_CONCAT] = "concat", [MIX_QL] = "ql",         [MIX_KL] = "kl",
+    [MIX_OPERANDS] = NULL,
+};
+
+Tensor **mix_operand(Mix *in, MixOperand operand)
+{
+    Tensor **const at[] = {
+        [MIX_Q] = &in->q,           [MIX_K] = &in->k,           [MIX_V] = &in->v,
+        [MIX_OMEGA] = &in->omega,   [MIX_POOL_Q] = &in->pool_q, [MIX_POOL_K] = &in->pool_k,
+        [MIX_CONCAT] = &in->concat, [MIX_QL] = &in->ql,         [MIX_KL] = &in->kl,
+    };
+
+    return at[operand];
+}
+
+bool mix_needs(const Attention *a, Settings set, MixOperand operand)
+{
+    if (operand == MIX_CONCAT && set.interaction != INTERACTION_CONCAT)
+        return false;
+    return operand <= MIX_V || (a->needs >> operand & 1);
 }

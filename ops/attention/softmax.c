@@ -399,15 +399,16 @@ static Tensor *softmax_mix(Tape *tape, Mix in)
     return op->node.y;
 }
 
-/* q k^T and P v, each over the keys a causal row sees on average. */
-static double softmax_cost(int T, int width)
+/* q k^T and P v, over the keys that a row sees on average. */
+static double softmax_cost(MixSize s)
 {
-    return 2.0 * width * T / 2;
+    return (s.causal ? 0.5 : 1) * s.T * s.H * (s.D + s.E);
 }
 
 const Attention attention_softmax = {
     .name = "softmax",
     .summary = "exact attention, O(n^2): the one to compare with (arXiv:1706.03762)",
+    .matrix = true,
     .mix = softmax_mix,
     .cost = softmax_cost,
 };
