@@ -408,6 +408,7 @@ static double softmax_cost(MixSize s)
 const Attention attention_softmax = {
     .name = "softmax",
     .summary = "exact attention, O(n^2): the one to compare with (arXiv:1706.03762)",
+    .takes = TAKES_SCALE | TAKES_BASE | TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
     .mix = softmax_mix,
     .cost = softmax_cost,
