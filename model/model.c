@@ -156,10 +156,7 @@ static Tensor *attend(Pass *p, const Block *b, Tensor *x)
     Mix in = { .q = heads_of(p, h, b->q), .k = heads_of(p, h, b->k), .causal = true };
 
     in.v = heads_of(p, h, b->v);
-    if (p->config->position == POSITION_ROPE) {
-        in.q = op_rope(p->tape, in.q);
-        in.k = op_rope(p->tape, in.k);
-    }
+    in.set.rope = p->config->position == POSITION_ROPE;
     Tensor *o = p->config->attention->mix(p->tape, in);
 
     tensor_reshape(o, SHAPE(x->dim[0], x->dim[1], x->dim[2]));

@@ -52,12 +52,6 @@ Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
 Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
 
 /*
- * Turns the pairs (x_2m, x_2m+1) of x (B, T, H, D) by t * 10000^(-2m/D), in
- * place: nobody else may have read x. D is even.
- */
-Tensor *op_rope(Tape *tape, Tensor *x);
-
-/*
  * The loss of each row of x (.., V), in nats: -log softmax(x)[target]. A row
  * whose target is -1 has loss 0 and passes no gradient. `target` has to last
  * until the backward. The result has as many numbers as x has rows.

@@ -191,4 +191,5 @@ void tape_reset(Tape *tape)
 {
     arena_reset(tape->mem);
     tape->last = NULL;
+    tape->turns = NULL;
 }

@@ -673,10 +673,10 @@ static Tensor *attended(Tape *tape, const Block *block, Tensor *h)
     for (int j = 0; j < 3; j++) {
         heads[j] = op_dense(tape, (Dense){ .x = a, .w = x[WQ + j] });
         tensor_reshape(heads[j], SHAPE(BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_C / BLOCK_H));
-        if (j < V)
-            heads[j] = op_rope(tape, heads[j]);
     }
-    Mix m = { .q = heads[Q], .k = heads[K], .v = heads[V], .causal = block->causal };
+    Mix m = {
+        .q = heads[Q], .k = heads[K], .v = heads[V], .causal = block->causal, .set.rope = true
+    };
     Tensor *o = block->attention->mix(tape, m);
     return op_dense(
         tape,

@@ -4,6 +4,7 @@
  */
 #include "ops/elementary.h"
 #include "ops/kernel.h"
+#include "ops/rope.h"
 #include "tests/naive.h"
 #include "tests/promises.h"
 #include "tests/suites.h"
@@ -273,36 +274,6 @@ static const Kind nothing_dropped = { make_tokens, run_dropout, naive_identity }
 
 enum { HEADS = 3 };
 
-/* rope(a + b), as it changes its operand. C is the width of a head, made even. */
-static void make_rope(Case *c, Arena *mem, double scale)
-{
-    c->C += c->C % 2;
-    operand(c, mem, scale, SHAPE(c->B, c->T, HEADS, c->C));
-    operand(c, mem, scale, SHAPE(c->B, c->T, HEADS, c->C));
-    c->batched = 2;
-}
-
-static Tensor *run_rope(Tape *tape, const Case *c, Tensor *const *x)
-{
-    (void)c;
-    return op_rope(tape, op_add(tape, x[0], x[1]));
-}
-
-static void naive_rope_all(const void *ctx, double *const *x, double *y)
-{
-    const Case *c = ctx;
-    double sum[256];
-
-    ck_assert_int_le(c->C, COUNT(sum));
-    for (int i = 0; i < rows(c) * HEADS; i++) {
-        for (int d = 0; d < c->C; d++)
-            sum[d] = x[0][i * c->C + d] + x[1][i * c->C + d];
-        naive_rope(sum, i / HEADS % c->T, c->C, y + i * c->C);
-    }
-}
-
-static const Kind rope = { make_rope, run_rope, naive_rope_all };
-
 static void make_cross_entropy(Case *c, Arena *mem, double scale)
 {
     int *target = arena_take(mem, (size_t)rows(c) * sizeof *target);
@@ -358,7 +329,6 @@ static const Op ops[] = {
     { "embedding, same tokens", .kind = &embedding, .learned = true, .same = true },
     { "rmsnorm", .kind = &norm },
     { "layernorm", .kind = &norm, .bias = true },
-    { "rope", .kind = &rope },
     { "dropout", .kind = &dropout, .p = 0.3 },
     { "dropout of nothing", .kind = &nothing_dropped },
     { "cross entropy", .kind = &cross_entropy },
@@ -824,12 +794,50 @@ START_TEST(dropout_drops_the_same_again_and_others_for_another_stream)
 }
 END_TEST
 
-/* What op_rope makes of x. */
-static const real *turned(Tape *tape, Tensor *x)
+/* All heads of x (B, T, H, D), turned where they are. */
+static const real *turned(Tape *tape, Tensor *x, bool back)
 {
-    tape->forward_only = true;
-    return op_rope(tape, x)->data;
+    int T = x->dim[1], H = x->dim[2], D = x->dim[3];
+    const real *turns = rope_turns(tape, T, D);
+
+    for (int i = 0; i < x->dim[0] * T * H; i++)
+        rope_turn(x->data + (size_t)i * (size_t)D, turns + (size_t)(i / H % T) * (size_t)D, D,
+                  back);
+    return x->data;
 }
+
+START_TEST(rope_is_its_formula_and_turns_back)
+{
+    enum { T = 37, D = 10, N = 2 * T * HEADS };
+    Tape tape = tape_open(2);
+    Tensor *x = leaf(tape.mem, 1, 1, SHAPE(2, T, HEADS, D));
+    double *x0 = doubles(tape.mem, x->data, x->n), *y = arena_take(tape.mem, x->n * sizeof *y);
+
+    rope_turns(&tape, 5, D); /* too few positions, and the angles of another width */
+    rope_turns(&tape, T, D + 2);
+    for (int i = 0; i < N; i++)
+        naive_rope(x0 + i * D, i / HEADS % T, D, y + i * D);
+    check_close("turned", turned(&tape, x, false), y, x->n, forward_tolerance);
+    check_close("turned back", turned(&tape, x, true), x0, x->n, forward_tolerance);
+    tape_close(&tape);
+}
+END_TEST
+
+START_TEST(angles_are_made_once_a_step)
+{
+    Tape tape = tape_open(1);
+    const real *one = rope_turns(&tape, 9, 4), *two = rope_turns(&tape, 7, 6);
+    real alone[4];
+
+    ck_assert_ptr_eq(rope_turns(&tape, 8, 4), one);
+    ck_assert_ptr_eq(rope_turns(&tape, 7, 6), two);
+    rope_position(alone, 8, 4);
+    ck_assert(same_bits(alone, one + 8 * 4, 4));
+    tape_reset(&tape);
+    ck_assert_ptr_null(tape.turns);
+    tape_close(&tape);
+}
+END_TEST
 
 START_TEST(rope_keeps_lengths_and_leaves_the_first_position)
 {
@@ -837,9 +845,8 @@ START_TEST(rope_keeps_lengths_and_leaves_the_first_position)
     int T = 300, D = 6;
     Tensor *x = leaf(tape.mem, 1, 1, SHAPE(2, T, HEADS, D));
     double *x0 = doubles(tape.mem, x->data, x->n);
-    const real *y = turned(&tape, x);
+    const real *y = turned(&tape, x, false);
 
-    ck_assert_ptr_eq(y, x->data);
     double worst = 0;
     bool first_stays = true;
     for (int i = 0; i < 2 * T * HEADS * D; i += 2) {
@@ -873,7 +880,7 @@ START_TEST(a_turned_product_depends_on_the_distance_alone)
         memcpy(x->data + i * 2 * D, first, sizeof first);
     for (int i = 0; i < 2 * D; i++)
         square[i / D] += (double)first[i] * (double)first[i];
-    const real *y = turned(&tape, x);
+    const real *y = turned(&tape, x, false);
     for (int j = 0; j < COUNT(distances); j++)
         for (int s = 0; s < COUNT(shifts); s++) {
             double dot[2] = { 0 };
@@ -970,6 +977,8 @@ Suite *suite_ops(void)
     tcase_add_test(one, memory_between_ops_is_handed_back_once_and_not_before_its_last_use);
     tcase_add_test(one, dropout_drops_its_share_and_keeps_the_expectation);
     tcase_add_test(one, dropout_drops_the_same_again_and_others_for_another_stream);
+    tcase_add_test(one, rope_is_its_formula_and_turns_back);
+    tcase_add_test(one, angles_are_made_once_a_step);
     tcase_add_test(one, rope_keeps_lengths_and_leaves_the_first_position);
     tcase_add_test(one, a_turned_product_depends_on_the_distance_alone);
     suite_add_tcase(s, one);

@@ -226,11 +226,6 @@ static Tensor *apply_dropout(Tape *tape, const OpCase *c)
     return op_dropout(tape, c->in->x[0], 0.1, random_stream(1, RANDOM_DROPOUT, 1));
 }
 
-static Tensor *apply_rope(Tape *tape, const OpCase *c)
-{
-    return op_rope(tape, c->in->x[1]);
-}
-
 static Tensor *apply_cross_entropy(Tape *tape, const OpCase *c)
 {
     return op_cross_entropy(tape, c->in->x[0], c->in->id);
@@ -317,13 +312,12 @@ static void bench_ops(Bench *b)
         { "swiglu", apply_swiglu, 0, 3 * block, 5 * block, NULL },
         { "add", apply_add, 0, 3 * block, 3 * block, NULL },
         { "dropout", apply_dropout, 0, 2 * block, 2 * block, NULL },
-        { "rope", apply_rope, 0, 2 * block, 2 * block, NULL },
         { "cross entropy", apply_cross_entropy, 0, block, 2 * block, NULL },
     };
     Operands in = { .b = b };
 
     printf("\nOps, on %d x %d rows of %d, %d heads\n", B, T, C, H);
-    in.x[0] = operand(b, SHAPE(B, T, C)), in.x[1] = operand(b, SHAPE(B, T, H, C / H));
+    in.x[0] = operand(b, SHAPE(B, T, C)), in.x[1] = operand(b, SHAPE(B, T, C));
     in.x[2] = operand(b, SHAPE(C, C)), in.x[3] = operand(b, SHAPE(C));
     in.dy = numbers(b, (size_t)(ROWS * C));
     in.id = arena_take(b->mem, ROWS * sizeof *in.id);

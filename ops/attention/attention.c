@@ -11,6 +11,7 @@ const char *const interaction_names[] = { "mul", "add", "concat", NULL };
 
 const Attention *const attentions[] = {
     &attention_softmax,
+    &attention_gau,
     NULL,
 };
 

@@ -123,6 +123,6 @@ bool mix_needs(const Attention *a, Settings set, MixOperand operand);
 extern const Attention *const attentions[];
 const Attention *attention_find(const char *name);
 
-extern const Attention attention_softmax;
+extern const Attention attention_softmax, attention_gau;
 
 #endif

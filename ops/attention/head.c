@@ -1,0 +1,82 @@
+#include "ops/attention/head.h"
+
+#include "ops/rope.h"
+
+#include <string.h>
+
+View view_of(const Mix *in, int b)
+{
+    int T = in->q->dim[1];
+
+    return (View){ .T = T,
+                   .length = in->length ? max(0, min(in->length[b], T)) : T,
+                   .window = in->set.window,
+                   .causal = in->causal };
+}
+
+Span view_keys(const View *v, int i)
+{
+    Span s = { 0, v->causal ? i + 1 : v->T };
+
+    if (v->window > 0) {
+        s.from = max(s.from, i - v->window);
+        s.to = i < v->T - v->window ? min(s.to, i + v->window + 1) : s.to;
+    }
+    if (v->chunk > 0) {
+        s.from = max(s.from, i / v->chunk * v->chunk);
+        s.to = min(s.to, i - i % v->chunk + min(v->chunk, v->T));
+    }
+    s.to = max(s.from, min(s.to, v->length));
+    return s;
+}
+
+Span view_rows(const View *v, int j)
+{
+    Span s = { v->causal ? j : 0, v->T };
+
+    if (j >= v->length)
+        return (Span){ j, j };
+    if (v->window > 0) {
+        s.from = max(s.from, j - v->window);
+        s.to = j < v->T - v->window ? min(s.to, j + v->window + 1) : s.to;
+    }
+    if (v->chunk > 0) {
+        s.from = max(s.from, j / v->chunk * v->chunk);
+        s.to = min(s.to, j - j % v->chunk + min(v->chunk, v->T));
+    }
+    return s;
+}
+
+void head_gather(const Head *x, Rows to, const real *from, int width)
+{
+    int inside = max(0, min(to.n, x->T - to.t0));
+    size_t rest = (size_t)(to.ld - width) * sizeof(real);
+
+    for (int r = 0; r < inside; r++) {
+        real *row = row_of(to.at, r, to.ld);
+
+        memcpy(row, from + head_place(x, to.t0 + r, width), (size_t)width * sizeof(real));
+        memset(row + width, 0, rest);
+    }
+    memset(row_of(to.at, inside, to.ld), 0, (size_t)(to.n - inside) * (size_t)to.ld * sizeof(real));
+}
+
+void head_scatter(const Head *x, Grad to, Rows from, int width)
+{
+    for (int r = 0; r < min(from.n, x->T - from.t0); r++)
+        grad_add(to, head_place(x, from.t0 + r, width), row_of(from.at, r, from.ld), width);
+}
+
+void rows_transpose(Rows from, real *to, int ld, int width)
+{
+    for (int d0 = 0; d0 < width; d0 += LANES)
+        for (int r = 0; r < from.n; r++)
+            for (int d = d0; d < min(width, d0 + LANES); d++)
+                to[(size_t)d * (size_t)ld + (size_t)r] = row_of(from.at, r, from.ld)[d];
+}
+
+void rows_turn(Rows x, const real *turns, int width, bool back)
+{
+    for (int r = 0; turns && r < x.n; r++)
+        rope_turn(row_of(x.at, r, x.ld), turns + (size_t)(x.t0 + r) * (size_t)width, width, back);
+}
