@@ -11,6 +11,14 @@ const char *const interaction_names[] = { "mul", "add", "concat", NULL };
 
 const Attention *const attentions[] = {
     &attention_softmax,
+    &attention_relu,
+    &attention_elu,
+    &attention_exp,
+    &attention_cosformer,
+    &attention_performer,
+    &attention_efficient,
+    &attention_identity,
+    &attention_leaky,
     &attention_gau,
     NULL,
 };

@@ -123,6 +123,8 @@ bool mix_needs(const Attention *a, Settings set, MixOperand operand);
 extern const Attention *const attentions[];
 const Attention *attention_find(const char *name);
 
-extern const Attention attention_softmax, attention_gau;
+extern const Attention attention_softmax, attention_gau, attention_relu, attention_elu,
+    attention_exp, attention_cosformer, attention_performer, attention_efficient,
+    attention_identity, attention_leaky;
 
 #endif

@@ -135,19 +135,19 @@ static void add_some(real *restrict o, const real *s, const real *restrict v, in
 static void forward_group(Tiles *x, int i, int j0, real *o)
 {
     Group g = group_of(&x->view, i, j0);
-    const real *v = row_of(x->v, j0, x->E);
+    const real *v = row_of(x->v, j0 - x->j0, x->E);
 
     if (g.any.from >= g.any.to)
         return;
-    scores(x->s, rows_of(row_of(x->q, i, x->D), x->D, x->depth), row_of(x->kt, j0, x->depth),
-           g.any);
+    scores(x->s, rows_of(row_of(x->q, i - x->i0, x->D), x->D, x->depth),
+           row_of(x->kt, j0 - x->j0, x->depth), g.any);
     for (int r = 0; r < MR; r++) {
         real *s = x->s + r * TILE;
         Span whole = hide(s, g.row[r], x->weighting->hidden);
 
         if (g.row[r].from < g.row[r].to)
             x->weighting->weigh(s + whole.from, whole.to - whole.from, o + r * x->E, x->E,
-                                x->row + i + r);
+                                x->row ? x->row + i + r : NULL);
     }
     accumulate(o,
                (Factors){ x->s + g.all.from, TILE, 1, row_of((real *)v, g.all.from, x->E), x->E,
@@ -179,7 +179,7 @@ static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
     Span whole = { 0, 0 };
 
     if (seen.from < seen.to) {
-        const RowState *row = x->row + i;
+        const RowState *row = x->row ? x->row + i : NULL;
         Span keys = view_keys(&x->view, i);
 
         whole = hide(s, seen, x->weighting->hidden);
@@ -199,16 +199,21 @@ static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
 static void backward_group(Tiles *x, int i, int j0, real *s, real *ds)
 {
     Group g = group_of(&x->view, i, j0);
-    Factors f = { ds + g.any.from,      TILE, 1, row_of(x->k, g.any.from, x->D), x->D,
-                  g.any.to - g.any.from };
+    real *q = row_of(x->q, i - x->i0, x->D);
+    int some = max(0, g.any.to - g.any.from);
 
-    if (g.any.from < g.any.to) {
-        scores(s, rows_of(row_of(x->q, i, x->D), x->D, x->depth), x->kt, g.any);
-        scores(ds, rows_of(row_of(x->g, i, x->E), x->E, x->wide), x->vt, g.any);
-    }
+    if (some > 0 && (x->dk || x->weighting != &weighting_plain))
+        scores(s, rows_of(q, x->D, x->depth), row_of(x->kt, j0 - x->j0, x->depth), g.any);
+    if (some > 0)
+        scores(ds, rows_of(row_of(x->g, i - x->i0, x->E), x->E, x->wide),
+               row_of(x->vt, j0 - x->j0, x->wide), g.any);
     for (int r = 0; r < MR; r++)
         unweigh_row(x, i + r, g.row[r], s + r * TILE, ds + r * TILE);
-    accumulate(row_of(x->dq, i, x->D), f, x->D);
+    if (x->dq && some > 0)
+        accumulate(row_of(x->dq, i - x->i0, x->D),
+                   (Factors){ ds + g.any.from, TILE, 1, row_of(x->k, j0 - x->j0 + g.any.from, x->D),
+                              x->D, some },
+                   x->D);
 }
 
 /* Rows i0 .. end-1 of a tile, whose A and ds are there: their part of dk and dv. */
@@ -235,14 +240,17 @@ void tiles_backward(Tiles *x, int j0)
     int last = min(j0 + TILE, x->view.length) - 1;
     int first = view_rows(&x->view, j0).from / TILE * TILE;
 
-    memset(x->dk, 0, (size_t)(TILE * x->D) * sizeof(real));
-    memset(x->dv, 0, (size_t)(TILE * x->E) * sizeof(real));
+    if (x->dk) {
+        memset(x->dk, 0, (size_t)(TILE * x->D) * sizeof(real));
+        memset(x->dv, 0, (size_t)(TILE * x->E) * sizeof(real));
+    }
     for (int i0 = first; j0 <= last && i0 < view_rows(&x->view, last).to; i0 += TILE) {
         int end = min(i0 + TILE, x->view.T);
 
         for (int i = i0; i < end; i += MR)
             backward_group(x, i, j0, x->s + (i - i0) * TILE, x->ds + (i - i0) * TILE);
-        backward_keys(x, i0, end, j0);
+        if (x->dk)
+            backward_keys(x, i0, end, j0);
     }
 }
 
@@ -354,7 +362,7 @@ static void forward_part(Work *w)
     head_gather(&w->head, (Rows){ w->t.v, w->t.E, 0, w->length }, op->in.v->data, op->E);
     for (int i0 = w->part * TILE; i0 < op->T; i0 += step) {
         gather_q(w, (Rows){ q, w->t.D, i0, TILE });
-        w->t.q = q - (size_t)i0 * (size_t)w->t.D;
+        w->t.q = q, w->t.i0 = i0;
         start_rows(w, i0);
         tiles_forward(&w->t, i0);
         finish_rows(w, i0);
@@ -393,6 +401,7 @@ static void backward_tile(Work *w, int j0, real *v)
     Rows dk = { w->t.dk, w->t.D, j0, TILE }, dv = { w->t.dv, w->t.E, j0, TILE };
     Rows keys = { w->t.k, w->t.D, j0, TILE }, values = { v, w->t.E, j0, TILE };
 
+    w->t.j0 = j0;
     gather_k(w, keys, w->t.kt);
     head_gather(&w->head, values, op->in.v->data, op->E);
     rows_transpose(values, w->t.vt, TILE, op->E);

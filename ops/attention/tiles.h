@@ -39,23 +39,22 @@ typedef struct {
     View view;
     int depth, wide;    /* D and E of the tensors */
     int D, E;           /* of the copies: whole kernels */
-    real *q, *k, *kt;   /* (T', D); a tile of kt is (depth, TILE) */
-    real *v, *vt, *g;   /* (T', E); g = do; a tile of vt is (wide, TILE) */
+    int i0, j0;         /* the positions of the first rows in what follows: of q, g, dq; of k, v */
+    real *q, *g;        /* (.., D), (.., E); g = do */
+    real *k, *kt;       /* (.., D); a tile of kt is (depth, TILE) */
+    real *v, *vt;       /* (.., E); a tile of vt is (wide, TILE) */
     real *o;            /* (TILE, E): the rows of one tile */
-    real *dq, *dk, *dv; /* dk, dv: the keys of one tile */
+    real *dq, *dk, *dv; /* (.., D); the keys of one tile. NULL: not wanted (dk and dv together) */
     real *s, *ds;       /* (TILE, TILE) */
-    RowState *row;      /* (T') */
+    RowState *row;      /* (T); NULL where the weighting is plain */
 } Tiles;
 
-/*
- * The rows of the tile at i0: sums of w v in o, and m and c of these rows. Wants
- * their rows of q, and of kt and v all that they see.
- */
+/* The rows of the tile at i0: sums of w v in o, and m and c of these rows. Wants q, kt and v. */
 void tiles_forward(Tiles *x, int i0);
 
 /*
- * The keys of the tile at j0, and all rows that see them: adds to dq, makes dk
- * and dv. Wants of k, kt and vt this tile, of q and g all.
+ * The keys of the tile at j0, and all rows that see them: adds to dq, makes dk and
+ * dv. Wants k (for dq), kt, vt, q (for dk) and g.
  */
 void tiles_backward(Tiles *x, int j0);
 

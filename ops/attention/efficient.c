@@ -1,0 +1,106 @@
+/*
+ * Efficient attention (Shen et al., 2021, arXiv:1812.01243): two softmaxes in place
+ * of one, of q over its features, and of each feature of k over the positions:
+ *
+ *     s_if = e^q_if / sum over g of e^q_ig
+ *     A_ij = sum over f of s_if e^k_jf / z_if        z_if = sum of e^k_lf over l in V(i)
+ *
+ * Rows sum to 1 without a quotient. It is linear attention with psi = e^k and
+ *
+ *     phi_if = s_if / z_if
+ *
+ * z is its own sum for every feature and, when causal, for every row. So z has a
+ * gradient, dz_if = -phi_if dphi_if / z_if (linear.c), which goes to every key that
+ * the row sees; and from ds_if = dphi_if / z_if, with the softmax's derivative
+ * s_f (delta_fg - s_g),
+ *
+ *     dq_if = s_if (ds_if - sum over g of s_ig ds_ig)
+ *           = phi_if dphi_if - s_if sum over g of phi_ig dphi_ig
+ *     dk_jf = psi_jf dpsi_jf
+ */
+#include "ops/attention/linear.h"
+
+#include "ops/elementary.h"
+
+static int all(int F)
+{
+    return F;
+}
+
+static void keep_z(const real *q, const real *z, int F, real *stat)
+{
+    (void)q;
+    memcpy(stat, z, (size_t)F * sizeof *z);
+}
+
+/* A row that sees no key has z = 0, and no features. */
+static void divide(real *restrict f, const real *restrict z, int n, real sum)
+{
+    for (int d = 0; d < n; d++)
+        f[d] = z[d] > 0 ? f[d] / sum / z[d] : 0;
+}
+
+static void efficient_apply(const MapRows *m, const real *restrict x, real *restrict f)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf) {
+        real top = m->key ? 0 : row_max(x, m->D, x[0]);
+
+        for (int d = 0; d < m->D; d++)
+            f[d] = exp_real(x[d] - top);
+        if (!m->key)
+            divide(f, m->stat + r * m->F, m->F, row_sum(f, m->F));
+    }
+}
+
+static void efficient_chain(const MapRows *m, const real *x, const real *restrict f,
+                            real *restrict df, real *restrict dx)
+{
+    (void)x;
+    for (int r = 0; r < m->n; r++, f += m->ldf, df += m->ldf, dx += m->ldx) {
+        const real *z = m->key ? NULL : m->stat + r * m->F;
+        real sum = m->key ? 0 : row_dot(f, df, m->F);
+
+        for (int d = 0; d < m->D; d++)
+            dx[d] = f[d] * (z ? df[d] - z[d] * sum : df[d]);
+    }
+}
+
+static const FeatureMap map = {
+    .features = features_same,
+    .apply = efficient_apply,
+    .chain = efficient_chain,
+    .stats = all,
+    .measure = keep_z,
+};
+
+static Tensor *efficient_mix(Tape *tape, Mix in)
+{
+    return linear_mix(tape, in, &map);
+}
+
+static double efficient_cost(MixSize size)
+{
+    return linear_cost(size, &map);
+}
+
+static size_t efficient_state(MixSize size)
+{
+    return linear_state(size, &map);
+}
+
+static void efficient_step(Step s)
+{
+    linear_step(s, &map);
+}
+
+const Attention attention_efficient = {
+    .name = "efficient",
+    .summary = "linear, a softmax of q and one of each feature of k (arXiv:1812.01243)",
+    .takes = TAKES_WINDOW | TAKES_KEY_SIZE,
+    .matrix = true,
+    .linear = true,
+    .mix = efficient_mix,
+    .cost = efficient_cost,
+    .state = efficient_state,
+    .step = efficient_step,
+};

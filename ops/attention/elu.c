@@ -1,0 +1,59 @@
+/*
+ * Linear attention with features that are positive everywhere (Katharopoulos et
+ * al., 2020, arXiv:2006.16236):
+ *
+ *     phi(x) = psi(x) = 1 + elu(x):  x + 1 where x >= 0, else e^x
+ *     phi'(x) = 1 where x >= 0, else e^x
+ */
+#include "ops/attention/linear.h"
+
+#include "ops/elementary.h"
+
+static void elu_apply(const MapRows *m, const real *restrict x, real *restrict f)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
+        for (int d = 0; d < m->D; d++)
+            f[d] = x[d] >= 0 ? x[d] + 1 : exp_real(x[d] < 0 ? x[d] : 0);
+}
+
+static void elu_chain(const MapRows *m, const real *restrict x, const real *restrict f,
+                      real *restrict df, real *restrict dx)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf, df += m->ldf, dx += m->ldx)
+        for (int d = 0; d < m->D; d++)
+            dx[d] = x[d] >= 0 ? df[d] : df[d] * f[d];
+}
+
+static const FeatureMap map = { .features = features_same, .apply = elu_apply, .chain = elu_chain };
+
+static Tensor *elu_mix(Tape *tape, Mix in)
+{
+    return linear_mix(tape, in, &map);
+}
+
+static double elu_cost(MixSize size)
+{
+    return linear_cost(size, &map);
+}
+
+static size_t elu_state(MixSize size)
+{
+    return linear_state(size, &map);
+}
+
+static void elu_step(Step s)
+{
+    linear_step(s, &map);
+}
+
+const Attention attention_elu = {
+    .name = "elu",
+    .summary = "linear, features 1 + elu(x) (arXiv:2006.16236)",
+    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
+    .matrix = true,
+    .linear = true,
+    .mix = elu_mix,
+    .cost = elu_cost,
+    .state = elu_state,
+    .step = elu_step,
+};

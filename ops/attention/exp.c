@@ -1,0 +1,118 @@
+/*
+ * Linear attention with the exponential of every number as features:
+ *
+ *     phi(q) = e^q,  psi(k) = e^k          A_ij = sum over f of e^(q_if + k_jf) / sum of these
+ *
+ * For entries up to +-60 a term may be as large as e^120, or as small as e^-120,
+ * where floats end at e^88. The numbers e^q, e^k and z_f = sum of e^k_f are all
+ * floats; their products need not be, so a row of phi is taken times a power of
+ * two (which rounds nothing),
+ *
+ *     phi_if = e^q_if 2^-p,       2^p ~ max over f of e^q_if z_if
+ *
+ * The largest term of the row is then near 1, and what is lost below the smallest
+ * float is nothing beside it. 2^-p cancels in A: it is a constant for the gradient,
+ *
+ *     dq_if = dphi_if phi_if          dk_jf = dpsi_jf psi_jf
+ *
+ * and the guard moves by 2^-p as well. p depends on z_i alone, so on no key that
+ * the row does not see.
+ */
+#include "ops/attention/linear.h"
+
+#include "ops/elementary.h"
+
+static int one(int F)
+{
+    (void)F;
+    return 1;
+}
+
+/* n of 2^n <= x < 2^(n+1); far below any other for 0. */
+static inline real exponent(real x)
+{
+#ifdef PROOF
+    uint64_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return R((int)(bits >> 52 & 0x7ff) - 1023);
+#else
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return R((int)(bits >> 23 & 0xff) - 127);
+#endif
+}
+
+static void exp_measure(const real *q, const real *z, int F, real *p)
+{
+    real most = -R(HUGE_VAL);
+
+    for (int f = 0; f < F; f++) {
+        real term = q[f] * R(1.4426950408889634) + exponent(z[f]);
+
+        most = term > most ? term : most;
+    }
+    *p = rint(most);
+}
+
+static void exp_apply(const MapRows *m, const real *restrict x, real *restrict f)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf) {
+        int p = m->key ? 0 : (int)m->stat[r], half = p / 2;
+        real low = ldexp(R(1), -half), high = ldexp(R(1), half - p);
+
+        for (int d = 0; d < m->D; d++)
+            f[d] = exp_real(x[d]) * low * high;
+    }
+}
+
+static void exp_chain(const MapRows *m, const real *restrict x, const real *restrict f,
+                      real *restrict df, real *restrict dx)
+{
+    (void)x;
+    for (int r = 0; r < m->n; r++, f += m->ldf, df += m->ldf, dx += m->ldx)
+        for (int d = 0; d < m->D; d++)
+            dx[d] = df[d] * f[d];
+}
+
+static const FeatureMap map = {
+    .features = features_same,
+    .apply = exp_apply,
+    .chain = exp_chain,
+    .stats = one,
+    .measure = exp_measure,
+    .shifted = true,
+};
+
+static Tensor *exp_mix(Tape *tape, Mix in)
+{
+    return linear_mix(tape, in, &map);
+}
+
+static double exp_cost(MixSize size)
+{
+    return linear_cost(size, &map);
+}
+
+static size_t exp_state(MixSize size)
+{
+    return linear_state(size, &map);
+}
+
+static void exp_step(Step s)
+{
+    linear_step(s, &map);
+}
+
+const Attention attention_exp = {
+    .name = "exp",
+    .summary = "linear, features e^x",
+    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
+    .matrix = true,
+    .linear = true,
+    .mix = exp_mix,
+    .cost = exp_cost,
+    .state = exp_state,
+    .step = exp_step,
+};

@@ -1,0 +1,60 @@
+/*
+ * Linear attention without a feature map (an ablation): weights may be negative,
+ * and a denominator on either side of 0.
+ *
+ *     phi(x) = psi(x) = x
+ */
+#include "ops/attention/linear.h"
+
+#include "ops/elementary.h"
+
+static void identity_apply(const MapRows *m, const real *restrict x, real *restrict f)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
+        for (int d = 0; d < m->D; d++)
+            f[d] = x[d];
+}
+
+static void identity_chain(const MapRows *m, const real *restrict x, const real *restrict f,
+                           real *restrict df, real *restrict dx)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf, df += m->ldf, dx += m->ldx)
+        for (int d = 0; d < m->D; d++)
+            dx[d] = df[d];
+}
+
+static const FeatureMap map = { .features = features_same,
+                                .apply = identity_apply,
+                                .chain = identity_chain };
+
+static Tensor *identity_mix(Tape *tape, Mix in)
+{
+    return linear_mix(tape, in, &map);
+}
+
+static double identity_cost(MixSize size)
+{
+    return linear_cost(size, &map);
+}
+
+static size_t identity_state(MixSize size)
+{
+    return linear_state(size, &map);
+}
+
+static void identity_step(Step s)
+{
+    linear_step(s, &map);
+}
+
+const Attention attention_identity = {
+    .name = "identity",
+    .summary = "linear, without a feature map: an ablation",
+    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
+    .matrix = true,
+    .linear = true,
+    .mix = identity_mix,
+    .cost = identity_cost,
+    .state = identity_state,
+    .step = identity_step,
+};

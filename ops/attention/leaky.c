@@ -1,0 +1,60 @@
+/*
+ * Linear attention between relu and identity (an ablation): weights may be a
+ * little negative.
+ *
+ *     phi(x) = psi(x) = x where x >= 0, else x / 100      phi'(x) = 1, or 1 / 100
+ */
+#include "ops/attention/linear.h"
+
+#include "ops/elementary.h"
+
+static void leaky_apply(const MapRows *m, const real *restrict x, real *restrict f)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
+        for (int d = 0; d < m->D; d++)
+            f[d] = x[d] >= 0 ? x[d] : x[d] * R(0.01);
+}
+
+static void leaky_chain(const MapRows *m, const real *restrict x, const real *restrict f,
+                        real *restrict df, real *restrict dx)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf, df += m->ldf, dx += m->ldx)
+        for (int d = 0; d < m->D; d++)
+            dx[d] = x[d] >= 0 ? df[d] : df[d] * R(0.01);
+}
+
+static const FeatureMap map = { .features = features_same,
+                                .apply = leaky_apply,
+                                .chain = leaky_chain };
+
+static Tensor *leaky_mix(Tape *tape, Mix in)
+{
+    return linear_mix(tape, in, &map);
+}
+
+static double leaky_cost(MixSize size)
+{
+    return linear_cost(size, &map);
+}
+
+static size_t leaky_state(MixSize size)
+{
+    return linear_state(size, &map);
+}
+
+static void leaky_step(Step s)
+{
+    linear_step(s, &map);
+}
+
+const Attention attention_leaky = {
+    .name = "leaky",
+    .summary = "linear, features max(x, x / 100): an ablation",
+    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
+    .matrix = true,
+    .linear = true,
+    .mix = leaky_mix,
+    .cost = leaky_cost,
+    .state = leaky_state,
+    .step = leaky_step,
+};

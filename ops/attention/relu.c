@@ -1,0 +1,63 @@
+/*
+ * Linear attention whose weights cannot be negative because its features are
+ * not:
+ *
+ *     phi(x) = psi(x) = max(x, 0)          phi'(x) = 1 where x > 0, else 0
+ *
+ * linear.h has the rest. A row whose features share no support with those of any
+ * key it sees has a denominator of 0: its result is 0.
+ */
+#include "ops/attention/linear.h"
+
+#include "ops/elementary.h"
+
+static void relu_apply(const MapRows *m, const real *restrict x, real *restrict f)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
+        for (int d = 0; d < m->D; d++)
+            f[d] = x[d] > 0 ? x[d] : 0;
+}
+
+static void relu_chain(const MapRows *m, const real *restrict x, const real *restrict f,
+                       real *restrict df, real *restrict dx)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf, df += m->ldf, dx += m->ldx)
+        for (int d = 0; d < m->D; d++)
+            dx[d] = x[d] > 0 ? df[d] : 0;
+}
+
+static const FeatureMap map = { .features = features_same,
+                                .apply = relu_apply,
+                                .chain = relu_chain };
+
+static Tensor *relu_mix(Tape *tape, Mix in)
+{
+    return linear_mix(tape, in, &map);
+}
+
+static double relu_cost(MixSize size)
+{
+    return linear_cost(size, &map);
+}
+
+static size_t relu_state(MixSize size)
+{
+    return linear_state(size, &map);
+}
+
+static void relu_step(Step s)
+{
+    linear_step(s, &map);
+}
+
+const Attention attention_relu = {
+    .name = "relu",
+    .summary = "linear, features max(x, 0)",
+    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
+    .matrix = true,
+    .linear = true,
+    .mix = relu_mix,
+    .cost = relu_cost,
+    .state = relu_state,
+    .step = relu_step,
+};
