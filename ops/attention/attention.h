@@ -125,6 +125,6 @@ const Attention *attention_find(const char *name);
 
 extern const Attention attention_softmax, attention_gau, attention_relu, attention_elu,
     attention_exp, attention_cosformer, attention_performer, attention_efficient,
-    attention_identity, attention_leaky;
+    attention_identity, attention_leaky, attention_flash;
 
 #endif

@@ -20,6 +20,8 @@
  * where delta_i is 0 for the first three. The unit around it, with its gate, is
  * the model's.
  */
+#include "ops/attention/gau.h"
+
 #include "ops/attention/softmax.h"
 
 #include "ops/elementary.h"
@@ -49,7 +51,7 @@ static void square_unweigh(real *restrict s, real *restrict dA, int n, const Row
     }
 }
 
-static const Weighting weighting_square = { 0, false, square_weigh, square_unweigh };
+const Weighting weighting_square = { 0, false, square_weigh, square_unweigh };
 static const Weighting weighting_square_sum = { 0, true, square_sum_weigh, square_unweigh };
 
 static real tau(Settings set, int D, int n)

@@ -73,6 +73,15 @@ void head_scatter(const Head *x, Grad to, Rows from, int width);
 /* The rows' first `width` columns as rows of `ld` numbers: a transpose, of at most TILE rows. */
 void rows_transpose(Rows from, real *to, int ld, int width);
 
+/* c = a b, or += : c.n rows, a multiple of MR; b is (depth, c.ld). */
+void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add);
+
+/*
+ * c (height, b.ld) += a^T b, over the first n rows of both. Of c, whole multiples
+ * of MR rows are written, and of a so many columns read.
+ */
+void rows_multiply_over(real *c, int height, Rows a, Rows b, int n);
+
 /* Where RoPE turns: each row by its position, or back. `turns` is rope_turns(), or NULL: nothing is
  * done. */
 void rows_turn(Rows x, const real *turns, int width, bool back);

@@ -22,24 +22,14 @@ static int as_told(int D, int m)
     return m;
 }
 
-/* c (n rows of `wide`) = a (n rows of lda) b (depth rows of `wide`) */
-static void multiply(real *c, int wide, Factors f, int n)
-{
-    for (int i = 0; i < n; i += MR)
-        for (int j = 0; j < wide; j += NR) {
-            Factors part = { f.a + i * f.rs, f.rs, 1, f.b + j, wide, f.k };
-
-            kernel(c + (ptrdiff_t)i * wide + j, wide, part, false);
-        }
-}
-
 /* omega_r . x' of each row. */
 static void project(const MapRows *m, const real *x, real *f)
 {
     real by = R(pow((double)m->D, -0.25));
 
     if (m->to_f)
-        multiply(f, m->ldf, (Factors){ x, m->ldx, 1, m->to_f, 0, m->D }, m->n);
+        rows_multiply((Rows){ f, m->ldf, 0, m->n }, (Rows){ (real *)x, m->ldx, 0, m->n }, m->D,
+                      m->to_f, false);
     for (int r = 0; !m->to_f && r < m->n; r++)
         for (int j = 0; j < m->F; j++)
             f[r * m->ldf + j] = row_dot(m->omega + j * m->D, x + r * m->ldx, m->D) * by;
@@ -65,7 +55,8 @@ static void performer_chain(const MapRows *m, const real *x, const real *f, real
     for (int r = 0; r < m->n; r++)
         for (int j = 0; j < m->F; j++)
             df[r * m->ldf + j] *= f[r * m->ldf + j]; /* h */
-    multiply(dx, m->ldx, (Factors){ df, m->ldf, 1, m->to_x, 0, m->F }, m->n);
+    rows_multiply((Rows){ dx, m->ldx, 0, m->n }, (Rows){ df, m->ldf, 0, m->n }, m->F, m->to_x,
+                  false);
     for (int r = 0; r < m->n; r++, x += m->ldx, df += m->ldf, dx += m->ldx) {
         real sum = row_sum(df, m->F) * root;
 

@@ -41,24 +41,6 @@ typedef struct {
     real *S, *St;            /* S or R, (F, E'); turned over, (E, F') */
 } Scan;
 
-/* c (n rows) = a (n rows) b, or += ; n is a multiple of MR. */
-static void multiply(Rows c, Rows a, int depth, const real *b, bool add)
-{
-    for (int i = 0; i < c.n; i += MR)
-        for (int j = 0; j < c.ld; j += NR)
-            kernel(row_of(c.at, i, c.ld) + j, c.ld,
-                   (Factors){ row_of(a.at, i, a.ld), a.ld, 1, b + j, c.ld, depth }, add);
-}
-
-/* c (rows, b's width) += a^T b, over the first n rows of both. */
-static void multiply_over(real *c, int rows, Rows a, Rows b, int n)
-{
-    for (int i = 0; n > 0 && i < rows; i += MR)
-        for (int j = 0; j < b.ld; j += NR)
-            kernel(row_of(c, i, b.ld) + j, b.ld, (Factors){ a.at + i, 1, a.ld, b.at + j, b.ld, n },
-                   true);
-}
-
 static Rows rows(real **free, int ld)
 {
     return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
@@ -186,9 +168,9 @@ static void forward_causal(Scan *x)
         run_z(x);
         load_queries(x, x->z, x->h.F);
         forward_pairs(x);
-        multiply(x->o, x->q.turned, x->h.op->F, x->S, true);
+        rows_multiply(x->o, x->q.turned, x->h.op->F, x->S, true);
         linear_finish(&x->h, x->o);
-        multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
+        rows_multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
     }
 }
 
@@ -197,12 +179,12 @@ static void forward_bidirectional(Scan *x)
     for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
         load_keys(x, t0);
         run_z(x);
-        multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
+        rows_multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
     }
     for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
         scan_at(x, t0);
         load_queries(x, x->sum, 0);
-        multiply(x->o, x->q.turned, x->h.op->F, x->S, false);
+        rows_multiply(x->o, x->q.turned, x->h.op->F, x->S, false);
         linear_finish(&x->h, x->o);
     }
 }
@@ -233,14 +215,14 @@ static void backward_queries(Scan *x)
         run_z(x);
         linear_queries(&x->h, x->q);
         linear_gather_g(&x->h, x->g, x->dc);
-        multiply(x->dphi, x->g, x->h.op->E, x->St, false);
+        rows_multiply(x->dphi, x->g, x->h.op->E, x->St, false);
 
         Tiles t = pairs(x);
         rows_transpose(x->v, x->vt, TILE, x->h.op->E);
         t.dq = x->dphi.at;
         tiles_backward(&t, t0);
         finish_queries(x, x->z, x->h.F);
-        multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
+        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
     }
 }
 
@@ -268,8 +250,8 @@ static void add_later_dz(Scan *x)
 static void add_state(Scan *x, bool add)
 {
     rows_transpose((Rows){ x->S, x->h.E, 0, x->h.op->F }, x->St, x->h.F, x->h.op->E);
-    multiply(x->dpsi, x->v, x->h.op->E, x->St, add);
-    multiply(x->dv, x->k.turned, x->h.op->F, x->S, add);
+    rows_multiply(x->dpsi, x->v, x->h.op->E, x->St, add);
+    rows_multiply(x->dv, x->k.turned, x->h.op->F, x->S, add);
 }
 
 static void turn_back(Scan *x)
@@ -296,7 +278,7 @@ static void backward_keys(Scan *x)
         turn_back(x);
         add_later_dz(x);
         linear_chain_keys(&x->h, x->k, x->dpsi, x->dv);
-        multiply_over(x->S, x->h.op->F, x->q.turned, x->g, TILE);
+        rows_multiply_over(x->S, x->h.op->F, x->q.turned, x->g, TILE);
     }
 }
 
@@ -307,9 +289,9 @@ static void backward_all_queries(Scan *x, const real *z, real *R, real *r)
         scan_at(x, t0);
         linear_queries(&x->h, x->q);
         linear_gather_g(&x->h, x->g, x->dc);
-        multiply(x->dphi, x->g, x->h.op->E, x->St, false);
+        rows_multiply(x->dphi, x->g, x->h.op->E, x->St, false);
         finish_queries(x, z, 0);
-        multiply_over(R, x->h.op->F, x->q.turned, x->g, TILE);
+        rows_multiply_over(R, x->h.op->F, x->q.turned, x->g, TILE);
         for (int i = 0; i < min(TILE, x->h.op->T - t0); i++) {
             linear_dz(&x->h, t0 + i, row_of(x->q.f.at, i, x->h.F), x->dc[i], x->dz);
             for (int f = 0; f < x->h.op->F; f++)
@@ -325,7 +307,7 @@ static void backward_bidirectional(Scan *x)
     for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
         load_keys(x, t0);
         run_z(x);
-        multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
+        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
     }
     memset(r, 0, (size_t)x->h.F * sizeof(real));
     backward_all_queries(x, x->sum, x->S, r);

@@ -226,12 +226,14 @@ static void backward_keys(Tiles *x, int i0, int end, int j0)
 
         if (from >= to)
             continue;
-        accumulate(row_of(x->dv, j, x->E),
-                   (Factors){ x->s + at, 1, TILE, row_of(x->g, from, x->E), x->E, to - from },
-                   x->E);
-        accumulate(row_of(x->dk, j, x->D),
-                   (Factors){ x->ds + at, 1, TILE, row_of(x->q, from, x->D), x->D, to - from },
-                   x->D);
+        accumulate(
+            row_of(x->dv, j, x->E),
+            (Factors){ x->s + at, 1, TILE, row_of(x->g, from - x->i0, x->E), x->E, to - from },
+            x->E);
+        accumulate(
+            row_of(x->dk, j, x->D),
+            (Factors){ x->ds + at, 1, TILE, row_of(x->q, from - x->i0, x->D), x->D, to - from },
+            x->D);
     }
 }
 

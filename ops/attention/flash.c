@@ -1,0 +1,386 @@
+/*
+ * FLASH's mixed chunk attention (Hua et al., 2022, arXiv:2202.10447): exact inside
+ * a chunk of C positions, linear across chunks. One pair q, k for the first, another
+ * ql, kl for the second:
+ *
+ *     o_i = sum of max(q_i . k_j / sqrt(D), 0)^2 / C v_j        j in V(i), in i's chunk
+ *         + (sum of L_c) ql_i / n_i                             the chunks c that count,
+ *     L_c = sum of v_j kl_j^T / C                               n_i of them; j in c
+ *
+ * Causal, the chunks before i's own count, and there is no second term in the first.
+ * Bidirectional, all do that hold a key which is no padding.
+ *
+ * The first term is tiles.c's, and its rules hold. The second is added in place by a
+ * node of its own: with w_i = 1 / (n_i C), and S the sum of kl_j v_j^T over the chunks
+ * that count for i,
+ *
+ *     o_i += w_i S^T ql_i         dql_i = w_i S g_i
+ *
+ * and with R the sum of w_i ql_i g_i^T over the rows i for which j's chunk counts,
+ *
+ *     dkl_j = R v_j               dv_j = R^T kl_j
+ *
+ * Causal, S grows from chunk to chunk forward, and R from the last chunk back.
+ */
+#include "ops/attention/gau.h"
+#include "ops/attention/softmax.h"
+
+#include "ops/elementary.h"
+#include "ops/error.h"
+#include "ops/rope.h"
+
+#include <string.h>
+
+static int chunk_of(Settings set)
+{
+    return set.chunk > 0 ? set.chunk : CHUNK;
+}
+
+static real tau(Settings set, int D, int n)
+{
+    (void)set;
+    return softmax_scale(SCALE_SQRT, 0, D, n);
+}
+
+static real by_chunk(Settings set, int n)
+{
+    (void)n;
+    return R(chunk_of(set));
+}
+
+static Tiling tiling_of(Settings set)
+{
+    return (Tiling){ &weighting_square, tau, by_chunk, chunk_of(set) };
+}
+
+typedef struct {
+    Node node;
+    Mix in;
+    int B, T, H, D, E, C;
+    const real *turns;
+    Grad dql, dkl, dv;
+} Flash;
+
+/* A head at work, on up to TILE rows of a chunk at a time. */
+typedef struct {
+    const Flash *op;
+    Head head;
+    int length;
+    Rows ql, kl, v, g, o, d; /* d: gradients of ql and kl */
+    real *S, *St;            /* S or R, (D, E'); turned over, (E, D') */
+} Across;
+
+static Rows rows(real **free, int ld)
+{
+    return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
+}
+
+static Across across_open(const Flash *op, int number)
+{
+    real *free = pool_scratch();
+    Across x = { .op = op, .head = head_of(&op->in, number) };
+    int D = up_to(op->D, NR), E = up_to(op->E, NR);
+    size_t S = (size_t)up_to(op->D, MR) * (size_t)E, St = (size_t)up_to(op->E, MR) * (size_t)D;
+
+    x.length = view_of(&op->in, x.head.b).length;
+    x.ql = rows(&free, D), x.kl = rows(&free, D), x.d = rows(&free, D);
+    x.v = rows(&free, E), x.g = rows(&free, E), x.o = rows(&free, E);
+    x.S = carve(&free, up_to(op->D, MR), E), x.St = carve(&free, up_to(op->E, MR), D);
+    memset(x.S, 0, S * sizeof(real));
+    memset(x.St, 0, St * sizeof(real));
+    return x;
+}
+
+static void reserve(const Flash *op)
+{
+    size_t D = (size_t)up_to(op->D, NR), E = (size_t)up_to(op->E, NR);
+    size_t states = (size_t)up_to(op->D, MR) * E + (size_t)up_to(op->E, MR) * D;
+
+    pool_reserve(op->node.tape->pool, (3 * TILE * (D + E) + states + MR) * sizeof(real));
+}
+
+static void load(const Across *x, Rows *to, int t0, const Tensor *from)
+{
+    int width = from->dim[3];
+
+    to->t0 = t0;
+    head_gather(&x->head, *to, from->data, width);
+}
+
+static void load_turned(const Across *x, Rows *to, int t0, const Tensor *from)
+{
+    load(x, to, t0, from);
+    rows_turn((Rows){ to->at, to->ld, t0, min(to->n, x->op->T - t0) }, x->op->turns, x->op->D,
+              false);
+}
+
+/* The chunks that count for the rows of chunk c. */
+static int counting(const Across *x, int c)
+{
+    return x->op->in.causal ? c : (x->length + x->op->C - 1) / x->op->C;
+}
+
+/* ql w of the rows from t0 on, which are in chunk c. */
+static void load_queries(Across *x, int t0, int c)
+{
+    int n = counting(x, c);
+    real w = n > 0 ? 1 / (R(n) * R(x->op->C)) : 0;
+
+    load_turned(x, &x->ql, t0, x->op->in.ql);
+    for (int i = 0; i < TILE * x->ql.ld; i++)
+        x->ql.at[i] *= w;
+}
+
+/* Where the rows from t0 on in its chunk end, TILE at most. */
+static int rows_from(const Across *x, int t0)
+{
+    int C = x->op->C, left = x->op->T - t0;
+
+    return min(min(TILE, left), C - t0 % C);
+}
+
+static int keys_from(const Across *x, int t0)
+{
+    return max(0, min(rows_from(x, t0), x->length - t0));
+}
+
+/* Calls visit for each part of chunk c. */
+static void each_part(Across *x, int c, void (*visit)(Across *x, int t0, int c))
+{
+    int C = x->op->C;
+
+    for (int t0 = c * C; t0 < x->op->T && t0 / C == c; t0 += rows_from(x, t0))
+        visit(x, t0, c);
+}
+
+static int chunks(const Across *x)
+{
+    return (x->op->T + x->op->C - 1) / x->op->C;
+}
+
+static void add_keys(Across *x, int t0, int c)
+{
+    (void)c;
+    load_turned(x, &x->kl, t0, x->op->in.kl);
+    load(x, &x->v, t0, x->op->in.v);
+    rows_multiply_over(x->S, x->op->D, x->kl, x->v, keys_from(x, t0));
+}
+
+static void add_output(Across *x, int t0, int c)
+{
+    const Flash *op = x->op;
+
+    load_queries(x, t0, c);
+    rows_multiply(x->o, x->ql, op->D, x->S, false);
+    for (int r = 0; counting(x, c) > 0 && r < rows_from(x, t0); r++) {
+        real *y = op->node.y->data + head_place(&x->head, t0 + r, op->E);
+
+        for (int e = 0; e < op->E; e++)
+            y[e] += row_of(x->o.at, r, x->o.ld)[e];
+    }
+}
+
+static void across_forward(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++) {
+        Across x = across_open(ctx, number);
+        bool causal = x.op->in.causal;
+
+        for (int c = 0; !causal && c < chunks(&x); c++)
+            each_part(&x, c, add_keys);
+        for (int c = 0; c < chunks(&x); c++) {
+            each_part(&x, c, add_output);
+            if (causal)
+                each_part(&x, c, add_keys);
+        }
+    }
+}
+
+/* The first n rows of x, turned back, to a gradient. */
+static void leave(const Across *x, Grad to, Rows from, int n)
+{
+    from.n = n;
+    rows_turn(from, x->op->turns, x->op->D, true);
+    head_scatter(&x->head, to, from, x->op->D);
+}
+
+/* dql = w S g, with St = the sum of v kl^T; and where it is wanted R += w ql g^T. */
+static void undo_queries(Across *x, int t0, int c)
+{
+    const Flash *op = x->op;
+    int n = counting(x, c);
+    real w = n > 0 ? 1 / (R(n) * R(op->C)) : 0;
+
+    load(x, &x->g, t0, &(Tensor){ .data = op->node.y->grad, .dim = { 0, 0, 0, op->E } });
+    rows_multiply(x->d, x->g, op->E, x->St, false);
+    for (int i = 0; i < TILE * x->d.ld; i++)
+        x->d.at[i] = n > 0 ? x->d.at[i] * w : 0;
+    x->d.t0 = t0;
+    leave(x, op->dql, x->d, rows_from(x, t0));
+}
+
+static void add_keys_over(Across *x, int t0, int c)
+{
+    (void)c;
+    load_turned(x, &x->kl, t0, x->op->in.kl);
+    load(x, &x->v, t0, x->op->in.v);
+    rows_multiply_over(x->St, x->op->E, x->v, x->kl, keys_from(x, t0));
+}
+
+static void add_queries(Across *x, int t0, int c)
+{
+    load_queries(x, t0, c);
+    load(x, &x->g, t0, &(Tensor){ .data = x->op->node.y->grad, .dim = { 0, 0, 0, x->op->E } });
+    rows_multiply_over(x->S, x->op->D, x->ql, x->g, counting(x, c) > 0 ? rows_from(x, t0) : 0);
+}
+
+/* dkl = R v and dv = R^T kl; nothing for padding. */
+static void undo_keys(Across *x, int t0, int c)
+{
+    const Flash *op = x->op;
+    int keys = keys_from(x, t0), n = rows_from(x, t0);
+
+    (void)c;
+    load_turned(x, &x->kl, t0, op->in.kl);
+    load(x, &x->v, t0, op->in.v);
+    rows_transpose((Rows){ x->S, x->v.ld, 0, op->D }, x->St, x->d.ld, op->E);
+    rows_multiply(x->d, x->v, op->E, x->St, false);
+    rows_multiply(x->o, x->kl, op->D, x->S, false);
+    memset(row_of(x->d.at, keys, x->d.ld), 0, (size_t)((n - keys) * x->d.ld) * sizeof(real));
+    memset(row_of(x->o.at, keys, x->o.ld), 0, (size_t)((n - keys) * x->o.ld) * sizeof(real));
+    x->d.t0 = x->o.t0 = t0;
+    leave(x, op->dkl, x->d, n);
+    head_scatter(&x->head, op->dv, (Rows){ x->o.at, x->o.ld, t0, n }, op->E);
+}
+
+static void across_backward(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++) {
+        Across x = across_open(ctx, number);
+        bool causal = x.op->in.causal;
+        int n = chunks(&x);
+
+        for (int c = 0; !causal && c < n; c++)
+            each_part(&x, c, add_keys_over);
+        for (int c = 0; c < n; c++) {
+            each_part(&x, c, undo_queries);
+            if (causal)
+                each_part(&x, c, add_keys_over);
+        }
+        for (int c = 0; !causal && c < n; c++)
+            each_part(&x, c, add_queries);
+        for (int c = n - 1; c >= 0; c--) {
+            each_part(&x, c, undo_keys);
+            if (causal)
+                each_part(&x, c, add_queries);
+        }
+    }
+}
+
+static void flash_backward(Node *node)
+{
+    Flash *op = (Flash *)node;
+
+    op->dql = tape_grad(node->tape, op->in.ql);
+    op->dkl = tape_grad(node->tape, op->in.kl);
+    op->dv = tape_grad(node->tape, op->in.v);
+    reserve(op);
+    pool_for(node->tape->pool, op->B * op->H, 1, across_backward, op);
+}
+
+static Tensor *flash_mix(Tape *tape, Mix in)
+{
+    const int *q = in.q->dim;
+
+    if (in.ql->n != in.q->n || in.kl->n != in.q->n)
+        BUG("flash: the linear q and k are not as large as the others");
+    Tensor *y = tiles_mix(tape, in, tiling_of(in.set));
+    Flash *op = tape_node_in_place(tape, sizeof *op, flash_backward, y);
+    op->in = in, op->C = chunk_of(in.set);
+    op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = in.v->dim[3];
+    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D) : NULL;
+    reserve(op);
+    pool_for(tape->pool, op->B * op->H, 1, across_forward, op);
+    return y;
+}
+
+static double flash_cost(MixSize s)
+{
+    return tiles_cost(s, chunk_of(s.set)) + 2.0 * s.H * s.D * s.E;
+}
+
+/*
+ * Of a head ql, kl, S of the chunks before, and of this one so far; behind those of
+ * all heads the cache of the chunk.
+ */
+static size_t own_state(int D, int E)
+{
+    return 2 * (size_t)D * (size_t)(E + 1);
+}
+
+static size_t flash_state(MixSize s)
+{
+    return (size_t)s.H * own_state(s.D, s.E) + tiles_state(s, chunk_of(s.set));
+}
+
+typedef struct {
+    const Step *s;
+    real *S, *chunk, *ql, *kl; /* of one head */
+    int D, E, C, h;
+} StepHead;
+
+static void step_across(const StepHead *x)
+{
+    real *o = x->s->o + x->h * x->E;
+    const real *v = x->s->in->v->data + x->h * x->E;
+    int n = x->s->t / x->C;
+
+    for (int i = 0; x->s->t % x->C == 0 && i < x->D * x->E; i++) {
+        x->S[i] += x->chunk[i];
+        x->chunk[i] = 0;
+    }
+    for (int d = 0; d < x->D; d++)
+        for (int e = 0; e < x->E; e++) {
+            if (n > 0)
+                o[e] += x->ql[d] * x->S[d * x->E + e] / (R(n) * R(x->C));
+            if (!x->s->padding)
+                x->chunk[d * x->E + e] += x->kl[d] * v[e];
+        }
+}
+
+static void flash_step(Step s)
+{
+    const Mix *in = s.in;
+    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], C = chunk_of(in->set);
+    Step inside = s;
+
+    inside.state += (size_t)H * own_state(D, E);
+    tiles_step(inside, tiling_of(in->set));
+    for (int h = 0; h < H; h++) {
+        real *own = s.state + (size_t)h * own_state(D, E);
+        const real *turns = inside.state + 1; /* tiles_step() has left the angles there */
+        StepHead x = { &s, own + 2 * D, own + 2 * D + D * E, own, own + D, D, E, C, h };
+
+        memcpy(x.ql, in->ql->data + h * D, (size_t)D * sizeof(real));
+        memcpy(x.kl, in->kl->data + h * D, (size_t)D * sizeof(real));
+        if (in->set.rope) {
+            rope_turn(x.ql, turns, D, false);
+            rope_turn(x.kl, turns, D, false);
+        }
+        step_across(&x);
+    }
+}
+
+const Attention attention_flash = {
+    .name = "flash",
+    .summary = "the gated unit, exact in chunks and linear across them (arXiv:2202.10447)",
+    .frame = FRAME_GATED,
+    .takes = TAKES_CHUNK | TAKES_ROPE | TAKES_KEY_SIZE,
+    .needs = 1 << MIX_QL | 1 << MIX_KL,
+    .matrix = true,
+    .linear = true,
+    .mix = flash_mix,
+    .cost = flash_cost,
+    .state = flash_state,
+    .step = flash_step,
+};
