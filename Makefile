@@ -19,8 +19,9 @@ ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) 
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
 PROGRAMS = train bench
+DOUBLE   = gradcheck
 LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c training/*.c)
-SHARED   = tools/options.c tools/options_print.c tools/settings.c
+SHARED   = tools/derivative.c tools/options.c tools/options_print.c tools/settings.c
 TESTS    = $(wildcard tests/*.c)
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
@@ -28,20 +29,25 @@ PROOF    = $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
 
 SAY = $(if $(V),,@echo "  $@"; )
 
-all: $(PROGRAMS)
+all: $(PROGRAMS) $(DOUBLE)
 
 # Linked beside its objects, so that another CC, ARCH or SAN never leaves an old program in the root.
-$(PROGRAMS): %: $(OUT)/%.linked force
+$(PROGRAMS) $(DOUBLE): %: $(OUT)/%.linked force
 	@cmp -s $< $@ || cp $< $@
-$(OUT)/%.linked: $(OUT)/float/tools/%.o $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
+$(PROGRAMS:%=$(OUT)/%.linked): $(OUT)/%.linked: $(OUT)/float/tools/%.o \
+                                $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
+	$(SAY)$(CC) $(ALL) $^ -lm -o $@
+$(DOUBLE:%=$(OUT)/%.linked): $(OUT)/%.linked: $(OUT)/proof/tools/%.o \
+                                $(patsubst %.c,$(OUT)/proof/%.o,$(SHARED) $(LIB))
 	$(SAY)$(CC) $(ALL) $^ -lm -o $@
 
 # The process that starts the tests forks often: it must not grow by what its sanitizer has kept.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
-test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS)
+test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS) $(DOUBLE)
 	$(OUT)/float/check
 	$(OUT)/proof/check
+	./gradcheck
 	tests/programs.sh
 
 $(OUT)/%/check: | needs-check
@@ -75,7 +81,7 @@ $(OUT)/proof/%.o: %.c Makefile
 .SECONDARY: # keep every object: linking again should not compile again
 
 clean:
-	rm -rf build $(PROGRAMS)
+	rm -rf build $(PROGRAMS) $(DOUBLE)
 
 .PHONY: all force test mutants lint format readme needs-check clean
 -include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)

@@ -23,7 +23,7 @@ cd "$dir/here" || exit 1
 
 exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
-train=$root/train bench=$root/bench
+train=$root/train bench=$root/bench gradcheck=$root/gradcheck
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -145,6 +145,9 @@ refused 'bench with heads that do not divide'    2 '--n-head'            "$bench
 refused 'bench with a CSV file it cannot write'  4 'No such file'        "$bench" --csv nowhere/x
 refused 'bench with more memory than there is'   3 'GiB'                 "$bench" --only step \
     --batch-size 1048576 --lengths 16777216
+refused 'an argument of gradcheck'         2 "'something'"               "$gradcheck" something
+refused 'gradcheck of no attention'        2 '--attn'                    "$gradcheck" --attn sofmax
+refused 'gradcheck with another option'    2 'unknown option'            "$gradcheck" --seed 1
 
 # No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
 # with another code.
@@ -152,7 +155,7 @@ limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train bench; do
+for program in train bench gradcheck; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -180,7 +183,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train bench; do
+for program in train bench gradcheck; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -357,11 +360,16 @@ bench_full() {
     timeout 10 "$bench" --only step --lengths 8 --n-layer 1 --n-embd 16 --seconds 0 >/dev/full 2>"$dir/err"
     [ $? = 4 ] && said '^attn.c: error: .*standard output'
 }
+gradcheck_full() {
+    "$gradcheck" --attn softmax >/dev/full 2>"$dir/err"
+    [ $? = 4 ] && said '^attn.c: error: .*standard output'
+}
 if [ -c /dev/full ]; then
     check 'results to a full disk end with 4' streams full1 4 >/dev/full 2>"$dir/err"
     check 'results to a full disk are an error line' said '^attn.c: error: .*standard output'
     check 'progress to a full disk is no matter' streams full2 0 >/dev/null 2>/dev/full
     check 'results of bench to a full disk end with 4' bench_full
+    check 'results of gradcheck to a full disk end with 4' gradcheck_full
 else
     skip 'full disks (needs /dev/full)'
 fi
@@ -420,6 +428,20 @@ check 'a run that diverges ends with 1' diverges
 check 'a run that diverges is one error' one_error
 check 'a run that diverges has a valid log' log_is_valid ../out/bad
 
+# Every derivative of one mechanism.
+derives() { # OPTION...: all is well, what is said fits 100 columns, and ends with the total
+    "$gradcheck" "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
+    [ ! -s "$dir/err" ] || no "$(cat "$dir/err")" || return
+    [ "$(awk 'length > 100' "$dir/stdout" | wc -l)" -eq 0 ] || no 'a line is too long' || return
+    tail -n 1 "$dir/stdout" | grep -q '^[0-9]* derivatives of .* at most [0-9.]*e-[0-9]* off\.$' ||
+        no "$(tail -n 1 "$dir/stdout")"
+}
+has_operands() { [ "$(grep -c '^    [qkv]  *2 x 7 x 2 x [0-9]  *[-+][0-9.e+-]*  *[-+]' "$dir/stdout")" -ge 12 ]; }
+check 'gradcheck passes one attention' derives --attn softmax
+check 'gradcheck of one attention leaves the ops out' [ "$(grep -c '^dense' "$dir/stdout")" = 0 ]
+check 'gradcheck has a line for every operand' derives --attn softmax --verbose
+check 'its lines have shapes and two numbers' has_operands
+
 # --help and --version.
 help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }
 version() { [ "$("$1" --version | grep -c '^attn.c [0-9]')" = 1 ]; }
@@ -428,7 +450,7 @@ help_is_whole() { # every option that a run's configuration knows
         "$train" --help | grep -q -e "^  --$option " -e "^  --\[no-\]$option " || no "$option" || return
     done
 }
-for program in "$train" "$bench"; do
+for program in "$train" "$bench" "$gradcheck"; do
     check "${program##*/} --help fits 100 columns" help_fits "$program"
     check "${program##*/} --version is a line" version "$program"
 done

@@ -7,6 +7,7 @@
 extern Suite *(*const suites[])(void); /* ended by NULL */
 
 Suite *suite_base(void);        /* arena, pool, random numbers, tape */
+Suite *suite_derivative(void);  /* what derivatives are compared with */
 Suite *suite_ops(void);         /* every op but the attentions */
 Suite *suite_attention(void);   /* every attention, alone and in a block */
 Suite *suite_safetensors(void); /* whole files, and tensors in them */

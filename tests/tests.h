@@ -4,6 +4,7 @@
 
 #include "ops/attention/attention.h"
 #include "ops/ops.h"
+#include "tools/derivative.h"
 
 #include <check.h>
 #include <stdbool.h>
@@ -16,26 +17,12 @@ static const bool in_double = sizeof(real) == sizeof(double);
 /* A new test case of the suite, with two minutes for each of its tests. */
 TCase *group(Suite *s, const char *name);
 
-/* Normal numbers times `scale`, the same for the same seed. */
-void fill(real *at, size_t n, uint64_t seed, double scale);
-
-/* A tensor of such numbers, with a gradient of its own: an operand to differentiate by. */
-Tensor *leaf(Arena *mem, uint64_t seed, double scale, int ndim, const int *dim);
-
 /* A tape with an arena and `threads` threads, and its end. */
 Tape tape_open(int threads);
 void tape_close(Tape *tape);
 
-/* The largest |a - b| relative to the largest |b|; 0 if both are exactly 0. NaN counts as infinite.
- */
-double distance(const real *a, const real *b, size_t n);
-
 /* sqrt(mean (a-b)^2 / mean b^2). NaN counts as infinite. */
 double distance_rms(const real *a, const double *b, size_t n);
-
-/* f'(0), by a central difference of fourth order. */
-typedef double Curve(void *ctx, double x);
-double slope(Curve *f, void *ctx);
 
 /*
  * Compares the backward of f with central differences, for a loss that is a
@@ -46,7 +33,6 @@ double slope(Curve *f, void *ctx);
  * tape (gradients start at 1) and on one that recycles memory as in training;
  * the two must agree.
  */
-typedef Tensor *Function(Tape *tape, void *ctx);
 void check_gradient(Function *f, void *ctx, Tensor *const *operand, int n);
 void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, size_t most);
 
