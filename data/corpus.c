@@ -95,22 +95,22 @@ void corpus_free(Corpus *corpus)
     *corpus = (Corpus){ .floor = 0 };
 }
 
-static void copy_window(const unsigned char *from, int T, int *id, int *target)
+static void copy_window(const unsigned char *from, Batch row)
 {
-    for (int t = 0; t < T; t++) {
-        id[t] = from[t];
-        target[t] = from[t + 1];
+    for (int t = 0; t < row.T; t++) {
+        row.id[t] = from[t];
+        row.target[t] = from[t + 1];
     }
 }
 
-void corpus_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target)
+void corpus_batch(Bytes from, uint64_t seed, uint64_t number, Batch batch)
 {
     Random r = random_stream(seed, RANDOM_BATCH, number);
 
-    for (int b = 0; b < B; b++) {
-        size_t start = random_below(r, (uint64_t)b, from.n - (size_t)T);
+    for (int b = 0; b < batch.B; b++) {
+        size_t start = random_below(r, (uint64_t)b, from.n - (size_t)batch.T);
 
-        copy_window(from.at + start, T, id + b * T, target + b * T);
+        copy_window(from.at + start, batch_row(batch, b));
     }
 }
 
@@ -119,7 +119,7 @@ size_t corpus_windows(Bytes from, int T)
     return (from.n - 1) / (size_t)T;
 }
 
-void corpus_window(Bytes from, size_t k, int T, int *id, int *target)
+void corpus_window(Bytes from, size_t k, Batch row)
 {
-    copy_window(from.at + k * (size_t)T, T, id, target);
+    copy_window(from.at + k * (size_t)row.T, row);
 }

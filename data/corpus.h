@@ -6,7 +6,8 @@
 #ifndef DATA_CORPUS_H
 #define DATA_CORPUS_H
 
-#include <stddef.h>
+#include "ops/batch.h"
+
 #include <stdint.h>
 
 typedef struct {
@@ -39,11 +40,12 @@ Corpus corpus_stories(uint64_t seed, size_t bytes);
 
 void corpus_free(Corpus *corpus);
 
-/* B windows of T tokens, and for each token the next one. */
-void corpus_batch(Bytes from, uint64_t seed, uint64_t number, int B, int T, int *id, int *target);
+/* Fills a batch with windows of the text: tokens, and for each token the next one. */
+void corpus_batch(Bytes from, uint64_t seed, uint64_t number, Batch batch);
 
-/* Window number k of those that lie side by side, and how many there are. */
-void corpus_window(Bytes from, size_t k, int T, int *id, int *target);
+/* Fills one row with window k of those that lie side by side; and how many of T tokens there are.
+ */
+void corpus_window(Bytes from, size_t k, Batch row);
 size_t corpus_windows(Bytes from, int T);
 
 #endif

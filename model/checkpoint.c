@@ -26,9 +26,9 @@ typedef struct {
 } Choice;
 
 /* What the metadata hold; saving reads the variables, loading fills them. */
-enum { NUMBERS = 7, CHOICES = 3 };
+enum { NUMBERS = 7, CHOICES = 4 };
 typedef struct {
-    int position, ffn, norm, tied, bias;
+    int position, ffn, norm, task, tied, bias;
     Number number[NUMBERS];
     Choice choice[CHOICES];
 } Fields;
@@ -48,6 +48,7 @@ static void describe(Fields *f, Config *c)
         { "attnc.position", &f->position, position_names },
         { "attnc.ffn", &f->ffn, ffn_names },
         { "attnc.layer_norm", &f->norm, norm_names },
+        { "attnc.task", &f->task, task_names },
     };
 
     memcpy(f->number, number, sizeof number);
@@ -70,7 +71,12 @@ static Entry entry_of(const Param *p)
 void checkpoint_save(const char *path, const Model *model, CheckpointNote note)
 {
     Config c = model->config;
-    Fields f = { (int)c.position, (int)c.ffn, (int)c.norm, c.tied, c.bias, { { 0 } }, { { 0 } } };
+    Fields f = { .position = (int)c.position,
+                 .ffn = (int)c.ffn,
+                 .norm = (int)c.norm,
+                 .task = (int)c.task,
+                 .tied = c.tied,
+                 .bias = c.bias };
     char text[NUMBERS + 2][VALUE_BYTES];
     Meta meta[NUMBERS + CHOICES + 4];
     Entry *entry = xmalloc((size_t)model->params.count * sizeof *entry);
@@ -145,7 +151,7 @@ static Config load_config(const Safetensors *s, const char *path)
     for (int i = 0; i < CHOICES; i++)
         load_choice(s, path, &f.choice[i]);
     c.position = (Position)f.position, c.ffn = (Ffn)f.ffn, c.norm = (NormKind)f.norm;
-    c.tied = f.tied, c.bias = f.bias;
+    c.task = (Task)f.task, c.tied = f.tied, c.bias = f.bias;
     if (c.width % c.heads != 0 || (c.position == POSITION_ROPE && c.width / c.heads % 2 != 0))
         die(EXIT_DATA, "%s: %d heads do not fit the width %d with positions '%s'", path, c.heads,
             c.width, position_names[c.position]);

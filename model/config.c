@@ -8,6 +8,7 @@
 const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", NULL };
 const char *const ffn_names[] = { "gelu", "swiglu", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
+const char *const task_names[] = { "causal", "mlm", NULL };
 
 /* The divisor of n nearest to `to`. */
 static int near_divisor(int n, int to)
@@ -45,6 +46,11 @@ int config_hidden(const Config *c)
     return c->ffn == FFN_SWIGLU ? (8 * c->width / 3 + 15) / 16 * 16 : 4 * c->width;
 }
 
+int config_mask(const Config *c)
+{
+    return c->vocab - 1;
+}
+
 double config_matrix_parameters(const Config *c)
 {
     double width = c->width, ffn = (c->ffn == FFN_SWIGLU ? 3 : 2) * width * config_hidden(c);
@@ -55,8 +61,9 @@ double config_matrix_parameters(const Config *c)
 double config_flops(const Config *c)
 {
     /* each multiply-add is two operations, once forward and twice backward */
+    int D = c->width / c->heads;
     MixSize size = {
-        c->context, c->heads, c->width / c->heads, c->width / c->heads, 0, true, { 0 }
+        .T = c->context, .H = c->heads, .D = D, .E = D, .causal = c->task == TASK_CAUSAL
     };
 
     return 6 * (config_matrix_parameters(c) + c->layers * c->attention->cost(size));

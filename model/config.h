@@ -11,8 +11,12 @@ typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NO
 typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;
 typedef enum { NORM_RMS, NORM_LAYER } NormKind;
 
+/* To say the next token, having seen those before; or the masked ones, having seen all others. */
+typedef enum { TASK_CAUSAL, TASK_MLM } Task;
+
 /* The names of the values above, in their order, ended by NULL. */
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
+extern const char *const task_names[];
 
 typedef struct {
     const Attention *attention;
@@ -23,18 +27,20 @@ typedef struct {
     bool tied; /* the head is the embedding table */
     bool bias; /* of the dense layers */
     double dropout;
+    Task task;
 } Config;
 
 /* Dies (EXIT_USAGE) where the numbers do not fit together, saying which would. */
 void config_check(const Config *c);
 
 int config_hidden(const Config *c); /* the width inside the feed-forward layer */
+int config_mask(const Config *c);   /* TASK_MLM: the token that hides another, the last */
 
 /* Numbers in matrices that a token is multiplied with: the head counts, a table of vectors does
  * not. */
 double config_matrix_parameters(const Config *c);
 
-/* Floating point operations of training on one token of a causal sequence, forward and backward. */
+/* Floating point operations of training on one token, forward and backward. */
 double config_flops(const Config *c);
 
 /* Bytes that training needs: parameters and optimiser, and a step of `tokens`. An estimate. */

@@ -153,8 +153,9 @@ static Tensor *heads_of(Pass *p, Tensor *x, DenseWeights d)
 static Tensor *attend(Pass *p, const Block *b, Tensor *x)
 {
     Tensor *h = normalise(p->tape, x, b->attention_norm);
-    Mix in = { .q = heads_of(p, h, b->q), .k = heads_of(p, h, b->k), .causal = true };
+    Mix in = { .q = heads_of(p, h, b->q), .k = heads_of(p, h, b->k) };
 
+    in.causal = p->config->task == TASK_CAUSAL;
     in.v = heads_of(p, h, b->v);
     in.set.rope = p->config->position == POSITION_ROPE;
     Tensor *o = p->config->attention->mix(p->tape, in);

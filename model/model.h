@@ -10,6 +10,7 @@
 #define MODEL_MODEL_H
 
 #include "model/config.h"
+#include "ops/batch.h"
 #include "ops/params.h"
 #include "ops/random.h"
 
@@ -44,11 +45,7 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
  * step. */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* The loss of each of B T positions; see op_cross_entropy() for targets. */
-typedef struct {
-    int B, T;
-    int *id, *target; /* (B, T) */
-} Batch;
+/* The loss of each position of the batch, 0 where nothing is asked. */
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
 #endif

@@ -5,18 +5,25 @@
 
 #include <stdlib.h>
 
+int sample_likeliest(const real *logits, int V)
+{
+    real top = row_max(logits, V, -R(HUGE_VAL));
+    int c = 0;
+
+    while (c < V - 1 && logits[c] < top)
+        c++;
+    return c;
+}
+
 /* The first token at which the sum of probabilities passes u. */
 static int draw(real *logits, int V, double temperature, double u)
 {
     real top = row_max(logits, V, -R(HUGE_VAL)), by = R(1 / fmax(temperature, 1e-30));
     double sum = 0, passed = 0;
-    int c = 0;
+    int c;
 
-    if (temperature == 0) {
-        while (logits[c] < top)
-            c++;
-        return c;
-    }
+    if (temperature == 0)
+        return sample_likeliest(logits, V);
     for (int j = 0; j < V; j++) {
         logits[j] = exp_real((logits[j] - top) * by);
         sum += (double)logits[j];

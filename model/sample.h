@@ -17,4 +17,7 @@ typedef struct {
 } Sampling;
 void model_sample(Tape *tape, const Model *model, Sampling s, int *out);
 
+/* The likeliest of V tokens; of several the first. */
+int sample_likeliest(const real *logits, int V);
+
 #endif

@@ -21,6 +21,7 @@ enum {
     RANDOM_SAMPLE = 4,
     RANDOM_STORY = 5,
     RANDOM_TEST = 6,
+    RANDOM_MASK = 7,
 };
 
 /* The sequence of that seed and purpose; `of` parts it further (a layer, a step). */

@@ -130,6 +130,8 @@ refused 'an unknown option with an escape' 2 'unknown option'            $t "--$
 refused 'an option of 5000 characters'     2 'unknown option'            $t "--$long"
 refused 'an unknown attention'             2 'did you mean softmax?'     $t --attn sofmax $text
 refused 'an attention nothing is near to'  2 'softmax'                   $t --attn zzzzzzzzz $text
+refused 'an unknown task'                  2 'did you mean mlm?'         $t --task mlms $text
+refused 'a task nothing is near to'        2 'takes causal, mlm'         $t --task nonsense $text
 refused 'an unknown preset'                2 'did you mean nanogpt-cpu?' $t --preset nanogpt $text
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
@@ -311,6 +313,31 @@ cp $text "$hostile"
 works 'a text whose name has control characters' "$hostile"
 check 'control characters of a name reach no terminal' no_controls
 
+# Masked tokens instead of the next one.
+says() { grep -q "$1" "$dir/stdout" || no "$(cat "$dir/stdout")"; }
+no_bits() { [ "$(cat "$dir/stdout" "$dir/err" "$run/log.jsonl" | grep -c 'bits.*byte')" = 0 ]; }
+no_reference() { ! grep -q 'for comparison' "$dir/stdout"; }
+has_filled() { # two lines of a window, in the first of them what is masked
+    set -- "$(sed -n '/^masked:$/{n;p;}' "$dir/stdout")" "$(tail -n 1 "$dir/stdout")"
+    [ "${#1} ${#2}" = '16 16' ] && says '^filled in, [0-2] of 2 right:$' || no "$*" || return
+    case $1 in *_*_*) ;; *) no "$1" ;; esac
+}
+works 'a masked run' --task mlm $text
+check 'the banner says how much is masked' said '^2 of 16 bytes are masked'
+check 'an evaluation on the way has an accuracy' said '^step 3: validation loss .* accuracy [0-9.]*%'
+check 'the last one has an accuracy' \
+    says '^validation loss [0-9.]* nats a masked byte, ppl [0-9.]*, accuracy [0-9.]*% '
+check 'the log has the accuracy' grep -q '"split":"val",.*"accuracy":[0-9]' "$run/log.jsonl"
+check 'masked bytes have no bits a byte' no_bits
+check 'the configuration has the task' grep -q '"task": "mlm",$' "$run/config.json"
+check 'the checkpoint has the task' grep -aq '"attnc.task":"mlm"' "$run/model.safetensors"
+check 'the picture says what was masked' grep -q 'nats per masked byte' "$run/loss.svg"
+check 'the model fills in what is masked' has_filled
+works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
+check 'masked bytes are not compared with the next one' no_reference
+works 'a preset without masks' --preset nanogpt-cpu $text
+check 'the next byte is compared' says '^for comparison'
+
 # Without --out-dir.
 unnamed() { timeout 10 "$train" $small "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'a run without --out-dir' unnamed $text
@@ -338,6 +365,11 @@ for threads in 1 2 3 7; do
     works "a run with $threads threads" $wide --threads $threads $text
     check "$threads threads give the same bits as one" same_as_first
 done
+works 'a masked run with one thread' $wide --task mlm --threads 1 $text
+masked=$run
+works 'a masked run with 3 threads' $wide --task mlm --threads 3 $text
+check 'threads change nothing of a masked run' \
+    cmp -s "$run/model.safetensors" "$masked/model.safetensors"
 works 'a run with another seed' $wide --seed 7 $text
 check 'another seed gives other weights' other_weights
 

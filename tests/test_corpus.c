@@ -146,13 +146,13 @@ START_TEST(a_batch_depends_on_its_seed_and_number_alone)
     int id[20][WINDOW], target[20][WINDOW], again[WINDOW], aim[WINDOW];
 
     for (uint64_t number = 0; number < 20; number++)
-        corpus_batch(text, 3, number, B, T, id[number], target[number]);
+        corpus_batch(text, 3, number, (Batch){ B, T, id[number], target[number] });
     for (uint64_t number = 20; number-- > 0;) {
-        corpus_batch(text, 3, number, B, T, again, aim);
+        corpus_batch(text, 3, number, (Batch){ B, T, again, aim });
         ck_assert_mem_eq(again, id[number], sizeof again);
         ck_assert_mem_eq(aim, target[number], sizeof aim);
         ck_assert(number == 0 || memcmp(id[number], id[number - 1], sizeof again) != 0);
-        corpus_batch(text, 4, number, B, T, again, aim);
+        corpus_batch(text, 4, number, (Batch){ B, T, again, aim });
         ck_assert_mem_ne(again, id[number], sizeof again);
     }
     let_go(text);
@@ -164,8 +164,8 @@ START_TEST(a_smaller_batch_is_the_beginning_of_a_larger_one)
     Bytes text = counting(200);
     int id[WINDOW], target[WINDOW], one[T], aim[T];
 
-    corpus_batch(text, 3, 9, B, T, id, target);
-    corpus_batch(text, 3, 9, 1, T, one, aim);
+    corpus_batch(text, 3, 9, (Batch){ B, T, id, target });
+    corpus_batch(text, 3, 9, (Batch){ 1, T, one, aim });
     ck_assert_mem_eq(one, id, sizeof one);
     let_go(text);
 }
@@ -177,7 +177,7 @@ START_TEST(a_target_is_the_next_byte)
     int id[WINDOW], target[WINDOW];
 
     for (uint64_t number = 0; number < 50; number++) {
-        corpus_batch(text, 3, number, B, T, id, target);
+        corpus_batch(text, 3, number, (Batch){ B, T, id, target });
         for (int i = 0; i < WINDOW; i++) {
             ck_assert_int_eq(target[i], id[i] + 1);
             ck_assert(i % T == 0 || id[i] == target[i - 1]);
@@ -194,7 +194,7 @@ static void count_starts(size_t n, int batches, int *count)
     int id[WINDOW], target[WINDOW];
 
     for (int number = 0; number < batches; number++) {
-        corpus_batch(text, 1, (uint64_t)number, B, T, id, target);
+        corpus_batch(text, 1, (uint64_t)number, (Batch){ B, T, id, target });
         for (int b = 0; b < B; b++) {
             ck_assert_uint_lt((size_t)target[b * T + T - 1], n);
             count[id[b * T]]++;
@@ -227,7 +227,7 @@ START_TEST(windows_side_by_side_tile_the_text)
         int id[T], target[T];
 
         for (size_t k = 0; k < windows; k++) {
-            corpus_window(text, k, T, id, target);
+            corpus_window(text, k, (Batch){ 1, T, id, target });
             for (int t = 0; t < T; t++) {
                 ck_assert_int_eq(id[t], (int)k * T + t);
                 ck_assert_int_eq(target[t], id[t] + 1);

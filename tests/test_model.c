@@ -43,6 +43,23 @@ START_TEST(the_gradient_of_the_model_is_the_slope_of_its_losses)
 }
 END_TEST
 
+START_TEST(the_gradient_of_a_masked_model_is_the_slope_of_its_losses)
+{
+    enum { MOST = 16 };
+    Config c = small_variant(5 * _i);
+
+    c.task = TASK_MLM;
+    Small *s = small_open(c, B, T);
+    small_overwrite(s, 0.3);
+    for (int t = 0; t < B * T; t += 3)
+        s->batch.target[t] = -1, s->batch.id[t + 1] = config_mask(&c);
+    if (c.position != POSITION_ROPE)
+        leave_key_biases_out(s);
+    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, MOST);
+    small_close(s);
+}
+END_TEST
+
 START_TEST(a_bias_of_keys_that_are_not_turned_gets_no_gradient)
 {
     for (int i = 0; i < VARIANTS; i++) {
@@ -174,6 +191,30 @@ START_TEST(the_future_does_not_leak)
             ck_assert_msg(same_bits(after, before, past), "variant %d, token %d", i, t);
             ck_assert(!same_bits(after + past, before + past, V));
             ck_assert(!same_bits(after + 7 * V, before + 7 * V, V));
+        }
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_masked_model_sees_both_sides)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Config c = small_variant(i);
+
+        c.task = TASK_MLM;
+        Small *s = small_open(c, 1, 8);
+        small_overwrite(s, 0.3);
+        const real *before = logits_of(s, s->batch.id, 1, 8, 1);
+        for (int t = 0; t < 8; t++) {
+            int id[8];
+
+            memcpy(id, s->batch.id, sizeof id);
+            id[t] = (id[t] + 1) % c.vocab;
+            const real *after = logits_of(s, id, 1, 8, 1);
+            for (int u = 0; u < 8; u++)
+                ck_assert_msg(!same_bits(after + u * c.vocab, before + u * c.vocab, 11),
+                              "variant %d: token %d is not seen at %d", i, t, u);
         }
         small_close(s);
     }
@@ -369,6 +410,15 @@ START_TEST(gpt2_has_its_parameters_and_operations)
 }
 END_TEST
 
+START_TEST(to_see_both_sides_costs_twice_the_attention)
+{
+    Config c = gpt2;
+
+    c.task = TASK_MLM;
+    ck_assert_double_eq(config_flops(&c), 6 * (123532032.0 + 12 * 2 * 1024 * 768));
+}
+END_TEST
+
 START_TEST(swiglu_has_about_as_many_parameters_as_gelu)
 {
     for (int width = 64; width <= 2048; width += 64) {
@@ -418,19 +468,25 @@ START_TEST(what_fits_together_is_not_refused)
 {
     config_check(&gpt2);
     for (int i = 0; i < VARIANTS; i++)
-        config_check(&(Config){ small_variant(i).attention, 11, 2, 2, 12, 8,
-                                small_variant(i).position, FFN_GELU, NORM_RMS, false, false, 0 });
+        config_check(&(Config){ .attention = small_variant(i).attention,
+                                .vocab = 11,
+                                .layers = 2,
+                                .heads = 2,
+                                .width = 12,
+                                .context = 8,
+                                .position = small_variant(i).position });
 }
 END_TEST
 
 static void check_same_configuration(const Config *a, const Config *b)
 {
     const int fields[][2] = {
-        { a->vocab, b->vocab },       { a->layers, b->layers },
-        { a->heads, b->heads },       { a->width, b->width },
-        { a->context, b->context },   { (int)a->position, (int)b->position },
-        { (int)a->ffn, (int)b->ffn }, { (int)a->norm, (int)b->norm },
-        { a->tied, b->tied },         { a->bias, b->bias },
+        { a->vocab, b->vocab },         { a->layers, b->layers },
+        { a->heads, b->heads },         { a->width, b->width },
+        { a->context, b->context },     { (int)a->position, (int)b->position },
+        { (int)a->ffn, (int)b->ffn },   { (int)a->norm, (int)b->norm },
+        { a->tied, b->tied },           { a->bias, b->bias },
+        { (int)a->task, (int)b->task },
     };
 
     ck_assert_ptr_eq(a->attention, b->attention);
@@ -451,6 +507,21 @@ START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
                             logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
         small_close(s);
     }
+}
+END_TEST
+
+START_TEST(a_masked_model_comes_back_as_one)
+{
+    Config c = small_variant(0);
+
+    c.task = TASK_MLM;
+    Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
+    checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
+    checkpoint_load(in_folder("model"), &loaded.model, s->mem);
+    check_same_configuration(&loaded.model.config, &c);
+    ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
+                        logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
+    small_close(s);
 }
 END_TEST
 
@@ -600,7 +671,8 @@ START_TEST(a_file_with_other_metadata_is_refused)
         { "attnc.n_head", "0" },         { "attnc.n_head", "5" },
         { "attnc.n_embd", "13" },        { "attnc.n_embd", "16384" },
         { "attnc.block_size", "9" },     { "attnc.block_size", "67108864" },
-        { "attnc.block_size", "1e1" },
+        { "attnc.block_size", "1e1" },   { "attnc.task", NULL },
+        { "attnc.task", "classify" },
     };
 
     for (int i = 0; i < COUNT(row); i++) {
@@ -680,6 +752,19 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
 }
 END_TEST
 
+START_TEST(the_likeliest_token_is_the_first_of_the_largest)
+{
+    for (int V = 1; V <= 70; V++)
+        for (int top = 0; top < V; top++) {
+            real logits[70];
+
+            for (int c = 0; c < V; c++)
+                logits[c] = R(c < top ? -2 - c : -1);
+            ck_assert_int_eq(sample_likeliest(logits, V), top);
+        }
+}
+END_TEST
+
 START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
 {
     enum { N = 3000 };
@@ -710,6 +795,7 @@ static void add_config_tests(TCase *t)
     tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
     tcase_add_test(t, the_decay_is_for_matrices_and_tables);
     tcase_add_test(t, gpt2_has_its_parameters_and_operations);
+    tcase_add_test(t, to_see_both_sides_costs_twice_the_attention);
     tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
     tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
     tcase_add_exit_test(t, heads_of_odd_width_cannot_be_turned, EXIT_USAGE);
@@ -723,6 +809,7 @@ Suite *suite_model(void)
     TCase *t = group(s, "gradient");
 
     tcase_add_loop_test(t, the_gradient_of_the_model_is_the_slope_of_its_losses, 0, VARIANTS);
+    tcase_add_loop_test(t, the_gradient_of_a_masked_model_is_the_slope_of_its_losses, 0, 4);
     tcase_add_test(t, a_bias_of_keys_that_are_not_turned_gets_no_gradient);
     tcase_add_test(t, a_second_backward_adds_the_same_gradient);
     tcase_add_test(t, threads_do_not_change_a_bit_of_the_losses_or_gradients);
@@ -731,6 +818,7 @@ Suite *suite_model(void)
     tcase_add_test(t, the_first_guess_is_the_uniform_one);
     tcase_add_test(t, one_batch_is_learned_by_heart);
     tcase_add_test(t, the_future_does_not_leak);
+    tcase_add_test(t, a_masked_model_sees_both_sides);
     tcase_add_test(t, the_logits_of_a_beginning_are_those_of_the_whole);
     tcase_add_test(t, a_sequence_has_the_same_losses_in_any_batch);
     tcase_add_test(t, dropout_is_drawn_by_the_step_and_only_in_training);
@@ -740,6 +828,7 @@ Suite *suite_model(void)
     add_config_tests(group(s, "configuration"));
     t = with_folder(s, "checkpoint");
     tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
+    tcase_add_test(t, a_masked_model_comes_back_as_one);
     tcase_add_test(t, a_file_notes_its_step_and_validation_loss);
     tcase_add_test(t, a_file_with_other_tensors_is_refused);
     tcase_add_test(t, a_file_with_other_metadata_is_refused);
@@ -747,6 +836,7 @@ Suite *suite_model(void)
     t = group(s, "sample");
     tcase_add_test(t, a_sample_depends_on_its_seed_and_on_no_thread);
     tcase_add_test(t, at_temperature_0_the_likeliest_token_follows);
+    tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
     tcase_add_test(t, tokens_are_drawn_as_often_as_their_probability_says);
     return s;
 }

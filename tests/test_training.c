@@ -1,4 +1,5 @@
 /* How a model is trained: AdamW, clipping, the schedule, evaluation, the loop. */
+#include "data/masking.h"
 #include "data/stories.h"
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
@@ -8,6 +9,7 @@
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "training/evaluate.h"
+#include "training/task.h"
 #include "training/train.h"
 
 #include <stdio.h>
@@ -246,7 +248,7 @@ static double direct_loss(const Small *s, Bytes text, const size_t *window, size
     double sum = 0;
 
     for (size_t k = 0; k < n; k++) {
-        corpus_window(text, window[k], T, id, target);
+        corpus_window(text, window[k], (Batch){ 1, T, id, target });
         tape_reset(&tape);
         const Tensor *loss =
             op_cross_entropy(&tape, model_logits(&tape, &s->model, id, 1, T, 0), target);
@@ -267,11 +269,108 @@ START_TEST(evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch)
     small_overwrite(s, 0.3);
     double want = direct_loss(s, text, all, 11), of_three = direct_loss(s, text, three, 3);
     for (int batch = 1; batch <= 13; batch += 3) {
-        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 0), want, 1e-12);
-        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 99), want, 1e-12);
-        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 3), of_three, 1e-12);
+        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 0).loss, want, 1e-12);
+        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 99).loss, want, 1e-12);
+        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 3).loss, of_three, 1e-12);
     }
     tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+START_TEST(evaluation_of_what_is_not_masked_has_no_accuracy)
+{
+    Small *s = small_open(small_variant(0), 1, 8);
+    Tape tape = tape_open(1);
+
+    ck_assert(isnan(evaluate(&tape, &s->model, noise(s->mem, 100, 11, 4), 2, 0).accuracy));
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+enum { SEEN = 20, ASKED = 3 }; /* tokens of a window, and targets of it */
+
+/* A model of 11 tokens and their mask, with windows of so many tokens. */
+static Small *open_masked(void)
+{
+    Config c = small_variant(0);
+
+    c.vocab = 12, c.context = SEEN, c.task = TASK_MLM;
+    Small *s = small_open(c, 1, SEEN);
+    small_overwrite(s, 0.6);
+    return s;
+}
+
+/* Loss and accuracy of n windows, every `apart`-th, one by one. */
+static Evaluation direct_evaluation(const Small *s, Bytes text, size_t n, size_t apart)
+{
+    int id[SEEN], target[SEEN], targets = 0, right = 0;
+    Tape tape = tape_open(1);
+    double sum = 0;
+
+    for (size_t k = 0; k < n; k++) {
+        task_window(&s->model.config, text, k * apart, (Batch){ 1, SEEN, id, target });
+        tape_reset(&tape);
+        const Tensor *logits = model_logits(&tape, &s->model, id, 1, SEEN, 0);
+        for (int t = 0; t < SEEN; t++) {
+            const real *x = logits->data + t * 12;
+            double total = 0;
+            int above = 0;
+
+            for (int c = 0; c < 12 && target[t] >= 0; c++) {
+                total += exp((double)x[c]);
+                above += x[c] > x[target[t]];
+            }
+            targets += target[t] >= 0;
+            right += target[t] >= 0 && above == 0;
+            sum += target[t] >= 0 ? log(total) - (double)x[target[t]] : 0;
+        }
+    }
+    tape_close(&tape);
+    ck_assert_int_eq(targets, ASKED * (int)n);
+    ck_assert(right > 0 && right < targets);
+    return (Evaluation){ sum / targets, (double)right / targets };
+}
+
+START_TEST(evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch)
+{
+    Small *s = open_masked();
+    Bytes text = noise(s->mem, 60 * SEEN + 5, 11, 4);
+    Tape tape = tape_open(2);
+    const Evaluation all = direct_evaluation(s, text, 60, 1),
+                     some = direct_evaluation(s, text, 20, 3);
+
+    for (int batch = 1; batch <= 61; batch += 7) {
+        const Evaluation e = evaluate(&tape, &s->model, text, batch, 0),
+                         of_some = evaluate(&tape, &s->model, text, batch, 20);
+
+        ck_assert_double_eq_tol(e.loss, all.loss, in_double ? 1e-12 : 1e-5);
+        ck_assert_double_eq_tol(e.accuracy, all.accuracy, 1e-12);
+        ck_assert_double_eq_tol(of_some.loss, some.loss, in_double ? 1e-12 : 1e-5);
+        ck_assert_double_eq_tol(of_some.accuracy, some.accuracy, 1e-12);
+    }
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+START_TEST(windows_are_masked_the_same_every_time_and_no_two_of_them_alike)
+{
+    Small *s = open_masked();
+    Bytes text = noise(s->mem, 12 * SEEN, 11, 4);
+    int id[10][SEEN], target[10][SEEN], again[SEEN], aim[SEEN];
+
+    for (size_t k = 0; k < 10; k++)
+        task_window(&s->model.config, text, k, (Batch){ 1, SEEN, id[k], target[k] });
+    for (size_t k = 10; k-- > 0;) {
+        task_window(&s->model.config, text, k, (Batch){ 1, SEEN, again, aim });
+        ck_assert_mem_eq(again, id[k], sizeof again);
+        ck_assert_mem_eq(aim, target[k], sizeof aim);
+        for (int t = 0; t < SEEN; t++)
+            ck_assert(aim[t] == -1 || aim[t] == text.at[k * SEEN + (size_t)t]);
+        ck_assert(k == 0 || memcmp(aim, target[k - 1], sizeof aim) != 0);
+    }
     small_close(s);
 }
 END_TEST
@@ -281,10 +380,10 @@ START_TEST(evaluation_drops_nothing_and_leaves_the_tape_as_it_was)
     Small *s = small_open(small_variant(0), 1, 8);
     Bytes text = noise(s->mem, 100, 11, 4);
     Tape tape = tape_open(1);
-    double plain = evaluate(&tape, &s->model, text, 2, 0);
+    double plain = evaluate(&tape, &s->model, text, 2, 0).loss;
 
     s->model.config.dropout = 0.5;
-    ck_assert_double_eq(evaluate(&tape, &s->model, text, 2, 0), plain);
+    ck_assert_double_eq(evaluate(&tape, &s->model, text, 2, 0).loss, plain);
     ck_assert(!tape.forward_only);
     ck_assert_ptr_null(tape.last);
     tape.forward_only = true;
@@ -310,12 +409,12 @@ static double loss_on_noise(bool leak)
 
     adamw_init(&a, &s->model.params, s->mem);
     for (uint64_t step = 0; step < (leak ? 100 : 300); step++) {
-        corpus_batch(text, 1, step, b.B, b.T, b.id, b.target);
+        corpus_batch(text, 1, step, b);
         s->batch.target = leak ? b.id : b.target;
         small_learn(s, &tape, 1);
         adamw_step(&a, tape.pool, 3e-3, 1);
     }
-    loss = leak ? small_learn(s, &tape, 1) : evaluate(&tape, &s->model, other, 8, 0);
+    loss = leak ? small_learn(s, &tape, 1) : evaluate(&tape, &s->model, other, 8, 0).loss;
     tape_close(&tape);
     small_close(s);
     return loss;
@@ -328,6 +427,72 @@ START_TEST(noise_cannot_be_foretold)
     ck_assert_double_ge(loss, log(16) - 0.02);
     ck_assert_double_le(loss, log(16) + 0.1);
     ck_assert_double_le(loss_on_noise(true), 1); /* what a leak would look like */
+}
+END_TEST
+
+/* Loss and accuracy on the second text of a masked model of 4 tokens that learned the first. */
+static Evaluation learn_masked(Bytes (*text)(Arena *mem, uint64_t seed))
+{
+    enum { STEPS = 400 };
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+
+    c.vocab = 5, c.layers = 1, c.context = 16, c.task = TASK_MLM;
+    Small *s = small_open(c, 8, 16);
+    Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    Bytes first = text(s->mem, 1), second = text(s->mem, 2);
+
+    adamw_init(&a, &s->model.params, s->mem);
+    for (int step = 0; step < STEPS; step++) {
+        task_batch(&c, first, 1, (uint64_t)step, s->batch);
+        small_learn(s, &tape, 16.0 / masking_targets(16));
+        adamw_step(&a, tape.pool, 5e-3 * (1 - 0.9 * step / STEPS), 1);
+    }
+    const Evaluation e = evaluate(&tape, &s->model, second, 8, 0);
+    tape_close(&tape);
+    small_close(s);
+    return e;
+}
+
+static Bytes four_at_random(Arena *mem, uint64_t seed)
+{
+    return noise(mem, 40000, 4, seed);
+}
+
+/* Four tokens in their order, again and again. */
+static Bytes four_in_order(Arena *mem, uint64_t seed)
+{
+    enum { N = 40000 };
+    unsigned char *at = arena_take(mem, N);
+
+    for (size_t i = 0; i < N; i++)
+        at[i] = (unsigned char)((i + seed) % 4);
+    return (Bytes){ at, N };
+}
+
+/*
+ * Of noise nothing is known but what is seen: nothing where the mask is, else a
+ * token that is right with probability p; if it is not, each other is as likely.
+ */
+START_TEST(masked_noise_is_known_only_where_it_is_seen)
+{
+    const double p = (0.1 + 0.1 / 4) / 0.2, q = 1 - p;
+    const double least = 0.8 * log(4) - 0.2 * (p * log(p) + q * log(q / 3));
+    const Evaluation e = learn_masked(four_at_random);
+
+    ck_assert_double_ge(e.loss, least - 0.01);
+    ck_assert_double_le(e.loss, log(4) - 0.01); /* what is seen is used */
+    ck_assert_double_ge(e.accuracy, 0.25);
+    ck_assert_double_le(e.accuracy, 0.8 / 4 + 0.2 * p + 0.02);
+}
+END_TEST
+
+START_TEST(masked_tokens_are_told_from_those_around_them)
+{
+    const Evaluation e = learn_masked(four_in_order);
+
+    ck_assert_double_le(e.loss, 0.5);
+    ck_assert_double_ge(e.accuracy, 0.85);
 }
 END_TEST
 
@@ -378,7 +543,7 @@ static void do_job(const char *path)
     Tape tape = tape_open(job.threads);
     Corpus corpus = text_of_folder();
     Arena *mem = arena_new();
-    Run *run = run_open(path, NULL);
+    Run *run = run_open(path, NULL, job.config.task);
     Model model;
 
     model_init(&model, job.config, mem, job.options.seed);
@@ -408,6 +573,7 @@ static Model model_of(const char *name, Arena *mem)
 static void train_by_hand(Model *model, Bytes text, Arena *mem)
 {
     enum { N = 3 * 16 };
+    const bool masked = model->config.task == TASK_MLM;
     const TrainOptions *o = &job.options;
     Adamw a = { .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = 1e-8, .decay = o->decay };
     int id[N], target[N];
@@ -417,12 +583,15 @@ static void train_by_hand(Model *model, Bytes text, Arena *mem)
 
     adamw_init(&a, &model->params, mem);
     for (int i = 0; i < N; i++)
-        dy[i] = R(1.0 / N / 2);
+        dy[i] = R(1.0 / (masked ? 3 * 2 : N) / 2);
     for (int step = 1; step <= o->steps; step++) {
         for (uint64_t number = 2 * (uint64_t)step - 2; number < 2 * (uint64_t)step; number++) {
-            corpus_batch(text, o->seed, number, 3, 16, id, target);
-            tape_reset(&tape);
             Batch b = { 3, 16, id, target };
+
+            corpus_batch(text, o->seed, number, b);
+            if (masked)
+                masking_apply(b, 128, o->seed, number);
+            tape_reset(&tape);
             tape_backward(&tape, model_losses(&tape, model, b, number), dy);
         }
         double norm = gradient_norm(tape.pool, mem, &model->params);
@@ -442,6 +611,8 @@ START_TEST(a_run_is_batches_clipped_gradients_and_adamw)
     Model by_hand;
 
     job.config.dropout = 0.1;
+    if (_i == TASK_MLM)
+        job.config.task = TASK_MLM, job.config.vocab = 129, job.options.clip = 1.5;
     check_trains();
     model_init(&by_hand, job.config, mem, job.options.seed);
     train_by_hand(&by_hand, corpus.train, mem);
@@ -498,7 +669,7 @@ START_TEST(the_checkpoints_say_how_good_they_are)
     for (int i = 0; i < 2; i++) {
         const Model model = model_of(name[i], mem);
         Safetensors *file = safetensors_read(in_folder(name[i]));
-        double loss = evaluate(&tape, &model, corpus.validation, 3, i == 0 ? 0 : 6);
+        double loss = evaluate(&tape, &model, corpus.validation, 3, i == 0 ? 0 : 6).loss;
 
         ck_assert_double_eq_tol(atof(safetensors_meta(file, "attnc.val_loss")), loss, 1e-8);
         ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "10");
@@ -552,6 +723,26 @@ START_TEST(every_line_of_the_log_is_a_json_object)
     }
     ck_assert_int_eq(lines, 5 + 3);    /* steps 1, 3, 6, 9 and 10; after steps 4, 8 and 10 */
     ck_assert_int_eq(files(false), 4); /* text, log, last and best weights */
+    free(log);
+}
+END_TEST
+
+START_TEST(the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte)
+{
+    size_t n;
+
+    job.config.task = TASK_MLM, job.config.vocab = 129;
+    check_trains();
+    char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+    for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
+        bool validation = strstr(line, "\"val\"");
+
+        ck_assert_int_eq(fields_of(line), validation ? 7 : 9);
+        ck_assert_int_eq(strstr(line, "\"accuracy\"") != NULL, validation);
+        ck_assert_ptr_null(strstr(line, "bits_per_byte"));
+    }
+    ck_assert_ptr_nonnull(strstr(said, "accuracy "));
+    ck_assert_ptr_null(strstr(said, "bits/byte"));
     free(log);
 }
 END_TEST
@@ -611,14 +802,20 @@ Suite *suite_training(void)
     t = group(s, "losses");
     tcase_add_test(t, two_half_batches_are_one_batch);
     tcase_add_test(t, evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch);
+    tcase_add_test(t, evaluation_of_what_is_not_masked_has_no_accuracy);
+    tcase_add_test(t, evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch);
+    tcase_add_test(t, windows_are_masked_the_same_every_time_and_no_two_of_them_alike);
     tcase_add_test(t, evaluation_drops_nothing_and_leaves_the_tape_as_it_was);
     tcase_add_test(t, noise_cannot_be_foretold);
+    tcase_add_test(t, masked_noise_is_known_only_where_it_is_seen);
+    tcase_add_test(t, masked_tokens_are_told_from_those_around_them);
     t = with_folder(s, "run");
     tcase_add_checked_fixture(t, job_open, NULL);
-    tcase_add_test(t, a_run_is_batches_clipped_gradients_and_adamw);
+    tcase_add_loop_test(t, a_run_is_batches_clipped_gradients_and_adamw, TASK_CAUSAL, TASK_MLM + 1);
     tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
     tcase_add_test(t, the_checkpoints_say_how_good_they_are);
     tcase_add_test(t, every_line_of_the_log_is_a_json_object);
+    tcase_add_test(t, the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte);
     tcase_add_test(t, a_run_that_is_asked_to_stop_leaves_its_weights);
     tcase_add_test(t, a_run_that_diverges_before_it_is_evaluated_leaves_no_weights);
     tcase_add_test(t, a_run_that_diverges_later_leaves_finite_weights);

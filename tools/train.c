@@ -7,13 +7,14 @@
 #include "ops/machine.h"
 #include "ops/text.h"
 #include "tools/options.h"
+#include "training/task.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { STORY_BYTES = 4 << 20, STORY_SECONDS = 110 };
 
-static int attention, position, ffn, norm, preset = -1;
+static int attention, task, position, ffn, norm, preset = -1;
 static Config config = { .layers = 4, .heads = 4, .width = 128, .context = 256 };
 static TrainOptions training = {
     .batch = 8,
@@ -51,6 +52,8 @@ static Choice attention_row(int i)
 static Option options[] = {
     { .name = "What" },
     { "attn", OPTION_CHOICE, &attention, .choice = attention_row, .help = "the attention" },
+    { "task", OPTION_CHOICE, &task, .choices = task_names,
+      .help = "the next byte, or masked ones" },
     { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of options" },
     { .name = "Model" },
     { "n-layer", OPTION_INT, &config.layers, .min = 1, .max = 1000, .help = "blocks" },
@@ -171,7 +174,8 @@ static void settle(int files)
     config.position = (Position)position;
     config.ffn = (Ffn)ffn;
     config.norm = (NormKind)norm;
-    config.vocab = 256;
+    config.task = (Task)task;
+    config.vocab = config.task == TASK_MLM ? 257 : 256; /* the bytes, and what hides one */
     if (threads == 0)
         threads = machine_processors();
     if (isnan(training.schedule.least))
@@ -183,6 +187,17 @@ static void settle(int files)
     if (files == 0 && !options_given(&program, "max-time"))
         training.max_seconds = STORY_SECONDS;
     config_check(&config);
+}
+
+static Corpus read_corpus(int files, char **path)
+{
+    Corpus corpus = files ? corpus_read((CorpusFiles){ (const char *const *)path, files,
+                                                       validation_path, held_back, config.context })
+                          : corpus_stories(training.seed, STORY_BYTES);
+
+    if (config.task == TASK_MLM)
+        corpus.floor = 0; /* an entropy is what a byte costs after those before it */
+    return corpus;
 }
 
 static double tokens_at_once(void)
@@ -202,6 +217,9 @@ static void banner(const Model *model, const Corpus *corpus, const char *name, c
             config_memory(c, tokens_at_once()) / 0x1p20);
     fprintf(stderr, "%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary\n",
             plain(name).at, corpus->train.n, corpus->validation.n, c->vocab);
+    if (c->task == TASK_MLM)
+        fprintf(stderr, "%d of %d bytes are masked, and to be told from both sides\n",
+                task_targets(c, c->context), c->context);
     if (corpus->floor > 0)
         fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
                 corpus->floor);
@@ -210,15 +228,25 @@ static void banner(const Model *model, const Corpus *corpus, const char *name, c
             plain(run_path(run)).at);
 }
 
+static void print_quality(Evaluation e, size_t bytes)
+{
+    if (config.task == TASK_MLM)
+        printf("validation loss %.4f nats a masked byte, ppl %.3f, accuracy %.1f%% (all %zu bytes, "
+               "side by side, context %d)\n",
+               e.loss, exp(e.loss), 100 * e.accuracy, bytes, config.context);
+    else
+        printf("validation loss %.4f nats/byte, ppl %.3f, %.4f bits/byte (all %zu bytes, side by "
+               "side, context %d)\n",
+               e.loss, exp(e.loss), e.loss / log(2), bytes, config.context);
+}
+
 static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run, double setup)
 {
     printf("%d steps in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
            r->seconds, 1e3 * r->step_seconds, setup);
     printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
-    printf("validation loss %.4f nats/byte, ppl %.3f, %.4f bits/byte (all %zu bytes, side by side, "
-           "context %d)\n",
-           r->loss, exp(r->loss), r->loss / log(2), corpus->validation.n, config.context);
-    if (preset >= 0)
+    print_quality(r->last, corpus->validation.n);
+    if (preset >= 0 && config.task == TASK_CAUSAL)
         printf("for comparison: nanoGPT reached 1.88 with these settings\n");
     if (corpus->floor > 0)
         printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", corpus->floor * log(2),
@@ -227,7 +255,12 @@ static void conclude(const TrainResult *r, const Corpus *corpus, const Run *run,
            plain(run_path(run)).at);
 }
 
-/* Bytes as a terminal can show them: control characters and what is not ASCII as '?'. */
+/* A byte as a terminal can show it: control characters and what is not ASCII as '?'. */
+static void print_byte(int token)
+{
+    putchar(token == '\n' || (token >= 0x20 && token < 0x7f) ? token : '?');
+}
+
 static void print_sample(Tape *tape, const Model *model)
 {
     const int prompt = '\n';
@@ -238,9 +271,41 @@ static void print_sample(Tape *tape, const Model *model)
                  out);
     printf("\na sample:\n");
     for (int i = 0; i < sample_bytes; i++)
-        putchar(out[i] == '\n' || (out[i] >= 0x20 && out[i] < 0x7f) ? out[i] : '?');
+        print_byte(out[i]);
     putchar('\n');
     free(out);
+}
+
+/* One line, whatever lines the text has. */
+static void print_line(const int *id, int n)
+{
+    for (int t = 0; t < n; t++)
+        print_byte(id[t] == config_mask(&config) ? '_' : id[t] == '\n' ? ' ' : id[t]);
+    putchar('\n');
+}
+
+/* The beginning of the validation text, with every target hidden; and what the model puts there. */
+static void print_filled(Tape *tape, const Model *model, Bytes text)
+{
+    int T = sample_bytes < config.context ? sample_bytes : config.context, right = 0;
+    int *id = xmalloc((size_t)(2 * T) * sizeof *id), *target = id + T;
+
+    task_window(&config, text, 0, (Batch){ 1, T, id, target });
+    for (int t = 0; t < T; t++)
+        id[t] = target[t] < 0 ? id[t] : config_mask(&config);
+    tape_reset(tape);
+    tape->forward_only = true;
+    const Tensor *logits = model_logits(tape, model, id, 1, T, 0);
+    printf("\nmasked:\n");
+    print_line(id, T);
+    for (int t = 0; t < T; t++)
+        if (target[t] >= 0) {
+            id[t] = sample_likeliest(logits->data + (size_t)t * (size_t)config.vocab, config.vocab);
+            right += id[t] == target[t];
+        }
+    printf("filled in, %d of %d right:\n", right, task_targets(&config, T));
+    print_line(id, T);
+    free(id);
 }
 
 static void write_config(FILE *out, void *ctx)
@@ -257,9 +322,7 @@ int main(int argc, char **argv)
 
     settle(files);
     config_check_memory(&config, tokens_at_once());
-    Corpus corpus = files ? corpus_read((CorpusFiles){ (const char *const *)argv, files,
-                                                       validation_path, held_back, config.context })
-                          : corpus_stories(training.seed, STORY_BYTES);
+    Corpus corpus = read_corpus(files, argv);
     Tape tape = { .mem = arena_new(), .pool = pool_new(threads) };
     Arena *mem = arena_new();
     Model model;
@@ -268,8 +331,9 @@ int main(int argc, char **argv)
     model_init(&model, config, mem, training.seed);
     training.peak = machine_peak(tape.pool);
     text_name(files ? argv[0] : NULL, name, sizeof name);
-    snprintf(full, sizeof full, "%s-%s", name, config.attention->name);
-    Run *run = run_open(out_dir, full);
+    snprintf(full, sizeof full, "%s-%s%s", name, config.attention->name,
+             config.task == TASK_MLM ? "-mlm" : "");
+    Run *run = run_open(out_dir, full, config.task);
     run_file(run, "config.json", write_config, NULL);
     banner(&model, &corpus, files ? argv[0] : "built-in stories", run);
 
@@ -278,7 +342,9 @@ int main(int argc, char **argv)
     run_draw(run, full, corpus.floor * log(2));
     if (!result.interrupted) {
         conclude(&result, &corpus, run, setup);
-        if (sample_bytes > 0 && !stop)
+        if (sample_bytes > 0 && !stop && config.task == TASK_MLM)
+            print_filled(&tape, &model, corpus.validation);
+        else if (sample_bytes > 0 && !stop)
             print_sample(&tape, &model);
     } else {
         fprintf(stderr, "stopped at step %d; %s holds the weights\n", result.steps,

@@ -22,6 +22,7 @@ typedef struct {
 struct Run {
     char path[PATH_BYTES];
     int log;
+    Task task;
     Points train, validation;
 };
 
@@ -49,13 +50,13 @@ static void join(char *to, const char *folder, const char *name)
         die(EXIT_IO, "the path %.60s.../%.60s is too long", folder, name);
 }
 
-Run *run_open(const char *path, const char *name)
+Run *run_open(const char *path, const char *name, Task task)
 {
     Run *run = xmalloc(sizeof *run);
     char log[PATH_BYTES];
     struct stat info;
 
-    *run = (Run){ .log = -1 };
+    *run = (Run){ .log = -1, .task = task };
     if (path) {
         join(run->path, path, "");
         make_folder(path);
@@ -123,7 +124,9 @@ void run_log(Run *run, LogLine l)
 
     n += field(line + n, "loss", l.loss);
     n += field(line + n, "ppl", exp(l.loss));
-    n += field(line + n, "bits_per_byte", l.loss / log(2));
+    if (run->task == TASK_CAUSAL)
+        n += field(line + n, "bits_per_byte", l.loss / log(2));
+    n += field(line + n, "accuracy", l.accuracy);
     n += field(line + n, "lr", l.rate);
     n += field(line + n, "grad_norm", l.grad_norm);
     n += field(line + n, "tokens", l.tokens);
@@ -166,7 +169,8 @@ void run_draw(const Run *run, const char *title, double floor)
     const PlotLine line = { floor, "true entropy" };
     Plot plot = { .title = title,
                   .x_label = "step",
-                  .y_label = "loss (nats per byte)",
+                  .y_label = run->task == TASK_MLM ? "loss (nats per masked byte)"
+                                                   : "loss (nats per byte)",
                   .series = series,
                   .n_series = 2,
                   .lines = &line,

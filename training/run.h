@@ -11,18 +11,26 @@
 
 typedef struct Run Run;
 
-/* A line of the log. NaN where there is nothing to say. */
+/*
+ * A line of the log, a JSON object whose keys are
+ *
+ *     step, split, loss, ppl, bits_per_byte, accuracy, lr, grad_norm, tokens, tok_s, seconds
+ *
+ * NaN where there is nothing to say: that key is left out. The loss is in nats a
+ * target; only that of a causal model is one of the text, in bits a byte, and
+ * only a masked one has an accuracy.
+ */
 typedef struct {
     int step;
     const char *split; /* "train" or "val" */
-    double loss, rate, grad_norm, tokens, tokens_per_second, seconds;
+    double loss, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 
 /*
  * Makes the folder and its parents, and starts a new log. `path` NULL: the first
  * of runs/<name>, runs/<name>-2, ... that does not exist.
  */
-Run *run_open(const char *path, const char *name);
+Run *run_open(const char *path, const char *name, Task task);
 const char *run_path(const Run *run);
 
 /* A file of the folder, replaced at once by what `write` prints. */

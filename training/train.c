@@ -2,7 +2,7 @@
 
 #include "ops/error.h"
 #include "ops/machine.h"
-#include "training/evaluate.h"
+#include "training/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,8 @@ typedef struct {
     Adamw adamw;
     Arena *mem;
     Batch batch;
-    real *weight;             /* of each loss of the batch in the mean: dL/dloss */
+    real *weight;             /* of each target of the batch in the mean: dL/dloss */
+    double targets;           /* of a batch: every one has as many */
     double start, *durations; /* of the last DURATIONS steps */
     double best, last_speed;
     int best_step, bad;
@@ -30,17 +31,16 @@ typedef struct {
 /* The mean loss of a batch, and its gradient, added to those of the parameters. */
 static double learn(Loop *l, uint64_t number)
 {
-    const TrainOptions *o = l->o;
     Batch b = l->batch;
     double sum = 0;
 
-    corpus_batch(l->corpus->train, o->seed, number, b.B, b.T, b.id, b.target);
+    task_batch(&l->model->config, l->corpus->train, l->o->seed, number, b);
     tape_reset(l->tape);
     Tensor *loss = model_losses(l->tape, l->model, b, number);
     for (size_t i = 0; i < loss->n; i++)
         sum += (double)loss->data[i];
     tape_backward(l->tape, loss, l->weight);
-    return sum / (double)(b.B * b.T);
+    return sum / l->targets;
 }
 
 /* One update. A gradient that is not finite is thrown away, and the weights stay. */
@@ -49,6 +49,7 @@ static LogLine step(Loop *l, int number)
     const TrainOptions *o = l->o;
     LogLine line = { .step = number,
                      .split = "train",
+                     .accuracy = (double)NAN,
                      .rate = schedule_rate(&o->schedule, number) };
     double start = seconds_now(), tokens = (double)l->batch.B * l->batch.T * o->accumulation;
 
@@ -107,15 +108,26 @@ static void show(const Loop *l, LogLine line)
         line.tokens_per_second, 100 * share, elapsed, left, l->on_terminal ? "" : "\n");
 }
 
+static void show_validation(const Loop *l, int number, Evaluation e, bool best)
+{
+    fprintf(stderr, "%sstep %d: validation loss %.4f  ppl %.3f  ", l->on_terminal ? "\r\033[K" : "",
+            number, e.loss, exp(e.loss));
+    if (l->model->config.task == TASK_MLM)
+        fprintf(stderr, "accuracy %.1f%%%s\n", 100 * e.accuracy, best ? " *" : "");
+    else
+        fprintf(stderr, "bits/byte %.4f%s\n", e.loss / log(2), best ? " *" : "");
+}
+
 /* On the same few windows every time: by these the best weights are chosen. */
 static void validate(Loop *l, int number)
 {
     size_t windows = (size_t)l->o->eval_iters * (size_t)l->o->batch;
-    double loss = evaluate(l->tape, l->model, l->corpus->validation, l->o->batch, windows);
-    bool best = loss < l->best;
+    Evaluation e = evaluate(l->tape, l->model, l->corpus->validation, l->o->batch, windows);
+    bool best = e.loss < l->best;
     LogLine line = { .step = number,
                      .split = "val",
-                     .loss = loss,
+                     .loss = e.loss,
+                     .accuracy = e.accuracy,
                      .rate = (double)NAN,
                      .grad_norm = (double)NAN,
                      .tokens = (double)l->batch.B * l->batch.T * l->o->accumulation * number,
@@ -124,12 +136,10 @@ static void validate(Loop *l, int number)
 
     run_log(l->run, line);
     if (best) {
-        l->best = loss, l->best_step = number;
-        run_save(l->run, "best.safetensors", l->model, (CheckpointNote){ number, loss });
+        l->best = e.loss, l->best_step = number;
+        run_save(l->run, "best.safetensors", l->model, (CheckpointNote){ number, e.loss });
     }
-    fprintf(stderr, "%sstep %d: validation loss %.4f  ppl %.3f  bits/byte %.4f%s\n",
-            l->on_terminal ? "\r\033[K" : "", number, loss, exp(loss), loss / log(2),
-            best ? " *" : "");
+    show_validation(l, number, e, best);
 }
 
 static void loop_open(Loop *l)
@@ -141,8 +151,9 @@ static void loop_open(Loop *l)
     l->batch = (Batch){ o->batch, T, arena_take(l->mem, (size_t)n * sizeof(int)),
                         arena_take(l->mem, (size_t)n * sizeof(int)) };
     l->weight = arena_take(l->mem, (size_t)n * sizeof(real));
+    l->targets = (double)o->batch * task_targets(&l->model->config, T);
     for (int i = 0; i < n; i++)
-        l->weight[i] = R(1.0 / n / o->accumulation);
+        l->weight[i] = R(1.0 / l->targets / o->accumulation);
     l->durations = arena_zeros(l->mem, DURATIONS * sizeof(double));
     l->adamw = (Adamw){ .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = 1e-8, .decay = o->decay };
     adamw_init(&l->adamw, &l->model->params, l->mem);
@@ -188,8 +199,8 @@ TrainResult train(Tape *tape, Model *model, const Corpus *corpus, Run *run, cons
                            .seconds = seconds_now() - l.start,
                            .step_seconds = l.durations[measured / 2] };
     if (!result.interrupted) {
-        result.loss = evaluate(tape, model, corpus->validation, o->batch, 0);
-        run_save(run, "model.safetensors", model, (CheckpointNote){ number, result.loss });
+        result.last = evaluate(tape, model, corpus->validation, o->batch, 0);
+        run_save(run, "model.safetensors", model, (CheckpointNote){ number, result.last.loss });
     }
     arena_free(l.mem);
     return result;

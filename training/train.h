@@ -4,6 +4,7 @@
 
 #include "data/corpus.h"
 #include "model/model.h"
+#include "training/evaluate.h"
 #include "training/optimiser.h"
 #include "training/run.h"
 
@@ -21,8 +22,8 @@ typedef struct {
 } TrainOptions;
 
 typedef struct {
-    double loss,
-        best; /* on all of the validation text: the last weights; and the best evaluation */
+    Evaluation last; /* of the last weights, on all of the validation text */
+    double best;     /* the least loss of the evaluations on the way */
     int best_step, steps;
     bool interrupted;
     double seconds, step_seconds; /* the whole loop; the median step */
