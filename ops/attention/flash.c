@@ -294,7 +294,7 @@ static Tensor *flash_mix(Tape *tape, Mix in)
 
     if (in.ql->n != in.q->n || in.kl->n != in.q->n)
         BUG("flash: the linear q and k are not as large as the others");
-    Tensor *y = tiles_mix(tape, in, tiling_of(in.set));
+    Tensor *y = pairs_mix(tape, in, tiling_of(in.set));
     Flash *op = tape_node_in_place(tape, sizeof *op, flash_backward, y);
     op->in = in, op->C = chunk_of(in.set);
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = in.v->dim[3];
@@ -306,7 +306,7 @@ static Tensor *flash_mix(Tape *tape, Mix in)
 
 static double flash_cost(MixSize s)
 {
-    return tiles_cost(s, chunk_of(s.set)) + 2.0 * s.H * s.D * s.E;
+    return pairs_cost(s, chunk_of(s.set)) + 2.0 * s.H * s.D * s.E;
 }
 
 /*
@@ -320,7 +320,7 @@ static size_t own_state(int D, int E)
 
 static size_t flash_state(MixSize s)
 {
-    return (size_t)s.H * own_state(s.D, s.E) + tiles_state(s, chunk_of(s.set));
+    return (size_t)s.H * own_state(s.D, s.E) + pairs_state(s, chunk_of(s.set));
 }
 
 typedef struct {
@@ -355,10 +355,10 @@ static void flash_step(Step s)
     Step inside = s;
 
     inside.state += (size_t)H * own_state(D, E);
-    tiles_step(inside, tiling_of(in->set));
+    pairs_step(inside, tiling_of(in->set));
     for (int h = 0; h < H; h++) {
         real *own = s.state + (size_t)h * own_state(D, E);
-        const real *turns = inside.state + 1; /* tiles_step() has left the angles there */
+        const real *turns = inside.state + 1; /* pairs_step() has left the angles there */
         StepHead x = { &s, own + 2 * D, own + 2 * D + D * E, own, own + D, D, E, C, h };
 
         memcpy(x.ql, in->ql->data + h * D, (size_t)D * sizeof(real));

@@ -98,22 +98,22 @@ static Tiling tiling_of(GauNorm norm)
 
 static Tensor *gau_mix(Tape *tape, Mix in)
 {
-    return tiles_mix(tape, in, tiling_of(in.set.norm));
+    return pairs_mix(tape, in, tiling_of(in.set.norm));
 }
 
 static double gau_cost(MixSize size)
 {
-    return tiles_cost(size, 0);
+    return pairs_cost(size, 0);
 }
 
 static size_t gau_state(MixSize size)
 {
-    return tiles_state(size, 0);
+    return pairs_state(size, 0);
 }
 
 static void gau_step(Step s)
 {
-    tiles_step(s, tiling_of(s.in->set.norm));
+    pairs_step(s, tiling_of(s.in->set.norm));
 }
 
 const Attention attention_gau = {

@@ -75,22 +75,22 @@ static const Tiling tiling = { .weighting = &weighting_softmax, .scale = tau };
 
 static Tensor *softmax_mix(Tape *tape, Mix in)
 {
-    return tiles_mix(tape, in, tiling);
+    return pairs_mix(tape, in, tiling);
 }
 
 static double softmax_cost(MixSize size)
 {
-    return tiles_cost(size, 0);
+    return pairs_cost(size, 0);
 }
 
 static size_t softmax_state(MixSize size)
 {
-    return tiles_state(size, 0);
+    return pairs_state(size, 0);
 }
 
 static void softmax_step(Step s)
 {
-    tiles_step(s, tiling);
+    pairs_step(s, tiling);
 }
 
 const Attention attention_softmax = {

@@ -2,7 +2,7 @@
 #ifndef OPS_ATTENTION_SOFTMAX_H
 #define OPS_ATTENTION_SOFTMAX_H
 
-#include "ops/attention/tiles.h"
+#include "ops/attention/pairs.h"
 
 extern const Weighting weighting_softmax;
 

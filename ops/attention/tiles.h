@@ -58,18 +58,4 @@ void tiles_forward(Tiles *x, int i0);
  */
 void tiles_backward(Tiles *x, int j0);
 
-/* Which numbers make a mechanism: tau_i and c_i of a row that sees n keys, or c_i by `averages`. */
-typedef struct {
-    const Weighting *weighting;
-    real (*scale)(Settings set, int D, int n);
-    real (*divisor)(Settings set, int n); /* NULL where the weighting averages */
-    int chunk;                            /* see View */
-} Tiling;
-
-/* The op, for such a mechanism; its decoding, from a cache of keys and values; and their sizes. */
-Tensor *tiles_mix(Tape *tape, Mix in, Tiling how);
-void tiles_step(Step s, Tiling how);
-size_t tiles_state(MixSize size, int chunk);
-double tiles_cost(MixSize size, int chunk);
-
 #endif
