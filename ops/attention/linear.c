@@ -226,6 +226,7 @@ static void linear_backward(Node *node)
                        ? 0
                        : (size_t)(op->B * op->H) * (size_t)op->T * (size_t)op->F * sizeof(real);
 
+    /* in the order in which they are written: one tensor may be all three */
     op->dq = tape_grad(tape, op->in.q);
     op->dk = tape_grad(tape, op->in.k);
     op->dv = tape_grad(tape, op->in.v);

@@ -256,9 +256,10 @@ static void pairs_backward(Node *node)
     size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, TILE) *
                    (size_t)up_to(op->D, NR) * sizeof(real);
 
-    op->dq = tape_grad(node->tape, op->in.q);
+    /* in the order in which they are written: one tensor may be all three */
     op->dk = tape_grad(node->tape, op->in.k);
     op->dv = tape_grad(node->tape, op->in.v);
+    op->dq = tape_grad(node->tape, op->in.q);
     pool_for(node->tape->pool, op->B * op->H, 1, find_delta, op);
     reserve(op, 2, 1, 2);
     if (op->parts > 1)
