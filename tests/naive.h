@@ -6,6 +6,8 @@
 #ifndef TESTS_NAIVE_H
 #define TESTS_NAIVE_H
 
+#include "ops/attention/attention.h"
+
 #include <stdbool.h>
 
 typedef struct {
@@ -13,6 +15,11 @@ typedef struct {
     int B, T, H, D, E;
     bool causal;
     const int *length; /* (B), or NULL: every key counts */
+    Settings set;
+    const double *omega; /* performer: (H, features, D) */
+    int features;
+    const double *pool_q, *pool_k, *concat; /* fastformer: (H, D), (H, D), (H, D, 2D) */
+    const double *ql, *kl;                  /* flash: (B, T, H, D) */
 } NaiveMix;
 
 /* Whether position i of sequence b may see key j. */
@@ -28,8 +35,9 @@ typedef struct {
 } NaiveGradient;
 bool naive_attention_gradient(const char *name, const NaiveMix *m, NaiveGradient d);
 
-/* Whether o_i is an average of the v that i sees: weights >= 0 that sum to 1. */
-bool naive_attention_averages(const char *name);
+/* Whether o_i is an average of the v that i sees: weights >= 0 that sum to 1, for numbers near 1.
+ */
+bool naive_attention_averages(const char *name, Settings set);
 
 double naive_gelu(double x);
 double naive_silu(double x);
