@@ -9,7 +9,7 @@
 
 enum { VALUE_BYTES = 40 };
 
-static const char VERSION[] = "1";
+static const char VERSION[] = "2";
 static const Dtype real_dtype = sizeof(real) == sizeof(float) ? DTYPE_F32 : DTYPE_F64;
 
 /* A number of the configuration, under the name of its option. */
@@ -26,9 +26,10 @@ typedef struct {
 } Choice;
 
 /* What the metadata hold; saving reads the variables, loading fills them. */
-enum { NUMBERS = 7, CHOICES = 4 };
+enum { NUMBERS = 15, CHOICES = 7 };
 typedef struct {
-    int position, ffn, norm, task, tied, bias;
+    int position, ffn, layer_norm, task, tied, bias, gate, share;
+    int scale, norm, interaction;
     Number number[NUMBERS];
     Choice choice[CHOICES];
 } Fields;
@@ -43,16 +44,53 @@ static void describe(Fields *f, Config *c)
         { "attnc.block_size", &c->context, 1, 1 << 24 },
         { "attnc.tied", &f->tied, 0, 1 },
         { "attnc.bias", &f->bias, 0, 1 },
+        { "attnc.base", &c->set.base, 0, 1 << 24 },
+        { "attnc.window", &c->set.window, 0, 1 << 24 },
+        { "attnc.horizon", &c->set.horizon, 0, 1 << 24 },
+        { "attnc.chunk", &c->set.chunk, 0, 1 << 24 },
+        { "attnc.key_size", &c->key_size, 0, 1 << 14 },
+        { "attnc.features", &c->features, 0, 1 << 20 },
+        { "attnc.share", &f->share, 0, (1 << SHARES) - 1 },
+        { "attnc.gate", &f->gate, 0, 1 },
     };
     const Choice choice[CHOICES] = {
         { "attnc.position", &f->position, position_names },
         { "attnc.ffn", &f->ffn, ffn_names },
-        { "attnc.layer_norm", &f->norm, norm_names },
+        { "attnc.layer_norm", &f->layer_norm, norm_names },
         { "attnc.task", &f->task, task_names },
+        { "attnc.scale", &f->scale, scale_names },
+        { "attnc.norm", &f->norm, gau_norm_names },
+        { "attnc.interaction", &f->interaction, interaction_names },
     };
 
     memcpy(f->number, number, sizeof number);
     memcpy(f->choice, choice, sizeof choice);
+}
+
+static Fields fields_of(const Config *c)
+{
+    Fields f = { .position = (int)c->position,
+                 .ffn = (int)c->ffn,
+                 .layer_norm = (int)c->norm,
+                 .task = (int)c->task,
+                 .tied = c->tied,
+                 .bias = c->bias,
+                 .gate = !c->gateless,
+                 .share = (int)c->share,
+                 .scale = (int)c->set.scale,
+                 .norm = (int)c->set.norm,
+                 .interaction = (int)c->set.interaction };
+
+    return f;
+}
+
+static void fill_in(Config *c, const Fields *f)
+{
+    c->position = (Position)f->position, c->ffn = (Ffn)f->ffn, c->norm = (NormKind)f->layer_norm;
+    c->task = (Task)f->task, c->tied = f->tied, c->bias = f->bias, c->gateless = !f->gate,
+    c->share = (unsigned)f->share;
+    c->set.scale = (Scale)f->scale, c->set.norm = (GauNorm)f->norm;
+    c->set.interaction = (Interaction)f->interaction;
 }
 
 static Entry entry_of(const Param *p)
@@ -71,12 +109,7 @@ static Entry entry_of(const Param *p)
 void checkpoint_save(const char *path, const Model *model, CheckpointNote note)
 {
     Config c = model->config;
-    Fields f = { .position = (int)c.position,
-                 .ffn = (int)c.ffn,
-                 .norm = (int)c.norm,
-                 .task = (int)c.task,
-                 .tied = c.tied,
-                 .bias = c.bias };
+    Fields f = fields_of(&c);
     char text[NUMBERS + 2][VALUE_BYTES];
     Meta meta[NUMBERS + CHOICES + 4];
     Entry *entry = xmalloc((size_t)model->params.count * sizeof *entry);
@@ -150,11 +183,10 @@ static Config load_config(const Safetensors *s, const char *path)
         load_number(s, path, &f.number[i]);
     for (int i = 0; i < CHOICES; i++)
         load_choice(s, path, &f.choice[i]);
-    c.position = (Position)f.position, c.ffn = (Ffn)f.ffn, c.norm = (NormKind)f.norm;
-    c.task = (Task)f.task, c.tied = f.tied, c.bias = f.bias;
-    if (c.width % c.heads != 0 || (c.position == POSITION_ROPE && c.width / c.heads % 2 != 0))
-        die(EXIT_DATA, "%s: %d heads do not fit the width %d with positions '%s'", path, c.heads,
-            c.width, position_names[c.position]);
+    fill_in(&c, &f);
+    Text why = config_misfit(&c);
+    if (why.n)
+        die(EXIT_DATA, "%s: its configuration does not fit together: %s", path, why.at);
     return c;
 }
 
@@ -181,12 +213,12 @@ void checkpoint_load(const char *path, Model *model, Arena *mem)
     Safetensors *s = safetensors_read(path);
     Config c = load_config(s, path);
     double positions = c.position == POSITION_LEARNED ? (double)c.context * c.width : 0;
-    double parameters = config_matrix_parameters(&c) + positions; /* at least */
+    double parameters = config_matrix_parameters(&c) + config_fixed_parameters(&c) + positions;
     size_t size = 0;
 
     for (int i = 0; i < s->entries; i++)
         size += s->entry[i].bytes / sizeof(real);
-    if (parameters > (double)size)
+    if (parameters > (double)size) /* there are more: tables, gains, biases */
         die(EXIT_DATA, "%s has fewer numbers than its configuration asks for", path);
     model_init(model, c, mem, 0);
     if (s->entries != model->params.count)

@@ -9,6 +9,7 @@ const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", 
 const char *const ffn_names[] = { "gelu", "swiglu", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
 const char *const task_names[] = { "causal", "mlm", NULL };
+const char *const share_names[] = { "qv", "layers", "heads", NULL };
 
 /* The divisor of n nearest to `to`. */
 static int near_divisor(int n, int to)
@@ -22,19 +23,101 @@ static int near_divisor(int n, int to)
     return 1;
 }
 
+MixSize config_mix_size(const Config *c)
+{
+    bool gated = c->attention->frame == FRAME_GATED;
+    MixSize size = { .T = c->context, .causal = c->task == TASK_CAUSAL, .set = c->set };
+
+    size.H = gated ? 1 : c->heads;
+    size.E = gated ? 2 * c->width : c->width / c->heads;
+    size.D = c->key_size ? c->key_size : gated ? KEY_SIZE : size.E;
+    if (mix_needs(c->attention, c->set, MIX_OMEGA))
+        size.features = c->features ? c->features : 4 * size.D;
+    size.set.rope = c->position == POSITION_ROPE;
+    return size;
+}
+
+/* The first setting that is set and means nothing to the attention, or NULL. */
+static const char *needless(const Config *c)
+{
+    const struct {
+        const char *option;
+        unsigned bit;
+        bool set;
+    } all[] = {
+        { "scale", TAKES_SCALE, c->set.scale != SCALE_SQRT },
+        { "norm", TAKES_NORM, c->set.norm != GAU_N },
+        { "interaction", TAKES_INTERACTION, c->set.interaction != INTERACTION_MUL },
+        { "base", TAKES_BASE, c->set.base != 0 },
+        { "window", TAKES_WINDOW, c->set.window != 0 },
+        { "horizon", TAKES_HORIZON, c->set.horizon != 0 },
+        { "chunk", TAKES_CHUNK, c->set.chunk != 0 },
+        { "position rope", TAKES_ROPE, c->position == POSITION_ROPE },
+        { "features", TAKES_FEATURES, c->features != 0 },
+        { "key-size", TAKES_KEY_SIZE, c->key_size != 0 },
+        { "share", TAKES_SHARE, c->share != 0 },
+        { "no-gate", TAKES_GATE, c->gateless },
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].set && !(c->attention->takes & all[i].bit))
+            return all[i].option;
+    return NULL;
+}
+
+/* What RoPE turns: features, or else q and k. Cosformer has two for each number of q. */
+static int turned_width(const Config *c)
+{
+    MixSize size = config_mix_size(c);
+
+    return size.features                           ? size.features
+           : (c->attention->takes & TAKES_HORIZON) ? 2 * size.D
+                                                   : size.D;
+}
+
+/* Numbers in the largest tensor that is not as large as a token, or a position, asks for. */
+static double largest_matrix(const Config *c)
+{
+    MixSize size = config_mix_size(c);
+    double ffn = 4.0 * c->width * c->width, keys = (double)c->width * size.H * size.D;
+
+    return fmax(fmax(ffn, keys), (double)size.H * size.features * size.D);
+}
+
+Text config_misfit(const Config *c)
+{
+    Text why = { 0 };
+    const char *option = needless(c);
+
+    if (option)
+        text_add(&why, "--%s means nothing to --attn %s", option, c->attention->name);
+    else if (c->attention->frame != FRAME_GATED && c->width % c->heads != 0)
+        text_add(&why, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
+                 c->width, near_divisor(c->width, c->heads));
+    else if (c->set.base == 1)
+        text_add(&why, "--base is a length whose logarithm divides: 2 at least, not 1");
+    else if (c->position == POSITION_ROPE && turned_width(c) % 2 != 0)
+        text_add(&why,
+                 "--position rope turns pairs of numbers, and a head has %d (%s): choose an even "
+                 "width, or another --position",
+                 turned_width(c),
+                 config_mix_size(c).features ? "--features"
+                 : c->key_size               ? "--key-size"
+                                             : "--n-embd / --n-head");
+    else if (largest_matrix(c) > INT_MAX)
+        text_add(&why,
+                 "a matrix would have %.0f numbers, more than %d: make --n-embd smaller (%d at "
+                 "most), or --key-size or --features",
+                 largest_matrix(c), INT_MAX, 23170);
+    return why;
+}
+
 void config_check(const Config *c)
 {
-    if (c->width % c->heads != 0)
-        die(EXIT_USAGE, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
-            c->width, near_divisor(c->width, c->heads));
-    if (c->position == POSITION_ROPE && c->width / c->heads % 2 != 0)
-        die(EXIT_USAGE,
-            "--position rope turns pairs of numbers, but a head has %d (--n-embd %d / --n-head "
-            "%d): choose an even width, or another --position",
-            c->width / c->heads, c->width, c->heads);
-    if ((double)c->width * 4 * c->width > INT_MAX)
-        die(EXIT_USAGE, "--n-embd %d makes matrices of more than %d numbers; it can be %d at most",
-            c->width, INT_MAX, 23170);
+    Text why = config_misfit(c);
+
+    if (why.n)
+        die(EXIT_USAGE, "%s", why.at);
 }
 
 /*
@@ -51,34 +134,81 @@ int config_mask(const Config *c)
     return c->vocab - 1;
 }
 
+static int mixes(const Config *c)
+{
+    return c->attention->frame == FRAME_GATED ? 2 * c->layers : c->layers;
+}
+
+/* Numbers that a token is multiplied with before and after one mix: q, k, v, o; or z, v, o, u. */
+static double projections(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+
+    if (c->attention->frame == FRAME_GATED)
+        return (double)c->width * (s.D + (c->gateless ? 2 : 3) * s.E);
+    return 2.0 * c->width * s.H * (s.D + s.E);
+}
+
+static double feed_forward(const Config *c)
+{
+    if (c->attention->frame == FRAME_GATED)
+        return 0;
+    return (c->ffn == FFN_SWIGLU ? 3.0 : 2.0) * c->width * config_hidden(c);
+}
+
 double config_matrix_parameters(const Config *c)
 {
-    double width = c->width, ffn = (c->ffn == FFN_SWIGLU ? 3 : 2) * width * config_hidden(c);
+    MixSize s = config_mix_size(c);
+    double mix = projections(c), width = c->width;
 
-    return c->layers * (4 * width * width + ffn) + width * c->vocab;
+    if (c->share & SHARE_QV)
+        mix -= width * width;
+    if (mix_needs(c->attention, c->set, MIX_CONCAT))
+        mix += 2.0 * s.H * s.D * s.D;
+    return mix * (c->share & SHARE_LAYERS ? 1 : mixes(c)) + c->layers * feed_forward(c) +
+           width * c->vocab;
+}
+
+double config_fixed_parameters(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+
+    return (double)mixes(c) * s.H * s.features * s.D;
 }
 
 double config_flops(const Config *c)
 {
     /* each multiply-add is two operations, once forward and twice backward */
-    int D = c->width / c->heads;
-    MixSize size = {
-        .T = c->context, .H = c->heads, .D = D, .E = D, .causal = c->task == TASK_CAUSAL
-    };
+    double mix = projections(c) + c->attention->cost(config_mix_size(c));
 
-    return 6 * (config_matrix_parameters(c) + c->layers * c->attention->cost(size));
+    return 6 * (mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * c->vocab);
+}
+
+/* Numbers that a token leaves in one layer until the backward: of what is around the mixes. */
+static double kept(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+    double width = c->width, hidden = (c->ffn == FFN_SWIGLU ? 3 : 1) * (double)config_hidden(c);
+    double drops = c->dropout > 0 ? 4 * width : 0, keys = 2.0 * s.H * s.D;
+    bool linear_too = mix_needs(c->attention, c->set, MIX_QL);
+
+    /* twice: norm, z (two), q, k, v (two), o, u and what is gated by it, sum */
+    if (c->attention->frame == FRAME_GATED)
+        return 2 * (2 * width + keys * (linear_too ? 3 : 2) + (c->gateless ? 3.0 : 5.0) * s.E + 3) +
+               drops;
+    /* two norms, q, k, v, o, two sums; two numbers a head; Fastformer's sum with q */
+    return 4 * width + keys + 2.0 * s.H * s.E + hidden + 3.0 * c->heads + drops +
+           (c->attention->frame == FRAME_POOLED ? width : 0);
 }
 
 double config_memory(const Config *c, double tokens)
 {
-    /* of a block: two norms, q, k, v, o, two sums; the hidden layer; two numbers a head */
-    double hidden = (c->ffn == FFN_SWIGLU ? 3 : 1) * (double)config_hidden(c);
-    double block = 8.0 * c->width + hidden + 3.0 * c->heads + (c->dropout > 0 ? 4.0 * c->width : 0);
     double ends = 3.0 * c->width + c->vocab;
     double parameters = config_matrix_parameters(c) + (double)c->vocab * c->width +
                         (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
 
-    return sizeof(real) * (4 * parameters + tokens * (c->layers * block + ends));
+    return sizeof(real) *
+           (4 * parameters + config_fixed_parameters(c) + tokens * (c->layers * kept(c) + ends));
 }
 
 void config_check_memory(const Config *c, double tokens)

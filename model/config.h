@@ -6,6 +6,7 @@
 #define MODEL_CONFIG_H
 
 #include "ops/attention/attention.h"
+#include "ops/text.h"
 
 typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
 typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;
@@ -18,6 +19,11 @@ typedef enum { TASK_CAUSAL, TASK_MLM } Task;
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
 extern const char *const task_names[];
 
+/* What Fastformer can have once instead of twice or more; the names are in the order of the bits.
+ */
+enum { SHARE_QV = 1 << 0, SHARE_LAYERS = 1 << 1, SHARE_HEADS = 1 << 2, SHARES = 3 };
+extern const char *const share_names[];
+
 typedef struct {
     const Attention *attention;
     int vocab, layers, heads, width, context;
@@ -28,20 +34,36 @@ typedef struct {
     bool bias; /* of the dense layers */
     double dropout;
     Task task;
+    Settings set;   /* `rope` is of no account: see config_mix_size() */
+    int key_size;   /* of q and k of a head; 0: as wide as v, or KEY_SIZE in a gated unit */
+    int features;   /* rows of omega; 0: four times as many as q and k are wide */
+    bool gateless;  /* a gated unit without its gate */
+    unsigned share; /* SHARE_ ... */
 } Config;
 
-/* Dies (EXIT_USAGE) where the numbers do not fit together, saying which would. */
+enum { KEY_SIZE = 128 };
+
+/* What does not fit together, and what would; empty if all does. */
+Text config_misfit(const Config *c);
+
+/* Dies (EXIT_USAGE) of the same. */
 void config_check(const Config *c);
+
+/* The mix of a layer (each of the two, if its frame is gated), over the whole context. */
+MixSize config_mix_size(const Config *c);
 
 int config_hidden(const Config *c); /* the width inside the feed-forward layer */
 int config_mask(const Config *c);   /* TASK_MLM: the token that hides another, the last */
 
 /* Numbers in matrices that a token is multiplied with: the head counts, a table of vectors does
- * not. */
+ * not. One that is shared counts once. */
 double config_matrix_parameters(const Config *c);
 
 /* Floating point operations of training on one token, forward and backward. */
 double config_flops(const Config *c);
+
+/* Numbers that are not trained: all of Performer's omega. */
+double config_fixed_parameters(const Config *c);
 
 /* Bytes that training needs: parameters and optimiser, and a step of `tokens`. An estimate. */
 double config_memory(const Config *c, double tokens);

@@ -2,7 +2,7 @@
  * A transformer with pre-norm blocks:
  *
  *     x = embedding(tokens)
- *     x = x + attention(norm(x))     \  for each
+ *     x = x + attention(norm(x))     \  for each      or two gated units
  *     x = x + ffn(norm(x))           /  block
  *     logits = norm(x) head^T
  */
@@ -23,9 +23,26 @@ typedef struct {
 } DenseWeights;
 
 typedef struct {
+    Tensor *gamma, *beta;
+} ScaleWeights;
+
+/* A gated unit; see model/gated.c. */
+typedef struct {
+    NormWeights norm;
+    DenseWeights u, v, z, o; /* u: with a gate only */
+    ScaleWeights q, k;
+    bool linear; /* ql and kl are there */
+    ScaleWeights ql, kl;
+} Unit;
+
+/* What is not there, as the frame or the configuration does without, is NULL. */
+typedef struct {
     NormWeights attention_norm, ffn_norm;
     DenseWeights q, k, v, o;
-    DenseWeights up, gate, down; /* gate: SwiGLU only */
+    Tensor *omega;                    /* Performer */
+    Tensor *pool_q, *pool_k, *concat; /* Fastformer; one vector of pool_q, or one a head */
+    DenseWeights up, gate, down;      /* gate: SwiGLU only */
+    Unit unit[2];                     /* instead of all the above */
 } Block;
 
 typedef struct {

@@ -48,6 +48,12 @@ Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
 Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
 
+/* y = gamma x + beta, column by column. */
+Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gamma, Tensor *beta);
+
+/* The row x (1, C), `n` times: (n, C). */
+Tensor *op_repeat(Tape *tape, Tensor *x, int n);
+
 /* Each element is dropped with probability p, or kept and divided by 1 - p. */
 Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
 

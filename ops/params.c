@@ -1,7 +1,5 @@
 #include "ops/params.h"
 
-#include "ops/random.h"
-
 #include <string.h>
 
 void params_init(Params *params, Arena *mem, uint64_t seed)
@@ -17,12 +15,25 @@ static Param *add(Params *params, const char *name, int ndim, const int *dim)
 
     p->name = strcpy(copy, name);
     p->tensor = tensor_new(params->mem, ndim, dim);
-    p->tensor->grad = arena_take(params->mem, p->tensor->n * sizeof(real));
-    p->decay = ndim >= 2;
     *params->end = p;
     params->end = &p->next;
     params->count++;
     return p;
+}
+
+static Param *add_trained(Params *params, const char *name, int ndim, const int *dim)
+{
+    Param *p = add(params, name, ndim, dim);
+
+    p->tensor->grad = arena_take(params->mem, p->tensor->n * sizeof(real));
+    p->decay = ndim >= 2;
+    return p;
+}
+
+/* Of the parameter made last. */
+static Random random_of(const Params *params)
+{
+    return random_stream(params->seed, RANDOM_WEIGHTS, (uint64_t)params->count);
 }
 
 typedef struct {
@@ -41,9 +52,8 @@ static void draw_range(void *ctx, int begin, int end)
 
 Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim)
 {
-    Param *p = add(params, name, ndim, dim);
-    Draw d = { p->tensor->data, std,
-               random_stream(params->seed, RANDOM_WEIGHTS, (uint64_t)params->count) };
+    Param *p = add_trained(params, name, ndim, dim);
+    Draw d = { p->tensor->data, std, random_of(params) };
 
     draw_range(&d, 0, (int)p->tensor->n);
     return p->tensor;
@@ -51,10 +61,19 @@ Tensor *params_normal(Params *params, const char *name, double std, int ndim, co
 
 Tensor *params_constant(Params *params, const char *name, double value, int n)
 {
-    Param *p = add(params, name, 1, &n);
+    Param *p = add_trained(params, name, 1, &n);
 
     for (int i = 0; i < n; i++)
         p->tensor->data[i] = R(value);
+    return p->tensor;
+}
+
+Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim)
+{
+    Param *p = add(params, name, ndim, dim);
+
+    p->fixed = true;
+    *random = random_of(params);
     return p->tensor;
 }
 
@@ -71,7 +90,7 @@ size_t params_count(const Params *params)
     size_t n = 0;
 
     for (const Param *p = params->first; p; p = p->next)
-        n += p->tensor->n;
+        n += p->fixed ? 0 : p->tensor->n;
     return n;
 }
 

@@ -1,10 +1,11 @@
 /*
- * The trainable tensors of a model, by name, in the order they were made. The
- * optimizer walks this list, and a checkpoint is this list on disk.
+ * The tensors of a model, by name, in the order they were made. The optimizer
+ * walks this list, and a checkpoint is this list on disk.
  */
 #ifndef OPS_PARAMS_H
 #define OPS_PARAMS_H
 
+#include "ops/random.h"
 #include "ops/tape.h"
 
 #include <stdint.h>
@@ -13,6 +14,7 @@ typedef struct Param {
     struct Param *next;
     const char *name; /* blocks.3.attn.wq */
     bool decay;       /* weight decay applies: matrices, not gains and biases */
+    bool fixed;       /* it is not trained, and gets no gradient */
     Tensor *tensor;
 } Param;
 
@@ -34,8 +36,14 @@ Tensor *params_normal(Params *params, const char *name, double std, int ndim, co
 /* A new vector of n times the same number: a gain, a bias. */
 Tensor *params_constant(Params *params, const char *name, double value, int n);
 
+/*
+ * A tensor that is drawn once and stays as it is, for the caller to fill with
+ * numbers of `random`, which becomes a sequence of its own.
+ */
+Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);
+
 Tensor *params_find(const Params *params, const char *name); /* NULL if there is none */
-size_t params_count(const Params *params);                   /* numbers, all together */
+size_t params_count(const Params *params);                   /* numbers that are trained */
 void params_zero_grad(Params *params); /* the next contribution is the first */
 
 #endif

@@ -137,6 +137,14 @@ refused 'an unknown position'              2 'did you mean rope?'        $t --po
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
 refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
+refused 'a setting of another attention'   2 'means nothing to --attn softmax' $t --norm n $text
+refused 'a kernel without a gate to leave out' 2 'it is for gau'          $t --no-gate $text
+refused 'weights that softmax cannot share' 2 '--share means nothing'    $t --share qv $text
+refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
+refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
+refused 'positions that are not turned'    2 'rope means nothing' $t --attn efficient --position rope $text
+refused 'keys of an odd width with rope'   2 'even width'                $t --key-size 3 $text
+refused 'a base without a logarithm'       2 '--base'                    $t --base 1 $text
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
 refused 'an out-dir below a file'          4 'Not a directory'           $t --out-dir $text/x $text
 refused 'an out-dir below a long name'     4 'Not a directory'           $t --out-dir "$deep/empty/x" $text
@@ -175,7 +183,7 @@ for program in train bench gradcheck; do
         [ ${#most} -gt 18 ] || garbage "$option" $((most + 1))
         garbage "$option" $((least - 1))
     done
-    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME'); do
+    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME\|NAME,\.\.\.'); do
         refused "$program $option= without a value" 2 "$option" "$root/$program" "$option="
         refused "$program $option at the end" 2 "$option" "$root/$program" "$option"
     done
@@ -231,7 +239,7 @@ folder_is_valid() {
     log_is_valid "$1" && safetensors_is_valid "$1/model.safetensors" || return
     [ $# -gt 1 ] || safetensors_is_valid "$1/best.safetensors" || return
     case $(cat "$1/config.json") in
-    '{'*'"attn": "softmax"'*'"n_embd": '[0-9]*'"seed": '[0-9]*'}') ;;
+    '{'*'"attn": "'*'"n_embd": '[0-9]*'"seed": '[0-9]*'}') ;;
     *) no 'config.json does not hold the configuration' || return ;;
     esac
     case $(cat "$1/loss.svg") in *'<svg'*'</svg>') ;; *) no 'loss.svg is no picture' ;; esac
@@ -337,6 +345,29 @@ works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
 check 'masked bytes are not compared with the next one' no_reference
 works 'a preset without masks' --preset nanogpt-cpu $text
 check 'the next byte is compared' says '^for comparison'
+# Every attention, and what is settled for it.
+attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z_]*\)  .*/\1/p'; }
+settled() { grep -q "^  \"$1\": $2,\$" "$run/config.json" || no "$1 is not $2"; }
+for name in $(attentions); do
+    works "a run of $name" --attn $name $text
+    check "$name is in the configuration" settled attn "\"$name\""
+    check "$name says what it is" said "^$name attention"
+done
+check 'the attentions were found' [ "$(attentions | wc -l)" -gt 1 ]
+works 'a gated unit' --attn gau --norm entropy --key-size 6 --window 9 --no-gate $text
+check 'a gated unit has one head' settled n_head 1
+check 'its base is the context' settled base 16
+check 'a run without a gate' settled gate false
+check 'a gated unit says so' said '^gau attention (norm entropy, base 16, window 9, keys of 6, no gate), 1 x 16, 1 head,'
+works 'a base' --attn gau --norm fixed --base 99 $text
+check 'a base that is given is kept' settled base 99
+works 'efficient attention' --attn efficient $text
+check 'what is not turned has learned positions' settled position '"learned"'
+works 'a cosformer' --attn cosformer --horizon 3 $text
+check 'a horizon is no shorter than the context' settled horizon 16
+check 'what can be turned is' settled position '"rope"'
+works 'a performer' --attn performer --features 6 --key-size 4 $text
+check 'a performer says its features' said ' (6 features, keys of 4), '
 
 # Without --out-dir.
 unnamed() { timeout 10 "$train" $small "$@" >"$dir/stdout" 2>"$dir/err"; }

@@ -2,9 +2,59 @@
 
 #include <string.h>
 
+/* What a frame's variants have beside the common. */
+typedef struct {
+    const char *name;
+    Position position;
+    Config with;
+} Framed;
+
+static const Framed framed[VARIANTS - PLAIN_VARIANTS] = {
+    { "softmax",
+      POSITION_ROPE,
+      { .key_size = 4, .set = { .scale = SCALE_ENTROPY, .base = 8 }, .bias = true } },
+    { "softmax", POSITION_LEARNED, { .key_size = 9, .set = { .window = 4 }, .ffn = FFN_SWIGLU } },
+    { "gau",
+      POSITION_ROPE,
+      { .key_size = 6, .set = { .norm = GAU_SOFTMAX }, .bias = true, .norm = NORM_LAYER } },
+    { "gau", POSITION_LEARNED, { .key_size = 6, .tied = true } },
+    { "gau", POSITION_NONE, { .key_size = 8, .gateless = true, .set = { .norm = GAU_SUM } } },
+    { "gau", POSITION_ROPE, { .set = { .norm = GAU_ENTROPY, .base = 4 } } },
+    { "flash", POSITION_ROPE, { .key_size = 6, .set = { .chunk = 3 }, .tied = true } },
+    { "flash", POSITION_SINUSOIDAL, { .key_size = 4, .gateless = true } },
+    { "fastformer", POSITION_LEARNED, { .bias = true } },
+    { "fastformer", POSITION_LEARNED, { .share = SHARE_QV, .tied = true } },
+    { "fastformer", POSITION_SINUSOIDAL, { .share = SHARE_LAYERS, .norm = NORM_LAYER } },
+    { "fastformer", POSITION_LEARNED, { .share = SHARE_HEADS, .ffn = FFN_SWIGLU } },
+    { "fastformer",
+      POSITION_LEARNED,
+      { .share = SHARE_QV | SHARE_LAYERS | SHARE_HEADS, .bias = true } },
+    { "fastformer", POSITION_LEARNED, { .set = { .interaction = INTERACTION_CONCAT } } },
+    { "performer", POSITION_ROPE, { .features = 10, .key_size = 4 } },
+    { "performer", POSITION_LEARNED, { .norm = NORM_LAYER } },
+};
+
+static Config framed_variant(const Framed *f)
+{
+    Config c = f->with;
+
+    c.attention = attention_find(f->name);
+    c.vocab = 11, c.layers = 2, c.width = 12, c.context = 8, c.position = f->position;
+    c.heads = c.attention->frame == FRAME_GATED ? 1 : 2;
+    return c;
+}
+
+bool small_drops_key_bias(const Config *c)
+{
+    return c->attention == &attention_softmax && c->position != POSITION_ROPE;
+}
+
 Config small_variant(int i)
 {
     int position = i % 4, ffn = i / 4 % 2, norm = i / 8;
+
+    if (i >= PLAIN_VARIANTS)
+        return framed_variant(&framed[i - PLAIN_VARIANTS]);
 
     return (Config){
         .attention = &attention_softmax,
@@ -51,7 +101,8 @@ Small *small_open(Config c, int B, int T)
     s->subject = (Subject){ .name = "model", .f = losses, .ctx = s, .x = x };
     ck_assert_int_le(s->model.params.count, OPERANDS);
     for (const Param *p = s->model.params.first; p; p = p->next)
-        x[s->subject.n++] = p->tensor;
+        if (!p->fixed)
+            x[s->subject.n++] = p->tensor;
     return s;
 }
 
@@ -72,10 +123,19 @@ void small_leave_out(Small *s, const char *name)
     s->subject.n = n;
 }
 
+/* Betas are around 1: most scores of a gated unit are positive then, and none is dead. */
 void small_overwrite(Small *s, double scale)
 {
-    for (int j = 0; j < s->subject.n; j++)
-        fill(s->subject.x[j]->data, s->subject.x[j]->n, 300 + (uint64_t)j, scale);
+    uint64_t seed = 300;
+
+    for (const Param *p = s->model.params.first; p; p = p->next) {
+        bool beta = strstr(p->name, "beta_");
+
+        if (!p->fixed)
+            fill(p->tensor->data, p->tensor->n, seed++, beta ? scale / 4 : scale);
+        for (size_t i = 0; beta && i < p->tensor->n; i++)
+            p->tensor->data[i] += 1;
+    }
 }
 
 double small_learn(const Small *s, Tape *tape, double by)

@@ -5,11 +5,20 @@
 #include "model/model.h"
 #include "tests/promises.h"
 
-/* Every position, feed-forward layer and norm with each other, tied or not, with biases or not. */
-enum { VARIANTS = 16, MASK = 5 };
+/*
+ * Softmax with every position, feed-forward layer and norm, tied or not, with
+ * biases or not; then the other frames, and what layers around a mix can be told.
+ */
+enum { PLAIN_VARIANTS = 16, VARIANTS = 32, MASK = 5 };
 Config small_variant(int i); /* 2 layers, 2 heads, width 12, vocabulary 11, context 8 */
 
-/* A model and a batch of random tokens for it; the subject is its losses, of its parameters. */
+/* A bias of k adds the same to all scores of a row where they are not turned: softmax drops it. */
+bool small_drops_key_bias(const Config *c);
+
+/*
+ * A model and a batch of random tokens for it; the subject is its losses, of the
+ * parameters that it trains.
+ */
 typedef struct {
     Arena *mem;
     Model model;

@@ -254,6 +254,49 @@ static void naive_norm(const void *ctx, double *const *x, double *y)
 
 static const Kind norm = { make_norm, run_norm, naive_norm };
 
+static void make_scale_offset(Case *c, Arena *mem, double scale)
+{
+    make_tokens(c, mem, scale);
+    operand(c, mem, scale, SHAPE(c->C));
+    operand(c, mem, scale, SHAPE(c->C));
+}
+
+static Tensor *run_scale_offset(Tape *tape, const Case *c, Tensor *const *x)
+{
+    (void)c;
+    return op_scale_offset(tape, x[0], x[1], x[2]);
+}
+
+static void naive_scale_offset(const void *ctx, double *const *x, double *y)
+{
+    const Case *c = ctx;
+
+    for (int i = 0; i < rows(c) * c->C; i++)
+        y[i] = x[1][i % c->C] * x[0][i] + x[2][i % c->C];
+}
+
+static const Kind scale_offset = { make_scale_offset, run_scale_offset, naive_scale_offset };
+
+static void make_row(Case *c, Arena *mem, double scale)
+{
+    operand(c, mem, scale, SHAPE(1, c->C));
+}
+
+static Tensor *run_repeat(Tape *tape, const Case *c, Tensor *const *x)
+{
+    return op_repeat(tape, x[0], rows(c));
+}
+
+static void naive_repeat(const void *ctx, double *const *x, double *y)
+{
+    const Case *c = ctx;
+
+    for (int i = 0; i < rows(c) * c->C; i++)
+        y[i] = x[0][i % c->C];
+}
+
+static const Kind repeat = { make_row, run_repeat, naive_repeat };
+
 static Tensor *run_dropout(Tape *tape, const Case *c, Tensor *const *x)
 {
     return op_dropout(tape, x[0], c->op->p, random_stream(3, RANDOM_DROPOUT, 1));
@@ -329,6 +372,8 @@ static const Op ops[] = {
     { "embedding, same tokens", .kind = &embedding, .learned = true, .same = true },
     { "rmsnorm", .kind = &norm },
     { "layernorm", .kind = &norm, .bias = true },
+    { "scale and offset", .kind = &scale_offset },
+    { "repeat", .kind = &repeat },
     { "dropout", .kind = &dropout, .p = 0.3 },
     { "dropout of nothing", .kind = &nothing_dropped },
     { "cross entropy", .kind = &cross_entropy },

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static bool causal = true, tied;
+static unsigned share;
 static int n_layer = 6, shift, attn, preset = -1, ffn = -1;
 static OptionList lengths = { 2, { 64, 128 } };
 static uint64_t seed = 1337;
@@ -22,6 +23,7 @@ static double rate = 6e-4, beta = 0.9, dropout, max_time = (double)NAN, warm = 9
 static const char *out_dir = "out", *val_file;
 
 static const char *const ffn_names[] = { "gelu", "swiglu", NULL };
+static const char *const share_names[] = { "qv", "all_layers", "heads", NULL };
 
 static Choice attention_row(int i)
 {
@@ -53,6 +55,7 @@ static Option options[] = {
     { "n-layer", OPTION_INT, &n_layer, .min = 1, .max = 1000, .help = "blocks" },
     { "shift", OPTION_INT, &shift, .min = -HUGE_VAL, .max = HUGE_VAL, .help = "any whole number" },
     { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_names, .help = "feed-forward" },
+    { "share", OPTION_SET, &share, .choices = share_names, .help = "once for all" },
     { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "share dropped" },
     { .name = "Training" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 65536, .help = "of the sequences" },
@@ -359,6 +362,27 @@ START_TEST(a_choice_offers_what_is_near)
 }
 END_TEST
 
+START_TEST(a_set_is_names_with_commas)
+{
+    accepts((const char *[]){ NULL }, "\"share\": null,");
+    accepts(ARGS("--share", "heads"), "\"share\": \"heads\",");
+    accepts(ARGS("--share=heads,qv"), "\"share\": \"qv,heads\",");
+    accepts(ARGS("--share", "qv,all-layers,heads,qv"), "\"share\": \"qv,all_layers,heads\",");
+    accepts(ARGS("--share", "qv", "--share", "heads"), "\"share\": \"heads\",");
+    refuses(ARGS("--share", "qv,haeds"),
+            "--share qv,haeds: takes names, with ',' between two, of qv, all_layers, heads (did "
+            "you mean heads?)\n");
+    refuses(ARGS("--share", "all-layer,qv"), "(did you mean all_layers?)\n");
+    refuses(ARGS("--share", "zzzzzzzzzz"), "of qv, all_layers, heads\n");
+    refuses(ARGS("--share", "0"), "--share 0: takes names");
+    refuses(ARGS("--share="), "--share needs a value");
+    for (int i = 0; i < 6; i++)
+        refuses(ARGS("--share", ((const char *[]){ ",", "qv,", ",qv", "qv,,heads", "qv, heads",
+                                                   "qv heads" })[i]),
+                "--share");
+}
+END_TEST
+
 START_TEST(a_preset_gives_way_to_the_command_line)
 {
     accepts(ARGS("--preset", "nanogpt-cpu"), "\"n_layer\": 4,");
@@ -443,6 +467,7 @@ START_TEST(help_shows_every_option_and_its_default)
         "both ends (off)\n",
         "\n\nModel\n  --n-layer N        blocks (6)\n",
         "feed-forward: gelu, swiglu\n",
+        "  --share NAME,...   once for all: qv, all_layers, heads\n",
         "share dropped (0)\n",
         "of the sequences (64,128)\n",
         "step size (0.0006)\n",
@@ -495,7 +520,7 @@ START_TEST(json_holds_every_value_and_is_escaped)
     static const char want[] =
         "{\n  \"attn\": \"softmax\",\n  \"causal\": true,\n  \"tied\": false,\n"
         "  \"preset\": null,\n  \"n_layer\": 6,\n  \"shift\": 0,\n"
-        "  \"ffn\": null,\n  \"dropout\": 0,\n  \"lengths\": [64,128],\n"
+        "  \"ffn\": null,\n  \"share\": null,\n  \"dropout\": 0,\n  \"lengths\": [64,128],\n"
         "  \"learning_rate\": 0.0006,\n"
         "  \"gradient_accumulation_beta\": 0.9,\n  \"seed\": 1337,\n"
         "  \"max_time\": null,\n  \"warm\": 90,\n"
@@ -540,6 +565,7 @@ Suite *suite_options(void)
     tcase_add_test(t, the_last_of_two_counts_and_both_are_checked);
     tcase_add_test(t, words_that_are_no_options_keep_their_order);
     tcase_add_test(t, a_choice_offers_what_is_near);
+    tcase_add_test(t, a_set_is_names_with_commas);
     tcase_add_test(t, a_preset_gives_way_to_the_command_line);
     tcase_add_test(t, what_was_given_is_known);
     tcase_add_test(t, a_huge_or_hostile_argument_makes_one_short_line);

@@ -176,7 +176,7 @@ static void sum_up(Report *r, const char *name, const char *where)
 enum { B = 2, T = 3, C = 5, O = 4, V = 7 };
 
 /* What an op may be given. */
-typedef enum { X, Y, W, BIAS, RESIDUAL, GAIN, SHIFT, TABLE, POSITIONS, LOGITS, KINDS } Kind;
+typedef enum { X, Y, W, BIAS, RESIDUAL, GAIN, SHIFT, TABLE, POSITIONS, LOGITS, ROW, KINDS } Kind;
 
 static const struct {
     const char *name;
@@ -192,6 +192,7 @@ static const struct {
     [TABLE] = { "table", 2, { V, C } },
     [POSITIONS] = { "position", 2, { T + 2, C } },
     [LOGITS] = { "x", 3, { B, T, V } },
+    [ROW] = { "x", 2, { 1, C } },
 };
 
 /* Some of them again, and one that is no target. */
@@ -245,6 +246,18 @@ static Tensor *run_layernorm(Tape *tape, const Op *op, Tensor *const *at)
     return op_layernorm(tape, at[X], at[GAIN], at[SHIFT]);
 }
 
+static Tensor *run_scale_offset(Tape *tape, const Op *op, Tensor *const *at)
+{
+    (void)op;
+    return op_scale_offset(tape, at[X], at[GAIN], at[SHIFT]);
+}
+
+static Tensor *run_repeat(Tape *tape, const Op *op, Tensor *const *at)
+{
+    (void)op;
+    return op_repeat(tape, at[ROW], T);
+}
+
 static Tensor *run_embedding(Tape *tape, const Op *op, Tensor *const *at)
 {
     (void)op;
@@ -270,6 +283,8 @@ static const Op ops[] = {
     { "dense of silu", run_dense, &activation_silu, 1 << X | 1 << W, 1 << BIAS | 1 << RESIDUAL },
     { "rmsnorm", run_rmsnorm, NULL, 1 << X | 1 << GAIN, 0 },
     { "layernorm", run_layernorm, NULL, 1 << X | 1 << GAIN | 1 << SHIFT, 0 },
+    { "scale and offset", run_scale_offset, NULL, 1 << X | 1 << GAIN | 1 << SHIFT, 0 },
+    { "repeat", run_repeat, NULL, 1 << ROW, 0 },
     { "embedding", run_embedding, NULL, 1 << TABLE, 1 << POSITIONS },
     { "cross entropy", run_cross_entropy, NULL, 1 << LOGITS, 0 },
 };
@@ -533,8 +548,6 @@ static void check_model(Report *r, const Attention *a)
     Case c = { .name = a->name, .set = "in a model", .f = apply_model, .ctx = &m };
     uint64_t seed = 300;
 
-    if (a->needs) /* a model makes no such operands yet */
-        return;
     config.heads = a->frame == FRAME_GATED ? 1 : 2;
     config.position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config_check(&config);
@@ -543,7 +556,8 @@ static void check_model(Report *r, const Attention *a)
     model_init(&m.model, config, r->mem, 1);
     for (const Param *p = m.model.params.first; p; p = p->next) {
         fill(p->tensor->data, p->tensor->n, seed++, 0.5);
-        put_operand(&c, p->name, p->tensor);
+        if (!p->fixed)
+            put_operand(&c, p->name, p->tensor);
     }
     check(r, &c);
     sum_up(r, a->name, " in a model");

@@ -56,7 +56,7 @@ Choice options_choice(const Option *o, int i)
 {
     if (o->kind == OPTION_PRESET)
         return (Choice){ o->presets[i].name, o->presets[i].summary };
-    if (o->kind != OPTION_CHOICE)
+    if (o->kind != OPTION_CHOICE && o->kind != OPTION_SET)
         return (Choice){ 0 };
     return o->choice ? o->choice(i) : (Choice){ o->choices[i], NULL };
 }
@@ -234,16 +234,49 @@ static bool read_text(const Option *o, const char *s)
     return true;
 }
 
+/* The index of the name that is n bytes of s, or -1. */
+static int choice_of(const Option *o, const char *s, size_t n)
+{
+    for (int i = 0; options_choice(o, i).name; i++)
+        if (same(s, n, options_choice(o, i).name))
+            return i;
+    return -1;
+}
+
 static bool read_choice(const Option *o, const char *s)
 {
-    size_t n = strlen(s);
+    int i = choice_of(o, s, strlen(s));
 
-    for (int i = 0; options_choice(o, i).name; i++)
-        if (same(s, n, options_choice(o, i).name)) {
-            *(int *)o->at = i;
-            return true;
-        }
-    return false;
+    if (i >= 0)
+        *(int *)o->at = i;
+    return i >= 0;
+}
+
+/* The first part of a set that is no name of it; where that ends is the end of the text, or a ','.
+ */
+static const char *wrong_part(const Option *o, const char *s, unsigned *set)
+{
+    for (*set = 0;; s++) {
+        size_t n = strcspn(s, ",");
+        int i = choice_of(o, s, n);
+
+        if (i < 0)
+            return s;
+        *set |= 1u << i;
+        s += n;
+        if (!*s)
+            return NULL;
+    }
+}
+
+static bool read_set(const Option *o, const char *s)
+{
+    unsigned set;
+
+    if (wrong_part(o, s, &set))
+        return false;
+    *(unsigned *)o->at = set;
+    return true;
 }
 
 /* How a kind's value is read, and what it takes: the range follows the words, then an example. */
@@ -261,6 +294,7 @@ static const struct {
     [OPTION_DURATION] = { read_real, "seconds", true, ", written like 90s, 10m or 1.5h" },
     [OPTION_TEXT] = { read_text, "a text; one that begins with '-' goes after =", false, "" },
     [OPTION_CHOICE] = { read_choice, "", false, "" },
+    [OPTION_SET] = { read_set, "names, with ',' between two, of ", false, "" },
     [OPTION_PRESET] = { read_choice, "", false, "" },
 };
 
@@ -295,12 +329,14 @@ static Text takes(const Option *o)
 
 static void set(Option *o, const char *value)
 {
-    Nearest near = { .given = value, .n = strlen(value) };
+    unsigned ignored;
     Text hint = { 0 };
 
     o->given = true;
     if (kinds[o->kind].read(o, value))
         return;
+    const char *wrong = o->kind == OPTION_SET ? wrong_part(o, value, &ignored) : value;
+    Nearest near = { .given = wrong, .n = strcspn(wrong, o->kind == OPTION_SET ? "," : "") };
     for (int i = 0; options_choice(o, i).name; i++)
         nearer(&near, options_choice(o, i).name);
     if (near.name)

@@ -37,6 +37,7 @@ typedef enum {
     OPTION_DURATION, /* double, seconds: 90, 90s, 10m, 1.5h; nan: not set */
     OPTION_TEXT,     /* const char *, never empty; NULL: not set */
     OPTION_CHOICE,   /* int, the index of the name; -1: not set */
+    OPTION_SET,      /* unsigned, a bit for each name of qv,layers; 0: not set */
     OPTION_PRESET,   /* the same, of the preset */
 } OptionKind;
 
@@ -61,7 +62,7 @@ typedef struct {
     void *at;                   /* where the value goes; what is there before is the default */
     double min, max;            /* of INT, LIST, REAL, DURATION; max <= min or HUGE_VAL: no end */
     bool above, below;          /* min itself, max itself, is not allowed */
-    const char *const *choices; /* CHOICE: the names, ended by NULL, */
+    const char *const *choices; /* CHOICE, SET: the names, ended by NULL, */
     Choice (*choice)(int i);    /* or the i-th row of a table, whose name is NULL past the end */
     const Preset *presets;      /* PRESET: ended by a row of zeros */
     const char *word;           /* what --help calls the value; NULL: by kind */
@@ -87,7 +88,8 @@ int options_parse(const Program *program, int argc, char **argv);
 /* What --help prints, to stdout. */
 void options_help(const Program *program);
 
-/* The i-th name that a choice or a preset takes; its name is NULL past the end, and for others. */
+/* The i-th name that a choice, a set or a preset takes; its name is NULL past the end, and for
+ * others. */
 Choice options_choice(const Option *o, int i);
 
 /* Whether the command line or its preset set this option. */

@@ -10,7 +10,7 @@ enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: all, and the widest comm
 static const char *const words[] = {
     [OPTION_INT] = "N",       [OPTION_LIST] = "N,N,...",  [OPTION_SEED] = "N",
     [OPTION_REAL] = "X",      [OPTION_DURATION] = "TIME", [OPTION_TEXT] = "TEXT",
-    [OPTION_CHOICE] = "NAME", [OPTION_PRESET] = "NAME",
+    [OPTION_CHOICE] = "NAME", [OPTION_PRESET] = "NAME",   [OPTION_SET] = "NAME,...",
 };
 
 static const char *word(const Option *o)
@@ -59,6 +59,17 @@ static void print_row(const char *left, int indent, const char *right)
     putchar('\n');
 }
 
+/* "qv,layers" */
+static Text show_set(const Option *o)
+{
+    Text text = { 0 };
+
+    for (int i = 0; options_choice(o, i).name; i++)
+        if (*(unsigned *)o->at >> i & 1)
+            text_add(&text, "%s%s", text.n ? "," : "", options_choice(o, i).name);
+    return text;
+}
+
 /* The value as --help shows it or, if not for `help`, as JSON; empty if it is not set. */
 static Text show(const Option *o, bool help)
 {
@@ -76,6 +87,8 @@ static Text show(const Option *o, bool help)
     else if (o->kind == OPTION_LIST)
         for (int i = 0; i < list->n; i++)
             text_add(&text, "%s%d", i ? "," : "", list->at[i]);
+    else if (o->kind == OPTION_SET)
+        text = show_set(o);
     else if (o->kind == OPTION_REAL || o->kind == OPTION_DURATION)
         text = text_number(*(double *)o->at);
     else if (help && o->kind == OPTION_TEXT && *(const char **)o->at)
@@ -166,6 +179,8 @@ static void print_json(const Option *o, FILE *out)
         text_json(*(const char **)o->at, out);
     else if (is_choice(o))
         text_json(*(int *)o->at < 0 ? NULL : options_choice(o, *(int *)o->at).name, out);
+    else if (o->kind == OPTION_SET)
+        text_json(text.n ? text.at : NULL, out);
     else if (o->kind == OPTION_LIST)
         fprintf(out, "[%s]", text.at);
     else

@@ -3,6 +3,7 @@
 #include "ops/error.h"
 #include "ops/text.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 Choice settings_attention(int i)
@@ -57,4 +58,46 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, S
     set->norm = (GauNorm)s->norm;
     set->interaction = (Interaction)s->interaction;
     return a;
+}
+
+__attribute__((format(printf, 3, 4))) static void add(Text *text, bool it, const char *fmt, ...)
+{
+    char words[64];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(words, sizeof words, fmt, args);
+    va_end(args);
+    if (it)
+        text_add(text, "%s%s", text->n ? ", " : "", words);
+}
+
+/* The scale or norm of these settings has a logarithm of n0, or divides by it. */
+static bool needs_base(const Attention *a, Settings set)
+{
+    return ((a->takes & TAKES_SCALE) && set.scale != SCALE_SQRT) ||
+           ((a->takes & TAKES_NORM) &&
+            (set.norm == GAU_FIXED || set.norm == GAU_ENTROPY || set.norm == GAU_LOGN));
+}
+
+Text settings_text(const Config *c)
+{
+    const Attention *a = c->attention;
+    const Settings *set = &c->set;
+    const MixSize size = config_mix_size(c);
+    Text text = { 0 };
+
+    add(&text, a->takes & TAKES_SCALE, "scale %s", scale_names[set->scale]);
+    add(&text, a->takes & TAKES_NORM, "norm %s", gau_norm_names[set->norm]);
+    add(&text, needs_base(a, *set), "base %d", set->base ? set->base : BASE);
+    add(&text, set->window > 0, "window %d", set->window);
+    add(&text, a->takes & TAKES_HORIZON, "horizon %d", set->horizon);
+    add(&text, a->takes & TAKES_CHUNK, "chunk %d", set->chunk ? set->chunk : CHUNK);
+    add(&text, a->takes & TAKES_INTERACTION, "interaction %s", interaction_names[set->interaction]);
+    add(&text, size.features > 0, "%d features", size.features);
+    add(&text, size.D != size.E, "keys of %d", size.D);
+    for (int i = 0; i < SHARES; i++)
+        add(&text, c->share >> i & 1, "shared %s", share_names[i]);
+    add(&text, c->gateless, "no gate");
+    return text;
 }

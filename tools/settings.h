@@ -5,7 +5,7 @@
 #ifndef TOOLS_SETTINGS_H
 #define TOOLS_SETTINGS_H
 
-#include "ops/attention/attention.h"
+#include "model/config.h"
 #include "tools/options.h"
 
 /* What the rows below fill in; the choices are indices into the names of attention.h. */
@@ -39,6 +39,9 @@ Choice settings_attention(int i);
  * that means nothing to that attention, naming those it is for.
  */
 const Attention *settings_of(const Program *program, const SettingsOptions *s, Settings *set);
+
+/* "norm n, base 256, window 64": what of the configuration is about its attention. */
+Text settings_text(const Config *c);
 
 /* The same check for an option of the program's own, which an attention takes with that bit. */
 void settings_check(const Program *program, const char *option, unsigned bit, const Attention *a);

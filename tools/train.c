@@ -7,6 +7,7 @@
 #include "ops/machine.h"
 #include "ops/text.h"
 #include "tools/options.h"
+#include "tools/settings.h"
 #include "training/task.h"
 
 #include <stdlib.h>
@@ -14,7 +15,9 @@
 
 enum { STORY_BYTES = 4 << 20, STORY_SECONDS = 110 };
 
-static int attention, task, position, ffn, norm, preset = -1;
+static int task, position = -1, ffn, layer_norm, preset = -1;
+static SettingsOptions mechanism;
+static bool gate = true;
 static Config config = { .layers = 4, .heads = 4, .width = 128, .context = 256 };
 static TrainOptions training = {
     .batch = 8,
@@ -43,18 +46,22 @@ static const Preset presets[] = {
     { NULL, NULL, NULL },
 };
 
-static Choice attention_row(int i)
-{
-    return attentions[i] ? (Choice){ attentions[i]->name, attentions[i]->summary }
-                         : (Choice){ NULL, NULL };
-}
-
 static Option options[] = {
     { .name = "What" },
-    { "attn", OPTION_CHOICE, &attention, .choice = attention_row, .help = "the attention" },
+    { "attn", OPTION_CHOICE, &mechanism.attention, .choice = settings_attention,
+      .help = "the attention" },
     { "task", OPTION_CHOICE, &task, .choices = task_names,
       .help = "the next byte, or masked ones" },
     { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of options" },
+    { .name = "Settings of the attention" },
+    SETTINGS_ROWS(mechanism),
+    { "features", OPTION_INT, &config.features, .max = 1 << 20,
+      .help = "performer: random features of a head; 0: four for each number of a key" },
+    { "key-size", OPTION_INT, &config.key_size, .max = 1 << 14,
+      .help = "width of a query and a key of a head; 0: as a value's, 128 for gau and flash" },
+    { "share", OPTION_SET, &config.share, .choices = share_names,
+      .help = "fastformer: weights that are there once" },
+    { "gate", OPTION_FLAG, &gate, .help = "gau, flash: the gate" },
     { .name = "Model" },
     { "n-layer", OPTION_INT, &config.layers, .min = 1, .max = 1000, .help = "blocks" },
     { "n-head", OPTION_INT, &config.heads, .min = 1, .max = 1024, .help = "heads of a block" },
@@ -63,9 +70,11 @@ static Option options[] = {
       .help = "context, in tokens" },
     { "dropout", OPTION_REAL, &config.dropout, .max = 1, .below = true,
       .help = "share of numbers dropped" },
-    { "position", OPTION_CHOICE, &position, .choices = position_names, .help = "positions" },
+    { "position", OPTION_CHOICE, &position, .choices = position_names,
+      .help = "positions; rope unless told, where the attention takes it, else learned" },
     { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_names, .help = "the feed-forward layer" },
-    { "layer-norm", OPTION_CHOICE, &norm, .choices = norm_names, .help = "RMSNorm or LayerNorm" },
+    { "layer-norm", OPTION_CHOICE, &layer_norm, .choices = norm_names,
+      .help = "RMSNorm or LayerNorm" },
     { "tied", OPTION_FLAG, &config.tied, .help = "the head is the embedding table" },
     { "bias", OPTION_FLAG, &config.bias, .help = "biases in the dense layers" },
     { .name = "Training" },
@@ -168,14 +177,54 @@ static const char *text_name(const char *path, char *to, size_t size)
     return to;
 }
 
-static void settle(int files)
+/* Whatever the layer of that attention makes of the options, or cannot make. */
+static void check_layer(const Attention *a)
 {
-    config.attention = attentions[attention];
+    settings_check(&program, "features", TAKES_FEATURES, a);
+    settings_check(&program, "key-size", TAKES_KEY_SIZE, a);
+    settings_check(&program, "share", TAKES_SHARE, a);
+    settings_check(&program, "gate", TAKES_GATE, a);
+    if (a->frame == FRAME_GATED && options_given(&program, "ffn"))
+        die(EXIT_USAGE, "--ffn means nothing to --attn %s, which has no feed-forward layer",
+            a->name);
+}
+
+/*
+ * What the user left open gets its value, for config.json to tell: lengths that a
+ * mechanism is made for are those it is trained at.
+ */
+static void resolve(const Attention *a)
+{
+    Settings *set = &config.set;
+
+    if ((a->takes & TAKES_BASE) && set->base == 0)
+        set->base = config.context > 1 ? config.context : 2;
+    if ((a->takes & TAKES_HORIZON) && set->horizon < config.context)
+        set->horizon = config.context; /* so that all prefixes have one */
+    if (position < 0)
+        position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    if (a->frame == FRAME_GATED)
+        config.heads = 1;
+}
+
+static void settle_model(void)
+{
+    config.attention = settings_of(&program, &mechanism, &config.set);
+    check_layer(config.attention);
+    resolve(config.attention);
+    mechanism.set = config.set;
     config.position = (Position)position;
     config.ffn = (Ffn)ffn;
-    config.norm = (NormKind)norm;
+    config.norm = (NormKind)layer_norm;
+    config.gateless = !gate;
     config.task = (Task)task;
     config.vocab = config.task == TASK_MLM ? 257 : 256; /* the bytes, and what hides one */
+    config_check(&config);
+}
+
+static void settle(int files)
+{
+    settle_model();
     if (threads == 0)
         threads = machine_processors();
     if (isnan(training.schedule.least))
@@ -186,7 +235,6 @@ static void settle(int files)
         training.schedule.warmup = training.steps / 10;
     if (files == 0 && !options_given(&program, "max-time"))
         training.max_seconds = STORY_SECONDS;
-    config_check(&config);
 }
 
 static Corpus read_corpus(int files, char **path)
@@ -208,10 +256,12 @@ static double tokens_at_once(void)
 static void banner(const Model *model, const Corpus *corpus, const char *name, const Run *run)
 {
     const Config *c = &model->config;
+    const Text set = settings_text(c);
 
-    fprintf(stderr, "%s attention, %d x %d, %d heads, context %d, positions %s, ffn %s\n",
-            c->attention->name, c->layers, c->width, c->heads, c->context,
-            position_names[c->position], ffn_names[c->ffn]);
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s\n",
+            c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
+            c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
+            c->attention->frame == FRAME_GATED ? "none" : ffn_names[c->ffn]);
     fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
             params_count(&model->params), config_flops(c) / 1e6,
             config_memory(c, tokens_at_once()) / 0x1p20);

@@ -64,7 +64,7 @@ double gradient_norm(Pool *pool, Arena *mem, const Params *params)
         int n = (int)p->tensor->n, pieces = (n + GRAIN - 1) / GRAIN;
         size_t bytes = (size_t)pieces * sizeof(double);
 
-        if (!p->tensor->has_grad)
+        if (p->fixed || !p->tensor->has_grad)
             continue;
         Squares s = { p->tensor->grad, n, arena_take(mem, bytes) };
         pool_for(pool, pieces, 1, square_pieces, &s);
@@ -101,8 +101,8 @@ void adamw_step(Adamw *a, Pool *pool, double rate, double scale)
     size_t at = 0;
 
     a->step++;
-    for (Param *p = a->params->first; p; at += p->tensor->n, p = p->next) {
-        if (!p->tensor->has_grad)
+    for (Param *p = a->params->first; p; at += p->fixed ? 0 : p->tensor->n, p = p->next) {
+        if (p->fixed || !p->tensor->has_grad)
             continue;
         Update u = {
             .w = p->tensor->data,

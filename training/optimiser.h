@@ -16,7 +16,7 @@ typedef struct {
     Params *params;
     double beta1, beta2, epsilon, decay;
     int step;    /* updates made so far */
-    real *m, *v; /* of all parameters, one after the other */
+    real *m, *v; /* of all parameters that are trained, one after the other */
 } Adamw;
 
 void adamw_init(Adamw *a, Params *params, Arena *mem);

@@ -10,9 +10,19 @@ const char *const gau_norm_names[] = {
 const char *const interaction_names[] = { "mul", "add", "concat", NULL };
 
 const Attention *const attentions[] = {
-    &attention_softmax,   &attention_relu,      &attention_elu,       &attention_exp,
-    &attention_cosformer, &attention_performer, &attention_efficient, &attention_identity,
-    &attention_leaky,     &attention_gau,       &attention_flash,     NULL,
+    &attention_softmax,
+    &attention_relu,
+    &attention_elu,
+    &attention_exp,
+    &attention_cosformer,
+    &attention_performer,
+    &attention_efficient,
+    &attention_identity,
+    &attention_leaky,
+    &attention_fastformer,
+    &attention_gau,
+    &attention_flash,
+    NULL,
 };
 
 const Attention *attention_find(const char *name)

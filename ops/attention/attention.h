@@ -35,7 +35,7 @@ typedef struct {
 
 enum { BASE = 512, CHUNK = 256 };
 
-/* The settings that mean something to a mechanism; and two that are about its layer. */
+/* The settings that mean something to a mechanism; and those that are about its layer. */
 enum {
     TAKES_SCALE = 1 << 0,
     TAKES_NORM = 1 << 1,
@@ -47,6 +47,8 @@ enum {
     TAKES_ROPE = 1 << 7,
     TAKES_FEATURES = 1 << 8, /* as many rows of omega as one likes */
     TAKES_KEY_SIZE = 1 << 9, /* D need not be E */
+    TAKES_SHARE = 1 << 10,   /* weights in two places at once */
+    TAKES_GATE = 1 << 11,    /* there is one, to do without */
 };
 
 typedef struct {
@@ -125,6 +127,6 @@ const Attention *attention_find(const char *name);
 
 extern const Attention attention_softmax, attention_gau, attention_relu, attention_elu,
     attention_exp, attention_cosformer, attention_performer, attention_efficient,
-    attention_identity, attention_leaky, attention_flash;
+    attention_identity, attention_leaky, attention_fastformer, attention_flash;
 
 #endif

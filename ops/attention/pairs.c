@@ -271,12 +271,15 @@ static void pairs_backward(Node *node)
     }
 }
 
-/* Few heads and long: cut, so that there is work for some threads. */
-static int parts_of(int T, int H)
+/*
+ * Few heads and long: cut, so that there is work for some threads. Not where a row
+ * sees few keys: there the parts' dq would be most of what the op keeps.
+ */
+static int parts_of(const View *v, int T, int H)
 {
     enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
 
-    return max(1, min(T / LONG, PIECES / H));
+    return v->window || v->chunk ? 1 : max(1, min(T / LONG, PIECES / H));
 }
 
 Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
@@ -290,7 +293,7 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
     Pairs *op = tape_node(tape, sizeof *op, pairs_backward, 4, v);
     op->in = in, op->how = how;
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = v[3];
-    op->parts = parts_of(op->T, op->H);
+    op->parts = parts_of(&(View){ .window = in.set.window, .chunk = how.chunk }, op->T, op->H);
     op->turns = in.set.rope ? rope_turns(tape, op->T, op->D) : NULL;
     op->row = arena_take(tape->mem,
                          (size_t)(op->B * op->H) * (size_t)up_to(op->T, TILE) * sizeof *op->row);

@@ -1,0 +1,84 @@
+/*
+ * Orthogonal random features (Choromanski et al., 2021, arXiv:2009.14794,
+ * section 2.4): each row of omega is distributed like D independent normal
+ * numbers, as the estimate of e^(q.k) wants, but rows of one block of D are
+ * orthogonal, so that they do not look the same way twice.
+ *
+ * A block: as many rows of normal numbers as it has, made orthogonal and of
+ * length 1 by Gram and Schmidt, one row against those before it,
+ *
+ *     w_r <- w_r - sum over s < r of (w_r.w_s) w_s,        w_r <- w_r / |w_r|
+ *
+ * where each product is taken of what is left of w_r, and all of it twice: what
+ * rounding left of the rows before is gone after that. Then each row is
+ * multiplied by a length: that of D more normal numbers. The last block of a
+ * head has fewer rows where m is no multiple of D.
+ */
+#include "model/directions.h"
+
+#include "ops/error.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double dot(const double *a, const double *b, int D)
+{
+    double sum = 0;
+
+    for (int d = 0; d < D; d++)
+        sum += a[d] * b[d];
+    return sum;
+}
+
+/* D normal numbers: those of that number in the stream. */
+static void draw_row(double *w, int D, Random random, size_t number)
+{
+    for (int d = 0; d < D; d++)
+        w[d] = random_normal(random, number * (size_t)D + (size_t)d);
+}
+
+static void subtract_rows_before(double *block, int r, int D)
+{
+    double *w = block + (size_t)r * (size_t)D;
+
+    for (const double *before = block; before < w; before += D) {
+        double along = dot(w, before, D);
+
+        for (int d = 0; d < D; d++)
+            w[d] -= along * before[d];
+    }
+}
+
+/* The block's row r, with the numbers of a direction and of a length; returns the length. */
+static double make_row(double *block, int r, int D, Random random, size_t number)
+{
+    double *w = block + (size_t)r * (size_t)D;
+
+    draw_row(w, D, random, 2 * number + 1);
+    double length = sqrt(dot(w, w, D));
+    draw_row(w, D, random, 2 * number);
+    for (int time = 0; time < 2; time++) {
+        subtract_rows_before(block, r, D);
+        double by = 1 / sqrt(dot(w, w, D));
+
+        for (int d = 0; d < D; d++)
+            w[d] *= by;
+    }
+    return length;
+}
+
+void directions_draw(Tensor *omega, Random random)
+{
+    int m = omega->dim[1], D = omega->dim[2], rows = tensor_rows(omega);
+    double *block = xmalloc((size_t)(m < D ? m : D) * (size_t)D * sizeof *block);
+
+    for (int i = 0; i < rows; i++) {
+        int r = i % m % D;
+        double length = make_row(block, r, D, random, (size_t)i);
+
+        for (int d = 0; d < D; d++)
+            omega->data[(size_t)i * (size_t)D + (size_t)d] =
+                R(length * block[(size_t)r * (size_t)D + (size_t)d]);
+    }
+    free(block);
+}

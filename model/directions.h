@@ -1,0 +1,11 @@
+/* The fixed directions omega of Performer. */
+#ifndef MODEL_DIRECTIONS_H
+#define MODEL_DIRECTIONS_H
+
+#include "ops/random.h"
+#include "ops/tape.h"
+
+/* Fills omega (H, m, D); see the .c file for what with. */
+void directions_draw(Tensor *omega, Random random);
+
+#endif

@@ -1,0 +1,426 @@
+/* The layers around a mix: their formulas, what they share, what they cost, Performer's omega. */
+#include "model/directions.h"
+#include "model/layers.h"
+#include "ops/error.h"
+#include "tests/naive.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "training/optimiser.h"
+
+#include <string.h>
+
+enum { B = 2, T = 5, ROWS = B * T };
+
+/* A layer of a small model, written again from the papers, in double. */
+typedef struct {
+    Arena *mem;
+    Tape *tape;
+    const Config *c;
+    const Block *block, *first; /* the one that is run, and block 0 */
+} Paper;
+
+static double *paper_dense(const Paper *p, const double *x, DenseWeights d, const double *residual)
+{
+    int out = d.w->dim[0], in = d.w->dim[1];
+    double *y = arena_take(p->mem, (size_t)(ROWS * out) * sizeof *y);
+    const double *w = doubles(p->mem, d.w->data, d.w->n);
+    const double *b = d.b ? doubles(p->mem, d.b->data, d.b->n) : NULL;
+
+    naive_dense(&(NaiveDense){ x, w, b, residual, NULL, ROWS, in, out }, y);
+    return y;
+}
+
+static double *paper_norm(const Paper *p, const double *x, NormWeights n)
+{
+    int C = p->c->width;
+    double *y = arena_take(p->mem, (size_t)(ROWS * C) * sizeof *y);
+    const double *gain = doubles(p->mem, n.gain->data, n.gain->n);
+    const double *bias = n.bias ? doubles(p->mem, n.bias->data, n.bias->n) : NULL;
+
+    for (int i = 0; i < ROWS; i++)
+        if (bias)
+            naive_layernorm(x + i * C, gain, bias, C, y + i * C);
+        else
+            naive_rmsnorm(x + i * C, gain, C, y + i * C);
+    return y;
+}
+
+static Tensor *paper_tensor(const Paper *p, const double *x, int H, int D)
+{
+    Tensor *t = tensor_new(p->mem, 4, (int[]){ B, T, H, D });
+
+    for (size_t i = 0; i < t->n; i++)
+        t->data[i] = R(x[i]);
+    return t;
+}
+
+static double *paper_mix(const Paper *p, Mix in)
+{
+    in.causal = true;
+    in.set = p->c->set;
+    in.set.rope = p->c->position == POSITION_ROPE;
+    Tensor *o = p->c->attention->mix(p->tape, in);
+    return doubles(p->mem, o->data, o->n);
+}
+
+static double *paper_heads(const Paper *p, const double *x)
+{
+    const Block *b = p->block;
+    const double *h = paper_norm(p, x, b->attention_norm);
+    int H = p->c->heads, E = p->c->width / H, D = p->c->key_size ? p->c->key_size : E;
+    Mix in = { .q = paper_tensor(p, paper_dense(p, h, b->q, NULL), H, D),
+               .k = paper_tensor(p, paper_dense(p, h, b->k, NULL), H, D),
+               .v = paper_tensor(p, paper_dense(p, h, b->v, NULL), H, E),
+               .omega = b->omega };
+
+    return paper_dense(p, paper_mix(p, in), b->o, x);
+}
+
+/* The vector of each head: its own, or the only one. */
+static Tensor *paper_pool(const Paper *p, const Tensor *pool)
+{
+    int H = p->c->heads, D = p->c->width / H;
+    Tensor *all = tensor_new(p->mem, 2, (int[]){ H, D });
+
+    for (int i = 0; i < H * D; i++)
+        all->data[i] = pool->data[p->c->share & SHARE_HEADS ? i % D : i];
+    return all;
+}
+
+static double *paper_pooled(const Paper *p, const double *x)
+{
+    const Block *b = p->c->share & SHARE_LAYERS ? p->first : p->block;
+    int H = p->c->heads, D = p->c->width / H;
+    const double *h = paper_norm(p, x, p->block->attention_norm),
+                 *q = paper_dense(p, h, b->q, NULL);
+    DenseWeights to_v = p->c->share & SHARE_QV ? b->q : b->v;
+    Mix in = { .q = paper_tensor(p, q, H, D),
+               .k = paper_tensor(p, paper_dense(p, h, b->k, NULL), H, D),
+               .v = paper_tensor(p, paper_dense(p, h, to_v, NULL), H, D),
+               .pool_q = paper_pool(p, b->pool_q),
+               .pool_k = paper_pool(p, b->pool_k),
+               .concat = b->concat };
+    double *y = paper_dense(p, paper_mix(p, in), b->o, q);
+
+    for (int i = 0; i < ROWS * p->c->width; i++)
+        y[i] += x[i];
+    return y;
+}
+
+static double *paper_silu(double *x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = naive_silu(x[i]);
+    return x;
+}
+
+static Tensor *paper_scaled(const Paper *p, const double *z, ScaleWeights w)
+{
+    int s = (int)w.gamma->n;
+    double *y = arena_take(p->mem, (size_t)(ROWS * s) * sizeof *y);
+
+    for (int i = 0; i < ROWS * s; i++)
+        y[i] = (double)w.gamma->data[i % s] * z[i] + (double)w.beta->data[i % s];
+    return paper_tensor(p, y, 1, s);
+}
+
+static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
+{
+    int s = p->c->key_size ? p->c->key_size : 128, e = 2 * p->c->width;
+    const double *h = paper_norm(p, x, unit->norm);
+    const double *z = paper_silu(paper_dense(p, h, unit->z, NULL), ROWS * s);
+    const double *v = paper_silu(paper_dense(p, h, unit->v, NULL), ROWS * e);
+    Mix in = { .q = paper_scaled(p, z, unit->q),
+               .k = paper_scaled(p, z, unit->k),
+               .v = paper_tensor(p, v, 1, e) };
+
+    if (strcmp(p->c->attention->name, "flash") == 0) {
+        in.ql = paper_scaled(p, z, unit->ql);
+        in.kl = paper_scaled(p, z, unit->kl);
+    }
+    double *o = paper_mix(p, in);
+    const double *u =
+        p->c->gateless ? NULL : paper_silu(paper_dense(p, h, unit->u, NULL), ROWS * e);
+    for (int i = 0; u && i < ROWS * e; i++)
+        o[i] *= u[i];
+    return paper_dense(p, o, unit->o, x);
+}
+
+static double *paper_layer(const Paper *p, const double *x)
+{
+    if (p->c->attention->frame == FRAME_GATED)
+        return paper_unit(p, &p->block->unit[1], paper_unit(p, &p->block->unit[0], x));
+    return p->c->attention->frame == FRAME_POOLED ? paper_pooled(p, x) : paper_heads(p, x);
+}
+
+START_TEST(a_layer_is_its_papers)
+{
+    static const Layer *const layers[] = {
+        [FRAME_HEADS] = &layer_heads, [FRAME_POOLED] = &layer_pooled, [FRAME_GATED] = &layer_gated
+    };
+
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = small_open(small_variant(i), B, T);
+        const Config *c = &s->model.config;
+        Tape tape = tape_open(2);
+        Pass pass = { .tape = &tape, .config = c, .size = config_mix_size(c) };
+        Paper paper = { s->mem, &tape, c, &s->model.blocks[1], &s->model.blocks[0] };
+        Tensor *x = leaf(s->mem, 5, 1, SHAPE(B, T, c->width));
+
+        small_overwrite(s, 0.3);
+        const Tensor *y = layers[c->attention->frame]->run(&pass, &s->model.blocks[1], x);
+        double off =
+            distance_rms(y->data, paper_layer(&paper, doubles(s->mem, x->data, x->n)), x->n);
+        ck_assert_msg(off < (in_double ? 1e-12 : 3e-6), "variant %d is %.1e off", i, off);
+        ck_assert_int_eq(y->ndim, 3);
+        tape_close(&tape);
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_unit_starts_with_scores_of_size_one)
+{
+    Config c = small_variant(PLAIN_VARIANTS + 3);
+    Arena *mem = arena_new();
+    Tape tape = tape_open(1);
+    Model model;
+    double squares = 0;
+
+    c.attention = &attention_gau, c.width = 256, c.key_size = 0, c.tied = false;
+    model_init(&model, c, mem, 1);
+    const Unit *unit = &model.blocks[0].unit[0];
+    Pass p = { .tape = &tape, .config = &c, .size = config_mix_size(&c) };
+    Tensor *h = leaf(mem, 6, 1, SHAPE(1, 64, 256));
+    Tensor *z = op_activation(&tape, pass_dense(&p, h, unit->z), &activation_silu);
+    const real *q = op_scale_offset(&tape, z, unit->q.gamma, unit->q.beta)->data;
+    const real *k = op_scale_offset(&tape, z, unit->k.gamma, unit->k.beta)->data;
+    for (int i = 0; i < 64; i++)
+        for (int j = 0; j < 64; j++) {
+            double score = 0;
+
+            for (int d = 0; d < 128; d++)
+                score += (double)q[i * 128 + d] * (double)k[j * 128 + d];
+            squares += score * score / 128 / (64 * 64);
+        }
+    ck_assert_double_ge(sqrt(squares), 0.3);
+    ck_assert_double_le(sqrt(squares), 3);
+    tape_close(&tape);
+    arena_free(mem);
+}
+END_TEST
+
+static double dot(const real *a, const real *b, int n)
+{
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+START_TEST(directions_of_a_block_are_orthogonal_and_of_the_length_of_normal_rows)
+{
+    static const int sizes[][2] = { { 1, 1 }, { 7, 1 }, { 3, 8 }, { 64, 16 }, { 37, 10 } };
+
+    for (int n = 0; n < COUNT(sizes); n++) {
+        const int H = 3, m = sizes[n][0], D = sizes[n][1];
+        Arena *mem = arena_new();
+        Tensor *omega = tensor_new(mem, 3, (int[]){ H, m, D });
+
+        directions_draw(omega, random_stream(1, RANDOM_TEST, 4));
+        for (int i = 0; i < H * m; i++)
+            for (int j = 0; j < i; j++) {
+                const real *a = omega->data + i * D, *b = omega->data + j * D;
+                double cosine = dot(a, b, D) / sqrt(dot(a, a, D) * dot(b, b, D));
+                bool block = i / m == j / m && i % m / D == j % m / D;
+
+                ck_assert(!block || fabs(cosine) < (in_double ? 1e-14 : 1e-6));
+                ck_assert(block || fabs(cosine) > 1e-9);
+            }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+/* Each number is normal, as is the sum of all of a row; the squared length is D +- sqrt(2 D). */
+START_TEST(directions_are_distributed_like_normal_rows)
+{
+    enum { H = 50, M = 40, D = 10, N = H * M };
+    Arena *mem = arena_new();
+    Tensor *omega = tensor_new(mem, 3, (int[]){ H, M, D });
+    double fourth = 0, length = 0, spread = 0;
+
+    directions_draw(omega, random_stream(1, RANDOM_TEST, 4));
+    for (int i = 0; i < N; i++) {
+        const real *w = omega->data + i * D;
+        double square = dot(w, w, D);
+
+        length += square / N;
+        spread += (square - D) * (square - D) / N;
+        for (int d = 0; d < D; d++)
+            fourth += pow((double)w[d], 4) / (N * D);
+    }
+    ck_assert_double_eq_tol(length, D, 5 * sqrt(2.0 * D / N));
+    ck_assert_double_eq_tol(spread, 2 * D, 5.0);
+    ck_assert_double_eq_tol(fourth, 3, 0.4);
+    arena_free(mem);
+}
+END_TEST
+
+START_TEST(omega_is_drawn_by_the_seed_and_for_each_layer)
+{
+    Config c = small_variant(VARIANTS - 2);
+    Arena *mem = arena_new();
+    Model a, b, other;
+
+    model_init(&a, c, mem, 3), model_init(&b, c, mem, 3), model_init(&other, c, mem, 4);
+    const Tensor *omega = a.blocks[0].omega;
+    ck_assert_int_eq(omega->dim[0], 2);
+    ck_assert_int_eq(omega->dim[1], 10);
+    ck_assert_int_eq(omega->dim[2], 4);
+    ck_assert(same_bits(omega->data, b.blocks[0].omega->data, omega->n));
+    ck_assert(!same_bits(omega->data, other.blocks[0].omega->data, omega->n));
+    ck_assert(!same_bits(omega->data, a.blocks[1].omega->data, omega->n));
+    ck_assert_ptr_eq(params_find(&a.params, "blocks.1.attn.omega"), a.blocks[1].omega);
+    ck_assert_double_eq(config_fixed_parameters(&c), 2 * 2 * 10 * 4);
+    arena_free(mem);
+}
+END_TEST
+
+START_TEST(what_is_fixed_stays_and_is_not_counted)
+{
+    Small *s = small_open(small_variant(VARIANTS - 1), B, T);
+    const Tensor *omega = s->model.blocks[1].omega;
+    double *before = doubles(s->mem, omega->data, omega->n);
+    Tape tape = tape_open(1);
+    Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    size_t all = 0;
+
+    for (const Param *p = s->model.params.first; p; p = p->next)
+        all += p->tensor->n;
+    ck_assert_uint_eq(all - params_count(&s->model.params), 2 * omega->n);
+    adamw_init(&a, &s->model.params, s->mem);
+    for (int step = 0; step < 3; step++) {
+        small_learn(s, &tape, 1);
+        ck_assert(!omega->has_grad);
+        adamw_step(&a, tape.pool, 0.1, 1);
+    }
+    for (size_t i = 0; i < omega->n; i++)
+        ck_assert((double)omega->data[i] == before[i]);
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+/* Twelve layers of 768: a unit has 3 x 768 x 1536 numbers and 768 x 128. */
+START_TEST(a_gated_model_has_its_parameters_and_operations)
+{
+    Config c = { .attention = &attention_gau, .vocab = 256, .layers = 12, .heads = 1 };
+
+    c.width = 768, c.context = 1024;
+    const double unit = 3 * 768 * 1536 + 768 * 128, head = 256 * 768;
+    MixSize size = config_mix_size(&c);
+    ck_assert_int_eq(size.D, 128);
+    ck_assert_int_eq(size.E, 1536);
+    ck_assert_int_eq(size.H, 1);
+    ck_assert(size.set.rope && size.causal);
+    ck_assert_double_eq(config_matrix_parameters(&c), 24 * unit + head);
+    ck_assert_double_eq(config_flops(&c), 6 * (24 * (unit + attention_gau.cost(size)) + head));
+    c.gateless = true;
+    ck_assert_double_eq(config_matrix_parameters(&c), 24 * (unit - 768 * 1536) + head);
+}
+END_TEST
+
+START_TEST(what_is_shared_is_there_once_and_multiplied_as_often)
+{
+    for (int i = PLAIN_VARIANTS; i < VARIANTS; i++) {
+        Config c = small_variant(i), apart = c;
+        const double square = 12 * 12, matrices = c.share & SHARE_QV ? 3 : 4;
+
+        apart.share = 0;
+        if (!c.share)
+            continue;
+        ck_assert_double_eq(config_flops(&c), config_flops(&apart));
+        ck_assert_double_eq(config_matrix_parameters(&apart) - config_matrix_parameters(&c),
+                            2 * 4 * square - (c.share & SHARE_LAYERS ? 1 : 2) * matrices * square);
+    }
+}
+END_TEST
+
+START_TEST(narrow_keys_and_windows_are_cheaper)
+{
+    Config c = small_variant(0), narrow = c, near = c;
+
+    narrow.key_size = 2;
+    near.set.window = 1;
+    ck_assert_double_eq(config_matrix_parameters(&c) - config_matrix_parameters(&narrow),
+                        2 * 2 * 12 * 2 * (6 - 2));
+    ck_assert_double_lt(config_flops(&near), config_flops(&c));
+    ck_assert_double_lt(config_memory(&narrow, 1e6), config_memory(&c, 1e6));
+}
+END_TEST
+
+START_TEST(what_does_not_fit_together_is_told)
+{
+    const Config heads = small_variant(0), gau = small_variant(PLAIN_VARIANTS + 3);
+    const Config pooled = small_variant(PLAIN_VARIANTS + 8);
+    const Config performer = small_variant(VARIANTS - 2);
+    struct {
+        const char *words;
+        Config c;
+    } row[] = {
+        { "", heads },
+        { "", gau },
+        { "--n-head", heads },
+        { "--no-gate means nothing to --attn softmax", heads },
+        { "--share means nothing to --attn gau", gau },
+        { "--key-size means nothing to --attn fastformer", pooled },
+        { "--position rope means nothing to --attn fastformer", pooled },
+        { "--norm means nothing to --attn softmax", heads },
+        { "--base is a length", heads },
+        { "a head has 3 (--key-size)", heads },
+        { "a head has 5 (--features)", performer },
+        { "a matrix would have", performer },
+        { "a matrix would have", gau },
+    };
+
+    row[1].c.heads = 5;
+    row[2].c.heads = 5;
+    row[3].c.gateless = true;
+    row[4].c.share = SHARE_QV;
+    row[5].c.key_size = 4;
+    row[6].c.position = POSITION_ROPE;
+    row[7].c.set.norm = GAU_SUM;
+    row[8].c.set.base = 1;
+    row[9].c.key_size = 3;
+    row[10].c.features = 5;
+    row[11].c.features = 1 << 20, row[11].c.key_size = 1 << 14;
+    row[12].c.width = 1 << 18, row[12].c.key_size = 1 << 14;
+    for (int i = 0; i < COUNT(row); i++) {
+        Text why = config_misfit(&row[i].c);
+
+        ck_assert_msg(*row[i].words ? strstr(why.at, row[i].words) != NULL : why.n == 0,
+                      "no '%s' in '%s'", row[i].words, why.at);
+    }
+}
+END_TEST
+
+Suite *suite_layers(void)
+{
+    Suite *s = suite_create("layers");
+    TCase *t = group(s, "layers");
+
+    tcase_add_test(t, a_layer_is_its_papers);
+    tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
+    tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
+    tcase_add_test(t, what_is_shared_is_there_once_and_multiplied_as_often);
+    tcase_add_test(t, narrow_keys_and_windows_are_cheaper);
+    tcase_add_test(t, what_does_not_fit_together_is_told);
+    t = group(s, "omega");
+    tcase_add_test(t, directions_of_a_block_are_orthogonal_and_of_the_length_of_normal_rows);
+    tcase_add_test(t, directions_are_distributed_like_normal_rows);
+    tcase_add_test(t, omega_is_drawn_by_the_seed_and_for_each_layer);
+    tcase_add_test(t, what_is_fixed_stays_and_is_not_counted);
+    return s;
+}
