@@ -31,6 +31,10 @@ SAY = $(if $(V),,@echo "  $@"; )
 
 all: $(PROGRAMS) $(DOUBLE)
 
+# A program is tools/NAME.c and, where there are any, tools/NAME_*.c.
+own = $(patsubst %.c,$(OUT)/float/%.o,$(wildcard tools/$(1)_*.c))
+$(foreach p,$(PROGRAMS),$(eval $(OUT)/$(p).linked: $(call own,$(p))))
+
 # Linked beside its objects, so that another CC, ARCH or SAN never leaves an old program in the root.
 $(PROGRAMS) $(DOUBLE): %: $(OUT)/%.linked force
 	@cmp -s $< $@ || cp $< $@

@@ -158,6 +158,16 @@ refused 'bench with more memory than there is'   3 'GiB'                 "$bench
 refused 'an argument of gradcheck'         2 "'something'"               "$gradcheck" something
 refused 'gradcheck of no attention'        2 '--attn'                    "$gradcheck" --attn sofmax
 refused 'gradcheck with another option'    2 'unknown option'            "$gradcheck" --seed 1
+b="$bench --only attention"
+refused 'bench with an unknown attention'        2 'did you mean relu?'  $b --attn softmax,rellu
+refused 'bench with a name missing'              2 'some of softmax'     $b --attn softmax,,relu
+refused 'bench with all and another'             2 'all by itself'       $b --attn all,relu
+refused 'bench with a setting that none takes'   2 'is for softmax'      $b --attn relu,elu --scale logn
+refused 'bench with a setting and no attention'  2 'gemm has none'       "$bench" --only gemm --window 4
+refused 'bench with a picture of no attention'   2 'gemm has none'       "$bench" --only gemm --svg x
+refused 'bench with heads that do not divide'    2 '--n-head'            $b --n-head 3
+refused 'bench with an SVG file it cannot write' 4 'No such file'        $b --svg nowhere/x
+refused 'bench with more attention than memory'  3 'GiB'                 $b --lengths 16777216
 
 # No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
 # with another code.
@@ -183,7 +193,7 @@ for program in train bench gradcheck; do
         [ ${#most} -gt 18 ] || garbage "$option" $((most + 1))
         garbage "$option" $((least - 1))
     done
-    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME\|NAME,\.\.\.'); do
+    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME\|NAME,\.\.\.\|NAMES'); do
         refused "$program $option= without a value" 2 "$option" "$root/$program" "$option="
         refused "$program $option at the end" 2 "$option" "$root/$program" "$option"
     done
@@ -504,6 +514,36 @@ check 'gradcheck passes one attention' derives --attn softmax
 check 'gradcheck of one attention leaves the ops out' [ "$(grep -c '^dense' "$dir/stdout")" = 0 ]
 check 'gradcheck has a line for every operand' derives --attn softmax --verbose
 check 'its lines have shapes and two numbers' has_operands
+# ./bench, on sizes that take no time.
+tiny='--n-layer 1 --n-embd 16 --n-head 2 --batch-size 2 --seconds 0 --threads 1'
+benches() { timeout 10 "$bench" $tiny --csv ../out/csv "$@" >"$dir/stdout" 2>"$dir/err"; }
+has_rows() { # NAME,LENGTH...: the rows of attentions, in that order, with all that is said of one
+    rows=$(sed '1d; s/"[^"]*"//' ../out/csv | awk -F, '
+        { printf "%s,%s ", $7, $8; for (i = 7; ++i <= NF;) if ($i <= 0) printf "(%s: %s) ", i, $i }
+        NF != 13 { print NF, "columns" }')
+    [ "$rows" = "$(printf '%s ' "$@")" ] || no "rows $rows"
+}
+every_attention() {
+    for name in $("$train" --help | sed -n '/^--attn NAME$/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
+        grep -q "^attention,\"$name, length 7, batch 2\"," ../out/csv || no "$name" || return
+    done
+}
+check 'bench of two attentions' benches --only attention --attn relu,softmax --lengths 64,9 --svg ../out/svg
+check 'its CSV has a header' grep -q '^group,name,seconds,.*,mechanism,length,batch,forward_ns_token,' ../out/csv
+check 'its CSV has a row for each length, shortest first' has_rows relu,9 relu,64 softmax,9 softmax,64
+check 'it says how the time grows' grep -q '^relu  *from 9 to 64 positions .* within 15%$' "$dir/stdout"
+check 'its picture has a line for each' grep -q '>softmax<' ../out/svg
+check 'bench of every attention' benches --only attention --lengths 7
+check 'its CSV has every attention' every_attention
+check 'bench bidirectional' benches --only attention --attn all --bidirectional --lengths 7
+check 'bench with a setting of one of two' benches --only attention --attn relu,softmax --scale logn --lengths 8
+check 'bench leaves out what takes long' benches --only attention --lengths 7,9 --most-quadratic 8
+check 'which is said' grep -q '^softmax, .*not beyond 8,' "$dir/stdout"
+check 'and not done' [ "$(grep -c '^attention,"softmax' ../out/csv)" = 1 ]
+check 'bench does what is named' benches --only attention --attn softmax --lengths 8200 --batch-size 1
+check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
+check 'bench of the step of a model' benches --only step --attn relu --lengths 8
+check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
 
 # --help and --version.
 help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }

@@ -6,6 +6,7 @@
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
+#include "tools/settings.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -550,6 +551,35 @@ START_TEST(a_number_written_reads_back_the_same)
 }
 END_TEST
 
+/* 1 for each of its numbers that is not 0, as in `takes`. */
+static unsigned settings_in(const Settings *s)
+{
+    return (s->scale ? TAKES_SCALE : 0) | (s->norm ? TAKES_NORM : 0) |
+           (s->interaction ? TAKES_INTERACTION : 0) | (s->base ? TAKES_BASE : 0) |
+           (s->window ? TAKES_WINDOW : 0) | (s->horizon ? TAKES_HORIZON : 0) |
+           (s->chunk ? TAKES_CHUNK : 0) | (s->rope ? TAKES_ROPE : 0);
+}
+
+START_TEST(a_setting_reaches_those_that_take_it)
+{
+    const SettingsOptions s = {
+        .scale = 1, .norm = 1, .interaction = 1, .set = { 0, 0, 0, 2, 3, 4, 5, false }
+    };
+    const unsigned given = TAKES_SCALE | TAKES_NORM | TAKES_INTERACTION | TAKES_BASE |
+                           TAKES_WINDOW | TAKES_HORIZON | TAKES_CHUNK;
+
+    for (const Attention *const *a = attentions; *a; a++) {
+        Settings set = settings_part(&s, *a);
+
+        ck_assert_msg(settings_in(&set) == ((*a)->takes & given), "%s", (*a)->name);
+    }
+    Attention all = { .takes = given };
+    Settings set = settings_part(&s, &all);
+    ck_assert(set.base == 2 && set.window == 3 && set.horizon == 4 && set.chunk == 5);
+    ck_assert(set.scale == 1 && set.norm == 1 && set.interaction == 1);
+}
+END_TEST
+
 Suite *suite_options(void)
 {
     Suite *s = suite_create("options");
@@ -575,6 +605,7 @@ Suite *suite_options(void)
     tcase_add_test(t, help_and_version_notice_that_they_cannot_be_written);
     tcase_add_test(t, json_holds_every_value_and_is_escaped);
     tcase_add_test(t, a_number_written_reads_back_the_same);
+    tcase_add_test(t, a_setting_reaches_those_that_take_it);
     suite_add_tcase(s, t);
     return s;
 }

@@ -105,6 +105,15 @@ static void nearer(Nearest *near, const char *name)
     }
 }
 
+const char *options_nearest(const Option *o, const char *given, size_t n)
+{
+    Nearest near = { .given = given, .n = n };
+
+    for (int i = 0; options_choice(o, i).name; i++)
+        nearer(&near, options_choice(o, i).name);
+    return near.name;
+}
+
 static noreturn void refuse_name(const Program *program, const char *arg)
 {
     const char *name = arg + strspn(arg, "-");
@@ -336,11 +345,9 @@ static void set(Option *o, const char *value)
     if (kinds[o->kind].read(o, value))
         return;
     const char *wrong = o->kind == OPTION_SET ? wrong_part(o, value, &ignored) : value;
-    Nearest near = { .given = wrong, .n = strcspn(wrong, o->kind == OPTION_SET ? "," : "") };
-    for (int i = 0; options_choice(o, i).name; i++)
-        nearer(&near, options_choice(o, i).name);
-    if (near.name)
-        text_add(&hint, " (did you mean %s?)", near.name);
+    const char *near = options_nearest(o, wrong, strcspn(wrong, o->kind == OPTION_SET ? "," : ""));
+    if (near)
+        text_add(&hint, " (did you mean %s?)", near);
     die(EXIT_USAGE, "--%s %s: takes %s%s", o->name, text_cut(value, SHOWN).at, takes(o).at,
         hint.at);
 }

@@ -92,6 +92,10 @@ void options_help(const Program *program);
  * others. */
 Choice options_choice(const Option *o, int i);
 
+/* Of those names the one that `given`, n bytes of it, was probably meant to be; NULL: none is near.
+ */
+const char *options_nearest(const Option *o, const char *given, size_t n);
+
 /* Whether the command line or its preset set this option. */
 bool options_given(const Program *program, const char *name);
 

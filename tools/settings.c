@@ -33,30 +33,71 @@ void settings_check(const Program *program, const char *option, unsigned bit, co
     die(EXIT_USAGE, "--%s means nothing to --attn %s; it is for %s", option, a->name, takers);
 }
 
-const Attention *settings_of(const Program *program, const SettingsOptions *s, Settings *set)
-{
-    static const struct {
-        const char *option;
-        unsigned bit;
-    } all[] = {
-        { "scale", TAKES_SCALE },
-        { "norm", TAKES_NORM },
-        { "base", TAKES_BASE },
-        { "window", TAKES_WINDOW },
-        { "horizon", TAKES_HORIZON },
-        { "chunk", TAKES_CHUNK },
-        { "interaction", TAKES_INTERACTION },
-    };
-    const Attention *a = attentions[s->attention];
+/* The rows of SETTINGS_ROWS, and who takes them. */
+static const struct {
+    const char *option;
+    unsigned bit;
+} all[] = {
+    { "scale", TAKES_SCALE },
+    { "norm", TAKES_NORM },
+    { "base", TAKES_BASE },
+    { "window", TAKES_WINDOW },
+    { "horizon", TAKES_HORIZON },
+    { "chunk", TAKES_CHUNK },
+    { "interaction", TAKES_INTERACTION },
+};
+enum { ROWS = sizeof all / sizeof *all };
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        settings_check(program, all[i].option, all[i].bit, a);
+const char *settings_given(const Program *program)
+{
+    for (int i = 0; i < ROWS; i++)
+        if (options_given(program, all[i].option))
+            return all[i].option;
+    return NULL;
+}
+
+void settings_check_some(const Program *program, const SettingsOptions *s,
+                         const Attention *const *some)
+{
+    for (int i = 0; i < ROWS; i++) {
+        unsigned taken = 0;
+
+        for (const Attention *const *a = some; *a; a++)
+            taken |= (*a)->takes & all[i].bit;
+        if (!taken)
+            settings_check(program, all[i].option, all[i].bit, *some);
+    }
     if (s->set.base == 1)
         die(EXIT_USAGE, "--base is a length whose logarithm divides: 2 at least, not 1");
-    *set = s->set;
-    set->scale = (Scale)s->scale;
-    set->norm = (GauNorm)s->norm;
-    set->interaction = (Interaction)s->interaction;
+}
+
+Settings settings_part(const SettingsOptions *s, const Attention *a)
+{
+    Settings set = { 0 };
+
+    if (a->takes & TAKES_SCALE)
+        set.scale = (Scale)s->scale;
+    if (a->takes & TAKES_NORM)
+        set.norm = (GauNorm)s->norm;
+    if (a->takes & TAKES_INTERACTION)
+        set.interaction = (Interaction)s->interaction;
+    if (a->takes & TAKES_BASE)
+        set.base = s->set.base;
+    if (a->takes & TAKES_WINDOW)
+        set.window = s->set.window;
+    if (a->takes & TAKES_HORIZON)
+        set.horizon = s->set.horizon;
+    if (a->takes & TAKES_CHUNK)
+        set.chunk = s->set.chunk;
+    return set;
+}
+
+const Attention *settings_of(const Program *program, const SettingsOptions *s, Settings *set)
+{
+    const Attention *a = attentions[s->attention];
+
+    settings_check_some(program, s, (const Attention *const[]){ a, NULL });
+    *set = settings_part(s, a);
     return a;
 }
 

@@ -42,6 +42,16 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, S
 
 /* "norm n, base 256, window 64": what of the configuration is about its attention. */
 Text settings_text(const Config *c);
+/*
+ * For a program that takes several: what of it an attention takes. The check is
+ * that one or another of them, ended by NULL, takes each option that was given.
+ */
+void settings_check_some(const Program *program, const SettingsOptions *s,
+                         const Attention *const *some);
+Settings settings_part(const SettingsOptions *s, const Attention *a);
+
+/* The first of these options that was given; NULL: none was. */
+const char *settings_given(const Program *program);
 
 /* The same check for an option of the program's own, which an attention takes with that bit. */
 void settings_check(const Program *program, const char *option, unsigned bit, const Attention *a);

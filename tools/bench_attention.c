@@ -1,0 +1,281 @@
+/*
+ * Every mechanism alone: the mix of one layer forward and backward, and a token
+ * decoded at the end of the sequence. What surrounds a mix (projections, RoPE) is
+ * the same for all, and is left out.
+ */
+#include "tools/bench.h"
+
+#include "ops/error.h"
+#include "ops/machine.h"
+#include "ops/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * A decoded token is timed over the LAST positions; those before are gone
+ * through one by one, which takes too long beyond STEPPED where each takes longer
+ * than the one before.
+ */
+enum { LAST = 64, STEPPED = 4096 };
+
+static int batch_of(const Mechanisms *m)
+{
+    return m->batch ? m->batch : 1;
+}
+
+static MixSize size_of(const Mechanisms *m, const Attention *a, int T)
+{
+    Config c = bench_config(m, a, T);
+
+    c.position = POSITION_NONE;
+    c.task = m->bidirectional ? TASK_MLM : TASK_CAUSAL;
+    return config_mix_size(&c);
+}
+
+static bool grows(const Attention *a, const MixSize *s)
+{
+    return !a->linear && s->set.window == 0;
+}
+
+static bool left_out(const Mechanisms *m, const Attention *a, int T)
+{
+    MixSize s = size_of(m, a, T);
+
+    return m->most_quadratic > 0 && T > m->most_quadratic && grows(a, &s);
+}
+
+/* An estimate: operands and results with their gradients, and as much again that is kept. */
+static double memory_of(const Attention *a, MixSize s, int batch)
+{
+    double keys = mix_needs(a, s.set, MIX_QL) ? 4.0 * s.D : 2.0 * s.D;
+    double row = 2 * (keys + s.E) + 3.0 * s.E; /* of a head; o has a gradient above and its own */
+    double states = s.causal ? 2 * (double)a->state(s) : 0;
+
+    return sizeof(real) * (2 * row * s.H * s.T * batch + states);
+}
+
+void bench_attention_check(const Mechanisms *m)
+{
+    double here = machine_memory();
+    Config c = m->model;
+
+    c.attention = &attention_softmax, c.position = POSITION_NONE;
+    config_check(&c);
+    for (const Attention *const *a = m->attentions; *a; a++)
+        for (int i = 0; i < m->lengths.n; i++) {
+            int T = m->lengths.at[i], batch = batch_of(m);
+            double wanted = memory_of(*a, size_of(m, *a, T), batch);
+
+            if (wanted > here && !left_out(m, *a, T))
+                die(EXIT_MEMORY,
+                    "%s on %d x %d positions would take about %.1f GiB and the machine has %.1f: "
+                    "make --lengths, --batch-size or --n-embd smaller",
+                    (*a)->name, batch, T, wanted / 0x1p30, here / 0x1p30);
+        }
+}
+
+static Tensor *operand(Bench *b, MixSize s, MixOperand which, int B)
+{
+    switch (which) {
+    case MIX_OMEGA:
+        return bench_operand(b, SHAPE(s.H, s.features, s.D));
+    case MIX_POOL_Q:
+    case MIX_POOL_K:
+        return bench_operand(b, SHAPE(s.H, s.D));
+    case MIX_CONCAT:
+        return bench_operand(b, SHAPE(s.H, s.D, 2 * s.D));
+    default:
+        return bench_operand(b, SHAPE(B, s.T, s.H, which == MIX_V ? s.E : s.D));
+    }
+}
+
+static Mix mix_of(Bench *b, const Attention *a, MixSize s, int B)
+{
+    Mix in = { .causal = s.causal, .set = s.set };
+
+    for (MixOperand j = MIX_Q; j < MIX_OPERANDS; j++)
+        if (mix_needs(a, s.set, j))
+            *mix_operand(&in, j) = operand(b, s, j, B);
+    return in;
+}
+
+typedef struct {
+    double forward, backward;
+} Times;
+
+static Times run_mix(Bench *b, const Attention *a, Mix in, const real *dy)
+{
+    tape_reset(&b->tape);
+    for (MixOperand j = MIX_Q; j < MIX_OPERANDS; j++)
+        if (*mix_operand(&in, j))
+            (*mix_operand(&in, j))->has_grad = false;
+    double start = seconds_now();
+    Tensor *y = a->mix(&b->tape, in);
+    double middle = seconds_now();
+    tape_backward(&b->tape, y, dy);
+    return (Times){ middle - start, seconds_now() - middle };
+}
+
+static Times time_mix(Bench *b, const Attention *a, MixSize s, int B)
+{
+    Mix in = mix_of(b, a, s, B);
+    const real *dy = bench_numbers(b, (size_t)B * (size_t)s.T * (size_t)(s.H * s.E));
+    double start = seconds_now();
+    Times best = { HUGE_VAL, HUGE_VAL };
+
+    for (int run = 0; bench_again(b, run, start); run++) {
+        Times t = run_mix(b, a, in, dy);
+
+        best = (Times){ fmin(best.forward, t.forward), fmin(best.backward, t.backward) };
+    }
+    return best;
+}
+
+/* The decoding of a sequence's last positions, again and again from the state before them. */
+typedef struct {
+    const Attention *attention;
+    Mix in;
+    int from, to;
+    size_t bytes;
+    real *before, *state, *o;
+} Decoding;
+
+static void decode(const Decoding *d, real *state, int from, int to)
+{
+    for (int t = from; t < to; t++)
+        d->attention->step((Step){ .in = &d->in, .t = t, .state = state, .o = d->o });
+}
+
+static double run_steps(void *ctx)
+{
+    const Decoding *d = ctx;
+
+    memcpy(d->state, d->before, d->bytes);
+    double start = seconds_now();
+    decode(d, d->state, d->from, d->to);
+    return seconds_now() - start;
+}
+
+/* Seconds for position T - 1; 0 where there is none, or it is too far away. */
+static double time_step(Bench *b, const Attention *a, MixSize s)
+{
+    Decoding d = { .attention = a, .to = s.T, .from = s.T > LAST ? s.T - LAST : 0 };
+    MixSize one = s;
+
+    if (!s.causal || (grows(a, &s) && s.T > STEPPED))
+        return 0;
+    one.T = 1;
+    d.in = mix_of(b, a, one, 1);
+    d.bytes = a->state(s) * sizeof(real);
+    d.before = arena_zeros(b->mem, d.bytes);
+    d.state = arena_take(b->mem, d.bytes);
+    d.o = arena_take(b->mem, (size_t)(s.H * s.E) * sizeof(real));
+    decode(&d, d.before, 0, d.from);
+    return bench_best(b, run_steps, &d) / (d.to - d.from);
+}
+
+static void print_case(const Bench *b, Row r)
+{
+    printf("%-12s %8d %6d %10.1f %10.1f %8.1f%% %10.0f", r.mechanism, r.length, r.batch, r.forward,
+           r.backward, 100 * r.flops / r.seconds / b->peak, r.held);
+    if (r.step > 0)
+        printf(" %10.0f\n", r.step);
+    else
+        printf(" %10s\n", "-");
+    fflush(stdout);
+    bench_csv(b, r);
+}
+
+static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T, Growth *g)
+{
+    MixSize s = size_of(m, a, T);
+    int B = batch_of(m);
+    double tokens = (double)B * T;
+    Times best = time_mix(b, a, s, B);
+    char title[96];
+    Row r = { .group = "attention", .name = title, .mechanism = a->name, .length = T, .batch = B };
+
+    snprintf(title, sizeof title, "%s, length %d, batch %d", a->name, T, B);
+    r.seconds = best.forward + best.backward;
+    r.flops = 6 * a->cost(s) * tokens; /* each multiply-add once forward, twice backward */
+    r.forward = 1e9 * best.forward / tokens, r.backward = 1e9 * best.backward / tokens;
+    r.held = (double)arena_held(b->tape.mem) / tokens;
+    r.step = 1e9 * time_step(b, a, s);
+    print_case(b, r);
+    g->length[g->n] = T, g->time[g->n] = r.forward + r.backward, g->held[g->n] = r.held;
+    g->n++;
+    bench_clear(b);
+}
+
+static bool some_left_out(const Mechanisms *m, const Attention *a)
+{
+    for (int i = 0; i < m->lengths.n; i++)
+        if (left_out(m, a, m->lengths.at[i]))
+            return true;
+    return false;
+}
+
+static void say_left_out(const Mechanisms *m)
+{
+    int n = 0;
+
+    for (const Attention *const *a = m->attentions; *a; a++)
+        if (some_left_out(m, *a))
+            printf("%s%s", n++ ? ", " : "", (*a)->name);
+    if (n > 0)
+        printf(": not beyond %d, where each token takes long; unless named by --attn, or with "
+               "another --most-quadratic\n",
+               m->most_quadratic);
+}
+
+static Text sizes_of(const Mechanisms *m)
+{
+    const Config *c = &m->model;
+    Text text = { 0 };
+
+    text_add(&text, "%s, %d heads of %d, gated units one of %d by %d",
+             m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads, KEY_SIZE,
+             2 * c->width);
+    return text;
+}
+
+static void print_head(const Mechanisms *m)
+{
+    static const char line[] = "%-12s %8s %6s %10s %10s %9s %10s %10s\n";
+
+    printf("\nAttention alone: %s\n", sizes_of(m).at);
+    say_left_out(m);
+    printf(line, "", "length", "batch", "forward", "backward", "of peak", "memory", "decoding");
+    printf(line, "", "", "", "ns/token", "ns/token", "", "B/token", "ns/token");
+}
+
+/* At all lengths that are not left out. */
+static Growth bench_mechanism(Bench *b, const Mechanisms *m, const Attention *a)
+{
+    Growth g = { .attention = a };
+    MixSize s = size_of(m, a, 1);
+
+    for (int i = 0; i < m->lengths.n; i++)
+        if (!left_out(m, a, m->lengths.at[i]))
+            bench_case(b, m, a, m->lengths.at[i], &g);
+    growth_print(&g, !grows(a, &s));
+    return g;
+}
+
+void bench_attention(Bench *b, const Mechanisms *m, FILE *svg)
+{
+    Growth *growth = NULL;
+    int n = 0;
+
+    print_head(m);
+    for (const Attention *const *a = m->attentions; *a; a++) {
+        growth = xrealloc(growth, (size_t)(n + 1) * sizeof *growth);
+        growth[n] = bench_mechanism(b, m, *a);
+        n += growth[n].n > 0;
+    }
+    if (svg)
+        growth_draw(growth, n, sizes_of(m).at, svg);
+    free(growth);
+}
