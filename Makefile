@@ -18,8 +18,8 @@ MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) $(CFLAGS) \
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
-PROGRAMS = train bench
-DOUBLE   = gradcheck
+PROGRAMS = train bench attend
+DOUBLE   = gradcheck attend64
 LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c training/*.c)
 SHARED   = tools/derivative.c tools/options.c tools/options_print.c tools/settings.c
 TESTS    = $(wildcard tests/*.c)
@@ -79,6 +79,9 @@ $(OUT)/float/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) -c $< -o $@
 $(OUT)/proof/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
+$(OUT)/proof/tools/%64.o: tools/%.c Makefile # of a program that is in float as well
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
 

@@ -23,7 +23,7 @@ cd "$dir/here" || exit 1
 
 exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
-train=$root/train bench=$root/bench gradcheck=$root/gradcheck
+train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -70,6 +70,12 @@ mkfifo ../in/fifo
 ln -s loop ../in/loop
 ln -s nowhere ../in/dangling
 long=$(printf '%05000d' 0)
+range() { printf '"%s":{"dtype":"F32","shape":[1,64,1,1],"data_offsets":[%s]}' "$@"; }
+header="{$(range q 0,256),$(range k 256,512),$(range v 512,768)}"
+# shellcheck disable=SC2059 # eight bytes of length, little end first: the format is the first
+{ printf "\\$(printf %o ${#header})\0\0\0\0\0\0\0"; printf %s "$header"; } >../in/tensors
+head -c 768 /dev/zero >>../in/tensors
+ln ../in/tensors ../in/link
 deep=../in/$(printf '%0200d/%0200d/%0200d' 1 2 3)
 mkdir -p "$deep"
 : >"$deep/empty"
@@ -77,6 +83,7 @@ find ../in | sort >"$dir/before"
 nothing_changed() { find ../in | sort | cmp -s - "$dir/before"; }
 
 t="$train $small" text=../in/text
+a="$attend --attn softmax" tensors=../in/tensors
 refused 'a corpus that is not there'          4 'No such file'      $t ../in/nowhere
 refused 'a corpus without a name'             4 'No such file'      $t ''
 refused 'a name of 5000 characters'           4 'too long'          $t "$long"
@@ -118,6 +125,8 @@ if $user test -x "$train" 2>/dev/null && $user test -r $text; then
     refused 'a corpus one may not read'     4 'Permission denied' $user $t ../in/secret
     refused 'an out-dir one may not write'  4 'Permission denied' $user $t --out-dir ../in/fixed $text
     refused 'an out-dir one may not make'   4 'Permission denied' $user $t --out-dir ../in/fixed/x $text
+    refused 'tensors one may not read'      4 'Permission denied' $user $a ../in/secret out
+    refused 'results in a folder one may not write' 4 'Permission denied' $user $a $tensors ../in/fixed/x
     rm -f ../in/secret
     rmdir ../in/fixed
 else
@@ -169,13 +178,35 @@ refused 'bench with heads that do not divide'    2 '--n-head'            $b --n-
 refused 'bench with an SVG file it cannot write' 4 'No such file'        $b --svg nowhere/x
 refused 'bench with more attention than memory'  3 'GiB'                 $b --lengths 16777216
 
+refused 'attend without an attention'      2 '--attn NAME is missing'    "$attend" $tensors out
+refused 'attend without files'             2 'two files, not 0'          $a
+refused 'attend with one file'             2 'two files, not 1'          $a $tensors
+refused 'attend with three files'          2 'two files, not 3'          $a $tensors out more
+refused 'attend with an unknown attention' 2 'did you mean softmax?'     $a --attn sofmax $tensors out
+refused 'a setting of another attention'   2 'is for gau'                $a --norm n2 $tensors out
+refused 'steps that are not causal'        2 '--no-causal'               $a --steps --no-causal $tensors out
+refused 'the same file in and out'         2 'another name'              $a $tensors $tensors
+refused 'one file under two names'         2 'another name'              $a $tensors ../in/link
+refused 'results to standard output'       2 'not to standard output'    $a $tensors -
+refused 'tensors that are not there'       4 'No such file'              $a ../in/nowhere out
+refused 'tensors in a folder'              4 'is a directory'            $a ../in/folder out
+refused 'tensors from a FIFO'              4 'is a FIFO'                 $a ../in/fifo out
+refused 'tensors from closed input'        4 'standard input'            $a - out <&-
+refused 'tensors in an empty file'         5 'no safetensors'            $a ../in/empty out
+refused 'tensors in a text'                5 'looks like text'           $a $text out
+refused 'results where no folder is'       4 'No such file'              $a $tensors nowhere/out
+refused 'results in place of a folder'     4 'is a directory'            $a $tensors ../in/folder
+refused 'results to a device'              4 'is a device'               $a $tensors /dev/null
+refused 'results larger than a file may be' 4 'too large' \
+    sh -c 'ulimit -f 1; exec "$@"' sh $a --matrix $tensors out
+
 # No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
 # with another code.
 limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train bench gradcheck; do
+for program in train bench gradcheck attend; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -203,7 +234,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train bench gradcheck; do
+for program in train bench gradcheck attend; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -379,6 +410,17 @@ check 'what can be turned is' settled position '"rope"'
 works 'a performer' --attn performer --features 6 --key-size 4 $text
 check 'a performer says its features' said ' (6 features, keys of 4), '
 
+attends() { # PROGRAM, and how to call it: says nothing, and leaves one valid file
+    timeout 10 "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
+    [ ! -s "$dir/stdout" ] && [ ! -s "$dir/err" ] || no "$(cat "$dir/stdout" "$dir/err")" || return
+    [ "$(echo ../out/t*)" = ../out/tensors ] && safetensors_is_valid ../out/tensors
+}
+check 'attend writes a file' attends $a $tensors ../out/tensors
+check 'attend reads standard input' attends $a - ../out/tensors <$tensors
+cp ../out/tensors "$dir/float"
+check 'attend64 replaces it' attends "${attend}64" --attn softmax $tensors ../out/tensors
+check 'attend64 writes wider numbers' [ "$(wc -c <../out/tensors)" -gt "$(wc -c <"$dir/float")" ]
+
 # Without --out-dir.
 unnamed() { timeout 10 "$train" $small "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'a run without --out-dir' unnamed $text
@@ -553,7 +595,7 @@ help_is_whole() { # every option that a run's configuration knows
         "$train" --help | grep -q -e "^  --$option " -e "^  --\[no-\]$option " || no "$option" || return
     done
 }
-for program in "$train" "$bench" "$gradcheck"; do
+for program in "$train" "$bench" "$gradcheck" "$attend" "${attend}64"; do
     check "${program##*/} --help fits 100 columns" help_fits "$program"
     check "${program##*/} --version is a line" version "$program"
 done

@@ -3,11 +3,7 @@
 #include <stddef.h>
 
 Suite *(*const suites[])(void) = {
-    suite_base,        suite_derivative,
-    suite_ops,         suite_attention,
-    suite_layers,      suite_model,
-    suite_safetensors, suite_training,
-    suite_corpus,      suite_masking,
-    suite_stories,     suite_plot,
-    suite_options,     NULL,
+    suite_base,    suite_derivative,  suite_ops,      suite_attention, suite_layers,
+    suite_model,   suite_safetensors, suite_training, suite_corpus,    suite_masking,
+    suite_stories, suite_plot,        suite_options,  suite_attend,    NULL,
 };

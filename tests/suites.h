@@ -19,5 +19,6 @@ Suite *suite_model(void);       /* the whole model, its files, its samples */
 Suite *suite_training(void);    /* optimiser, schedule, evaluation, the loop */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_options(void);     /* the command line of every program */
+Suite *suite_attend(void);      /* ./attend, run */
 
 #endif

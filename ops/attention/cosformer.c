@@ -32,7 +32,7 @@ static void cosformer_apply(const MapRows *m, const real *restrict x, real *rest
         real c = R(cos(angle(m, r))), s = R(sin(angle(m, r)));
 
         for (int d = 0; d < m->D; d++) {
-            real relu = x[d] > 0 ? x[d] : 0;
+            real relu = x[d] < 0 ? 0 : x[d]; /* NaN stays */
 
             f[d] = relu * c;
             f[m->D + d] = relu * s;

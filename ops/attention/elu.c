@@ -13,7 +13,7 @@ static void elu_apply(const MapRows *m, const real *restrict x, real *restrict f
 {
     for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
         for (int d = 0; d < m->D; d++)
-            f[d] = x[d] >= 0 ? x[d] + 1 : exp_real(x[d] < 0 ? x[d] : 0);
+            f[d] = x[d] >= 0 ? x[d] + 1 : exp_real(x[d] > 0 ? 0 : x[d]);
 }
 
 static void elu_chain(const MapRows *m, const real *restrict x, const real *restrict f,

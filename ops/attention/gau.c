@@ -30,7 +30,7 @@ static void square_weigh(real *restrict s, int n, real *o, int E, RowState *row)
 {
     (void)o, (void)E, (void)row;
     for (int j = 0; j < n; j++)
-        s[j] = s[j] > 0 ? s[j] * s[j] : 0;
+        s[j] = s[j] < 0 ? 0 : s[j] * s[j]; /* NaN stays */
 }
 
 static void square_sum_weigh(real *s, int n, real *o, int E, RowState *row)

@@ -15,7 +15,7 @@ static void relu_apply(const MapRows *m, const real *restrict x, real *restrict 
 {
     for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
         for (int d = 0; d < m->D; d++)
-            f[d] = x[d] > 0 ? x[d] : 0;
+            f[d] = x[d] < 0 ? 0 : x[d]; /* NaN stays */
 }
 
 static void relu_chain(const MapRows *m, const real *restrict x, const real *restrict f,

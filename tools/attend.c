@@ -1,0 +1,585 @@
+/*
+ * ./attend: the mathematics alone, for anyone's tensors.
+ *
+ *     IN:  q k v ...  [dout] [lengths]   -->   OUT:  out  [dq dk dv ...]  [A]
+ *
+ * Every tensor of IN is checked before memory is taken for it, and OUT is
+ * written when all of it is known. The same source in double is ./attend64.
+ */
+#include "model/safetensors.h"
+#include "ops/attention/attention.h"
+#include "ops/error.h"
+#include "ops/machine.h"
+#include "ops/text.h"
+#include "tools/options.h"
+#include "tools/settings.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* COLUMNS: of a matrix at once. RESULTS: out, A, and a gradient for each operand. */
+enum { COLUMNS = 64, RESULTS = MIX_OPERANDS + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
+
+static SettingsOptions settings = { .attention = -1 };
+static bool causal, rope, with_matrix, by_steps;
+static int threads;
+
+static Option options[] = {
+    { .name = "What" },
+    { "attn", OPTION_CHOICE, &settings.attention, .choice = settings_attention,
+      .help = "the attention" },
+    { "causal", OPTION_FLAG, &causal, .help = "see only what came before" },
+    { "rope", OPTION_FLAG, &rope, .help = "turn q and k, or their features, by their positions" },
+    SETTINGS_ROWS(settings),
+    { .name = "How" },
+    { "matrix", OPTION_FLAG, &with_matrix, .help = "write the matrices as well: A" },
+    { "steps", OPTION_FLAG, &by_steps,
+      .help = "compute the causal out position by position, as in decoding" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { 0 },
+};
+
+#ifdef PROOF
+#define NAME "./attend64"
+#define NUMBERS "F64"
+static const Dtype real_dtype = DTYPE_F64;
+#else
+#define NAME "./attend"
+#define NUMBERS "F32"
+static const Dtype real_dtype = DTYPE_F32;
+#endif
+
+static const Program program = {
+    .usage = NAME " --attn NAME [options] IN.safetensors OUT.safetensors",
+    .summary = "Computes an attention of the tensors in a file, and its gradients.",
+    .options = options,
+    .notes = "IN, in F32 or F64\n"
+             "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
+             "  dout [B,N,H,e]                the gradient of out; without it there are none\n"
+             "  lengths [B] (I32 or I64)      keys from there on are padding\n"
+             "  omega [H,m,d]                 performer: directions\n"
+             "  pool_q, pool_k [H,d]          fastformer; concat [H,d,2d] with that interaction\n"
+             "  ql, kl [B,N,H,d]              flash: the linear q and k\n"
+             "\n"
+             "OUT, in " NUMBERS "\n"
+             "  out [B,N,H,e]                 and with dout: dq, dk, dv, dpool_q, ...\n"
+             "  A [B,H,N,N]                   with --matrix: out is A v",
+};
+
+/* --- IN ----------------------------------------------------------------------------------------
+ */
+
+/* The shapes, a letter for a dimension: a D is 2d, and B comes first where positions come next. */
+static const char *const shapes[MIX_OPERANDS] = {
+    [MIX_Q] = "BNHd",     [MIX_K] = "BNHd",    [MIX_V] = "BNHe",
+    [MIX_OMEGA] = "Hmd",  [MIX_POOL_Q] = "Hd", [MIX_POOL_K] = "Hd",
+    [MIX_CONCAT] = "HdD", [MIX_QL] = "BNHd",   [MIX_KL] = "BNHd",
+};
+
+/* IN, and what of it the mechanism takes: NULL where it takes nothing. */
+typedef struct {
+    Text path;
+    Safetensors *file;
+    const Attention *attention;
+    Settings set;
+    const Entry *operand[MIX_OPERANDS], *dout, *lengths;
+    size_t size[128]; /* of a letter; 0 until a tensor has said it */
+} Input;
+
+/* "[2,7,3,5]" */
+static Text shape_of(const Entry *e)
+{
+    Text text = { 0 };
+
+    for (int d = 0; d < e->ndim; d++)
+        text_add(&text, "%s%zu", d ? "," : "[", e->dim[d]);
+    text_add(&text, e->ndim ? "]" : "[]");
+    return text;
+}
+
+/* "[3,m,5]": what a shape would have to be. */
+static Text wanted(const Input *in, const char *shape)
+{
+    Text text = { 0 };
+
+    for (const char *c = shape; *c; c++) {
+        const size_t size = in->size[(int)*c];
+
+        text_add(&text, "%s", c == shape ? "[" : ",");
+        if (size)
+            text_add(&text, "%zu", size);
+        else
+            text_add(&text, *c == 'D' ? "2d" : "%c", *c);
+    }
+    text_add(&text, "]");
+    return text;
+}
+
+/* Names the tensor that has said how large this one would have to be. */
+static noreturn void refuse_shape(const Input *in, const Entry *e, const char *shape)
+{
+    const Entry *q = in->operand[MIX_Q], *v = in->operand[MIX_V];
+    const Entry *said = v && strchr(shape, 'e') ? v : q;
+
+    if (!said)
+        die(EXIT_DATA, "%s: %s is %s, but it must be %s", in->path.at, e->name, shape_of(e).at,
+            wanted(in, shape).at);
+    if (strcmp(wanted(in, shape).at, shape_of(said).at) == 0)
+        die(EXIT_DATA, "%s: %s is %s, but %s is %s: they must be the same", in->path.at, e->name,
+            shape_of(e).at, said->name, shape_of(said).at);
+    die(EXIT_DATA, "%s: %s is %s, but %s is %s: it must be %s", in->path.at, e->name,
+        shape_of(e).at, said->name, shape_of(said).at, wanted(in, shape).at);
+}
+
+static void check_shape(Input *in, const Entry *e, const char *shape)
+{
+    bool fits = (size_t)e->ndim == strlen(shape);
+
+    for (int d = 0; fits && d < e->ndim; d++) {
+        const size_t size = in->size[(int)shape[d]];
+
+        fits = size == 0 || size == e->dim[d];
+    }
+    if (!fits)
+        refuse_shape(in, e, shape);
+    if (e->bytes / dtype_size(e->dtype) > INT_MAX)
+        die(EXIT_MEMORY, "%s: %s is %s, and %d numbers are the most a tensor can have", in->path.at,
+            e->name, shape_of(e).at, INT_MAX);
+    for (int d = 0; d < e->ndim; d++)
+        in->size[(int)shape[d]] = e->dim[d];
+    in->size['D'] = 2 * in->size['d'];
+}
+
+/* A tensor of IN that has one of the two types and the shape, or NULL. */
+static const Entry *find(Input *in, const char *name, const Dtype type[2], const char *shape)
+{
+    const Entry *e = safetensors_find(in->file, name);
+
+    if (e && e->dtype != type[0] && e->dtype != type[1])
+        die(EXIT_DATA, "%s: %s is in %s, but it must be in %s or %s", in->path.at, name,
+            dtype_name(e->dtype), dtype_name(type[0]), dtype_name(type[1]));
+    if (e)
+        check_shape(in, e, shape);
+    return e;
+}
+
+/* What --rope turns: pairs of q and k, or of the features of a kernel. */
+static void check_pairs(const Input *in)
+{
+    const bool doubles = strcmp(in->attention->name, "cosformer") == 0;
+    const char letter = in->operand[MIX_OMEGA] ? 'm' : 'd';
+
+    if (in->set.rope && !doubles && in->size[(int)letter] % 2 != 0)
+        die(EXIT_DATA, "%s: --rope turns pairs of numbers, but %c is %zu: it must be even",
+            in->path.at, letter, in->size[(int)letter]);
+}
+
+static void inspect(Input *in)
+{
+    static const Dtype real_type[] = { DTYPE_F32, DTYPE_F64 }, whole[] = { DTYPE_I32, DTYPE_I64 };
+
+    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
+        const char *name = mix_operand_names[i];
+        /* Fastformer multiplies v, number by number, with what it makes of q and k. */
+        const bool wide = i == MIX_V && in->attention->frame == FRAME_POOLED;
+        const char *shape = wide ? shapes[MIX_Q] : shapes[i];
+
+        if (!mix_needs(in->attention, in->set, i))
+            continue;
+        in->operand[i] = find(in, name, real_type, shape);
+        if (!in->operand[i])
+            die(EXIT_DATA, "%s has no tensor %s, which %s needs: %s in F32 or F64", in->path.at,
+                name, in->attention->name, wanted(in, shape).at);
+    }
+    in->size['e'] = in->operand[MIX_V]->dim[3];
+    in->dout = find(in, "dout", real_type, shapes[MIX_V]);
+    in->lengths = find(in, "lengths", whole, "B");
+    check_pairs(in);
+}
+
+static bool is_known(const char *name)
+{
+    for (int i = 0; i < MIX_OPERANDS; i++)
+        if (strcmp(name, mix_operand_names[i]) == 0)
+            return true;
+    return strcmp(name, "dout") == 0 || strcmp(name, "lengths") == 0;
+}
+
+/* A name that is misspelt should not go unnoticed; one that other mechanisms take may be there. */
+static void warn_of_others(const Input *in)
+{
+    const char *first = NULL;
+    int others = 0;
+
+    for (int i = 0; i < in->file->entries; i++)
+        if (!is_known(in->file->entry[i].name) && others++ == 0)
+            first = in->file->entry[i].name;
+    if (others == 1)
+        warn("%s: no attention takes the tensor %s: it is ignored", in->path.at,
+             text_cut(first, NAME_SHOWN).at);
+    else if (others > 1)
+        warn("%s: no attention takes the tensors %s and %d more: they are ignored", in->path.at,
+             text_cut(first, NAME_SHOWN).at, others - 1);
+}
+
+static double numbers_of(const Entry *e)
+{
+    return e ? (double)(e->bytes / dtype_size(e->dtype)) : 0;
+}
+
+/* Refuses what the system would only promise, and then end in the middle. */
+static void check_memory(const Input *in)
+{
+    const double BNH = (double)in->size['B'] * (double)in->size['N'] * (double)in->size['H'];
+    double sum = 0, file = 0, here = machine_memory();
+
+    for (int i = 0; i < in->file->entries; i++)
+        file += (double)in->file->entry[i].bytes;
+    for (int i = 0; i < MIX_OPERANDS; i++)
+        sum += (in->dout ? 2 : 1) * numbers_of(in->operand[i]);
+    sum += (in->dout ? 3 : 1) * numbers_of(in->operand[MIX_V]);
+    if (with_matrix)
+        sum += BNH * (double)in->size['N'];
+    if (file + sum * sizeof(real) > here)
+        die(EXIT_MEMORY, "%s: this would take %.1f GiB and the machine has %.1f: %s", in->path.at,
+            (file + sum * sizeof(real)) / 0x1p30, here / 0x1p30,
+            with_matrix ? "leave out --matrix, or take fewer sequences" : "take fewer sequences");
+}
+
+/* --- from IN to a mix --------------------------------------------------------------------------
+ */
+
+/* A mix, and what came of it. */
+typedef struct {
+    Tape tape;
+    Arena *mem; /* of what stays when the tape is reset */
+    const Attention *attention;
+    Mix mix;
+    Tensor *dout;
+    Entry result[RESULTS];
+    int results;
+} Job;
+
+/* The numbers of a file are aligned to nothing. */
+static Tensor *convert(Arena *mem, const Entry *e)
+{
+    int dim[4] = { 0 };
+
+    for (int d = 0; d < e->ndim; d++)
+        dim[d] = (int)e->dim[d];
+    Tensor *t = tensor_new(mem, e->ndim, dim);
+    for (size_t i = 0; i < t->n; i++)
+        if (e->dtype == DTYPE_F32) {
+            float x;
+
+            memcpy(&x, (const float *)e->data + i, sizeof x);
+            t->data[i] = R(x);
+        } else {
+            double x;
+
+            memcpy(&x, (const double *)e->data + i, sizeof x);
+            t->data[i] = R(x);
+        }
+    return t;
+}
+
+static const int *convert_lengths(Arena *mem, const Input *in)
+{
+    const Entry *e = in->lengths;
+    const size_t size = dtype_size(e->dtype);
+    int *length = arena_take(mem, e->dim[0] * sizeof *length);
+
+    for (size_t b = 0; b < e->dim[0]; b++) {
+        const unsigned char *at = (const unsigned char *)e->data + b * size;
+        int32_t narrow = 0;
+        int64_t n = 0;
+
+        memcpy(size == sizeof n ? (void *)&n : &narrow, at, size);
+        n += narrow; /* one of them is 0 */
+        if (n < 0 || n > (int64_t)in->size['N'])
+            die(EXIT_DATA, "%s: lengths[%zu] is %lld, but it must be from 0 to %zu, the N of q",
+                in->path.at, b, (long long)n, in->size['N']);
+        length[b] = (int)n;
+    }
+    return length;
+}
+
+static Job job_open(const Input *in)
+{
+    Job j = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },
+              .mem = arena_new(),
+              .attention = in->attention,
+              .mix = { .causal = causal, .set = in->set } };
+
+    if (in->lengths)
+        j.mix.length = convert_lengths(j.mem, in);
+    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++)
+        if (in->operand[i])
+            *mix_operand(&j.mix, i) = convert(j.mem, in->operand[i]);
+    if (in->dout)
+        j.dout = convert(j.mem, in->dout);
+    return j;
+}
+
+static void job_close(Job *j)
+{
+    pool_free(j->tape.pool);
+    arena_free(j->tape.mem);
+    arena_free(j->mem);
+}
+
+/* --- what comes of it --------------------------------------------------------------------------
+ */
+
+static void add(Job *j, Entry e)
+{
+    e.dtype = real_dtype;
+    e.bytes = sizeof(real);
+    for (int d = 0; d < e.ndim; d++)
+        e.bytes *= e.dim[d];
+    j->result[j->results++] = e;
+}
+
+static void add_tensor(Job *j, const char *name, const Tensor *shape, const real *data)
+{
+    Entry e = { .name = name, .ndim = shape->ndim, .data = data };
+
+    for (int d = 0; d < e.ndim; d++)
+        e.dim[d] = (size_t)shape->dim[d];
+    add(j, e);
+}
+
+static void add_gradient(Job *j, MixOperand i, Tensor *x)
+{
+    static char name[MIX_OPERANDS][16];
+
+    snprintf(name[i], sizeof name[i], "d%s", mix_operand_names[i]);
+    if (!x->has_grad) /* nothing depends on it */
+        memset(x->grad, 0, x->n * sizeof(real));
+    add_tensor(j, name[i], x, x->grad);
+}
+
+/* The gradients have memory of their own from the start: so no backward takes an operand's. */
+static void differentiate(Job *j, Tensor *out)
+{
+    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
+        Tensor *x = *mix_operand(&j->mix, i);
+
+        if (x)
+            x->grad = arena_take(j->mem, x->n * sizeof(real));
+    }
+    tape_backward(&j->tape, out, j->dout->data);
+    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
+        Tensor *x = *mix_operand(&j->mix, i);
+
+        if (x && i != MIX_OMEGA)
+            add_gradient(j, i, x);
+    }
+}
+
+/* Position t of sequence b by itself; its tensors lie in `row`. */
+static Mix position(const Job *j, int b, int t, Tensor row[MIX_OPERANDS])
+{
+    const int T = j->mix.q->dim[1];
+    Mix in = j->mix;
+
+    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
+        Tensor **x = mix_operand(&in, i);
+
+        if (!*x || shapes[i][0] != 'B')
+            continue;
+        row[i] = **x;
+        row[i].n = (size_t)(row[i].dim[2] * row[i].dim[3]);
+        row[i].data += ((size_t)b * (size_t)T + (size_t)t) * row[i].n;
+        row[i].dim[0] = row[i].dim[1] = 1;
+        *x = &row[i];
+    }
+    in.length = NULL;
+    if (in.set.horizon < T)
+        in.set.horizon = T; /* a step does not know how many follow */
+    return in;
+}
+
+static Tensor *decode(Job *j)
+{
+    const Tensor *q = j->mix.q, *v = j->mix.v, *omega = j->mix.omega;
+    Tensor *out = tensor_new(j->mem, 4, v->dim), row[MIX_OPERANDS];
+    MixSize size = { q->dim[1],
+                     q->dim[2],
+                     q->dim[3],
+                     v->dim[3],
+                     omega ? omega->dim[1] : 0,
+                     .causal = true,
+                     .set = position(j, 0, 0, row).set };
+    const size_t bytes = j->attention->state(size) * sizeof(real);
+    real *state = arena_take(j->mem, bytes), *o = out->data;
+
+    for (int b = 0; b < v->dim[0]; b++) {
+        memset(state, 0, bytes);
+        for (int t = 0; t < size.T; t++, o += size.H * size.E) {
+            const Mix in = position(j, b, t, row);
+            const bool padding = j->mix.length && t >= j->mix.length[b];
+
+            j->attention->step((Step){ &in, t, padding, state, o });
+        }
+    }
+    return out;
+}
+
+/* Columns j0 to j0 + v->dim[3] of A, from the mix of v_j = the unit vector of j - j0. */
+static void fill_columns(Job *j, real *A, Tensor *v, int j0)
+{
+    const int T = v->dim[1], H = v->dim[2], E = v->dim[3];
+    Mix in = j->mix;
+
+    for (size_t i = 0; i < v->n; i++)
+        v->data[i] = R((int)(i / (size_t)(H * E) % (size_t)T) - j0 == (int)(i % (size_t)E));
+    in.v = v;
+    const real *o = j->attention->mix(&j->tape, in)->data;
+    for (int b = 0; b < v->dim[0]; b++)
+        for (int i = 0; i < T; i++)
+            for (int h = 0; h < H; h++, o += E) {
+                const size_t row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)T + (size_t)i;
+
+                memcpy(A + row * (size_t)T + (size_t)j0, o, (size_t)E * sizeof(real));
+            }
+    tape_reset(&j->tape);
+}
+
+/* A_ij is what o_i makes of v_j: its response to unit vectors, some keys at a time. */
+static void add_matrix(Job *j)
+{
+    const int *dim = j->mix.q->dim, B = dim[0], T = dim[1], H = dim[2];
+    const size_t rows = (size_t)B * (size_t)H * (size_t)T;
+    const int most = rows > INT_MAX / COLUMNS ? (int)(INT_MAX / rows) : COLUMNS;
+    real *A = arena_take(j->mem, rows * (size_t)T * sizeof(real));
+
+    j->tape.forward_only = true;
+    for (int j0 = 0; j0 < T; j0 += most) {
+        Arena *mem = arena_new();
+        const int columns = T - j0 < most ? T - j0 : most;
+
+        fill_columns(j, A, tensor_new(mem, 4, (int[]){ B, T, H, columns }), j0);
+        arena_free(mem);
+    }
+    add(j, (Entry){ "A", .ndim = 4, .dim = { (size_t)B, (size_t)H, (size_t)T, (size_t)T },
+                    .data = A });
+}
+
+/* The backward takes the memory of a result back. */
+static const real *copied(Arena *mem, const Tensor *t)
+{
+    return memcpy(arena_take(mem, t->n * sizeof(real)), t->data, t->n * sizeof(real));
+}
+
+static void compute(Job *j)
+{
+    Tensor *y = NULL;
+
+    j->tape.forward_only = !j->dout;
+    if (j->dout || !by_steps)
+        y = j->attention->mix(&j->tape, j->mix);
+    add_tensor(j, "out", j->mix.v, by_steps ? decode(j)->data : copied(j->mem, y));
+    if (j->dout)
+        differentiate(j, y);
+    tape_reset(&j->tape);
+    if (with_matrix)
+        add_matrix(j);
+}
+
+/* With how it was made, in words: only the settings that mean something to the mechanism. */
+static void write_results(const Job *j, const char *path)
+{
+    const Settings *set = &j->mix.set;
+    char number[4][16];
+    const struct {
+        unsigned bit;
+        Meta meta;
+    } all[] = {
+        { ~0u, { "attnc.attn", j->attention->name } },
+        { ~0u, { "attnc.causal", causal ? "true" : "false" } },
+        { TAKES_ROPE, { "attnc.rope", set->rope ? "true" : "false" } },
+        { TAKES_SCALE, { "attnc.scale", scale_names[set->scale] } },
+        { TAKES_NORM, { "attnc.norm", gau_norm_names[set->norm] } },
+        { TAKES_INTERACTION, { "attnc.interaction", interaction_names[set->interaction] } },
+        { TAKES_BASE, { "attnc.base", number[0] } },
+        { TAKES_WINDOW, { "attnc.window", number[1] } },
+        { TAKES_HORIZON, { "attnc.horizon", number[2] } },
+        { TAKES_CHUNK, { "attnc.chunk", number[3] } },
+    };
+    Meta meta[sizeof all / sizeof *all];
+    int metas = 0;
+
+    snprintf(number[0], sizeof number[0], "%d", set->base ? set->base : BASE);
+    snprintf(number[1], sizeof number[1], "%d", set->window);
+    snprintf(number[2], sizeof number[2], "%d", set->horizon);
+    snprintf(number[3], sizeof number[3], "%d", set->chunk ? set->chunk : CHUNK);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].bit == ~0u || (j->attention->takes & all[i].bit))
+            meta[metas++] = all[i].meta;
+    safetensors_write(path, j->result, j->results, meta, metas);
+}
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+static void check_files(int files, char **file)
+{
+    struct stat in, out;
+
+    if (files != 2)
+        die(EXIT_USAGE, "attend takes two files, not %d: %s", files, program.usage);
+    if (strcmp(file[1], "-") == 0)
+        die(EXIT_USAGE, "the results go to a file, not to standard output");
+    if (strcmp(file[0], file[1]) == 0 || (stat(file[0], &in) == 0 && stat(file[1], &out) == 0 &&
+                                          in.st_dev == out.st_dev && in.st_ino == out.st_ino))
+        die(EXIT_USAGE,
+            "%s is the file to read and the one to write: give the results another name",
+            text_cut(file[1], PATH_SHOWN).at);
+}
+
+/* Before anything is read. */
+static const Attention *settle(int files, char **file, Settings *set)
+{
+    if (settings.attention < 0)
+        die(EXIT_USAGE, "--attn NAME is missing; --help lists the names");
+    const Attention *a = settings_of(&program, &settings, set);
+    settings_check(&program, "rope", TAKES_ROPE, a);
+    set->rope = rope;
+    if (with_matrix && !a->matrix)
+        die(EXIT_USAGE, "--matrix: %s has none, for its output is not a weighted sum of v",
+            a->name);
+    if (by_steps && !a->step)
+        die(EXIT_USAGE, "--steps: %s cannot be computed position by position", a->name);
+    if (by_steps && !causal && options_given(&program, "causal"))
+        die(EXIT_USAGE, "--steps computes the causal out: --no-causal does not go with it");
+    causal = causal || by_steps;
+    check_files(files, file);
+    if (threads == 0)
+        threads = machine_processors();
+    return a;
+}
+
+int main(int argc, char **argv)
+{
+    const int files = options_parse(&program, argc, argv);
+    Input in = { 0 };
+
+    in.attention = settle(files, argv, &in.set);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    in.path = text_cut(strcmp(argv[0], "-") == 0 ? "standard input" : argv[0], PATH_SHOWN);
+    in.file = safetensors_read(argv[0]);
+    inspect(&in);
+    check_memory(&in);
+    Job job = job_open(&in);
+    warn_of_others(&in);
+    safetensors_free(in.file);
+    compute(&job);
+    write_results(&job, argv[1]);
+    job_close(&job);
+    return 0;
+}
