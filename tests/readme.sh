@@ -1,8 +1,10 @@
 #!/bin/sh
-# Prints README.md with the table of attentions as ./train --help has it.
+# Prints README.md with the table of attentions as ./train --help has it, and the losses that
+# experiments/losses/run.sh has found.
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
-    FNR == NR {
+    FILENAME ~ /results.csv$/ { split($0, row, ","); loss[row[1], row[2]] = row[4]; next }
+    FILENAME == "-" {
         if (/^--attn NAME$/) { inside = 1; next }
         if (inside && /^$/) inside = 0
         if (inside && /^  [a-z]/) {
@@ -17,11 +19,13 @@ cd "$(dirname "$0")/.." || exit 1
     }
     /^<!-- attentions:/ {
         print
-        print "| `--attn` | what it is |"
-        print "| --- | --- |"
-        for (i = 1; i <= n; i++) print "| `" names[i] "` | " text[i] " |"
+        print "| `--attn` | what it is | causal | masked |"
+        print "| --- | --- | --- | --- |"
+        for (i = 1; i <= n; i++)
+            print "| `" names[i] "` | " text[i] " | " loss[names[i], "causal"] " | " \
+                loss[names[i], "mlm"] " |"
         skip = 1
         next
     }
     /^<!-- end -->/ { skip = 0 }
-    !skip' - README.md
+    !skip' experiments/losses/results.csv - README.md

@@ -23,8 +23,8 @@ static uint64_t seed = 1337;
 static double rate = 6e-4, beta = 0.9, dropout, max_time = (double)NAN, warm = 90;
 static const char *out_dir = "out", *val_file;
 
-static const char *const ffn_names[] = { "gelu", "swiglu", NULL };
-static const char *const share_names[] = { "qv", "all_layers", "heads", NULL };
+static const char *const ffn_choices[] = { "gelu", "swiglu", NULL };
+static const char *const share_choices[] = { "qv", "all_layers", "heads", NULL };
 
 static Choice attention_row(int i)
 {
@@ -55,8 +55,8 @@ static Option options[] = {
     { .name = "Model" },
     { "n-layer", OPTION_INT, &n_layer, .min = 1, .max = 1000, .help = "blocks" },
     { "shift", OPTION_INT, &shift, .min = -HUGE_VAL, .max = HUGE_VAL, .help = "any whole number" },
-    { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_names, .help = "feed-forward" },
-    { "share", OPTION_SET, &share, .choices = share_names, .help = "once for all" },
+    { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_choices, .help = "feed-forward" },
+    { "share", OPTION_SET, &share, .choices = share_choices, .help = "once for all" },
     { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "share dropped" },
     { .name = "Training" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 65536, .help = "of the sequences" },
