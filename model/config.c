@@ -179,7 +179,7 @@ double config_fixed_parameters(const Config *c)
 double config_flops(const Config *c)
 {
     /* each multiply-add is two operations, once forward and twice backward */
-    double mix = projections(c) + c->attention->cost(config_mix_size(c));
+    double mix = projections(c) + attention_cost(c->attention, config_mix_size(c));
 
     return 6 * (mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * c->vocab);
 }

@@ -79,9 +79,9 @@ START_TEST(every_attention_has_a_name_of_its_own_a_formula_and_a_price)
         MixSize one = { 64, 2, 16, 16, 64, true, { 0 } }, longer = one, wider = one;
 
         longer.T = 128, wider.D = wider.E = 32;
-        ck_assert_double_gt((*a)->cost(one), 0);
-        ck_assert_double_ge((*a)->cost(longer), (*a)->cost(one));
-        ck_assert_double_gt((*a)->cost(wider), (*a)->cost(one));
+        ck_assert_double_gt(attention_cost((*a), one), 0);
+        ck_assert_double_ge(attention_cost((*a), longer), attention_cost((*a), one));
+        ck_assert_double_gt(attention_cost((*a), wider), attention_cost((*a), one));
     }
     ck_assert_ptr_null(attention_find("no such attention"));
     ck_assert_ptr_null(attention_find(""));
@@ -841,8 +841,10 @@ static void step(const Mixing *m, int b, int t, real *state, real *o)
         here[j] = at_position(m, m->operand[j], b, t);
         *mix_operand(&in, m->which[j]) = &here[j];
     }
-    m->attention->step((Step){
-        .in = &in, .t = t, .padding = m->length && t >= m->length[b], .state = state, .o = o });
+    attention_step(
+        m->attention,
+        (Step){
+            .in = &in, .t = t, .padding = m->length && t >= m->length[b], .state = state, .o = o });
 }
 
 /* The state is remembered for the longest length that it may come to, and for no other. */
@@ -852,7 +854,7 @@ static void check_decoding(const Variant *v, int T, bool padded, int longest)
     Mixing m =
         mixing(mem, v, T == 200 ? (Shape){ 1, T, 2, 17, 9 } : (Shape){ 4, T, 2, 5, 3 }, true);
     MixSize size = { longest, m.s.H, m.s.D, m.s.E, m.features, true, v->set };
-    size_t numbers = m.attention->state(size);
+    size_t numbers = attention_state(m.attention, size);
     real *state = arena_take(mem, (numbers + 1) * sizeof *state);
     int n = width(&m, MIX_V);
 
@@ -878,7 +880,7 @@ START_TEST(decoding_position_by_position_gives_the_causal_result)
     static const int sizes[] = { 1, 2, 7, 65, 200 };
 
     EACH_VARIANT(v)
-    for (int i = 0; i < COUNT(sizes) && variant_attention(v)->step && !minds_length(v); i++) {
+    for (int i = 0; i < COUNT(sizes) && !minds_length(v); i++) {
         check_decoding(v, sizes[i], _i, sizes[i]);
         check_decoding(v, sizes[i], _i, 2 * sizes[i] + 1);
     }
@@ -997,7 +999,7 @@ static Tensor *attended(Tape *tape, const Block *block, Tensor *h)
     for (int j = 0; j < MIX_OPERANDS; j++)
         if (mix_needs(block->attention, m.set, (MixOperand)j))
             *mix_operand(&m, (MixOperand)j) = block_operand(tape, block, a, (MixOperand)j);
-    Tensor *o = block->attention->mix(tape, m);
+    Tensor *o = attention_mix(block->attention, tape, m);
     return op_dense(tape, (Dense){ .x = tensor_reshape(o, SHAPE(BLOCK_B, BLOCK_T, BLOCK_C)),
                                    .w = block->x[WO],
                                    .r = h });

@@ -59,7 +59,7 @@ static double *paper_mix(const Paper *p, Mix in)
     in.causal = true;
     in.set = p->c->set;
     in.set.rope = p->c->position == POSITION_ROPE;
-    Tensor *o = p->c->attention->mix(p->tape, in);
+    Tensor *o = attention_mix(p->c->attention, p->tape, in);
     return doubles(p->mem, o->data, o->n);
 }
 

@@ -271,7 +271,7 @@ static Tensor *mix(Tape *tape, void *ctx)
 {
     const Mixing *m = ctx;
 
-    return m->attention->mix(tape, mixing_mix(m));
+    return attention_mix(m->attention, tape, mixing_mix(m));
 }
 
 static void formula(const void *ctx, double *const *x, double *y)

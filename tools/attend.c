@@ -414,7 +414,7 @@ static Tensor *decode(Job *j)
                      omega ? omega->dim[1] : 0,
                      .causal = true,
                      .set = position(j, 0, 0, row).set };
-    const size_t bytes = j->attention->state(size) * sizeof(real);
+    const size_t bytes = attention_state(j->attention, size) * sizeof(real);
     real *state = arena_take(j->mem, bytes), *o = out->data;
 
     for (int b = 0; b < v->dim[0]; b++) {
@@ -423,7 +423,7 @@ static Tensor *decode(Job *j)
             const Mix in = position(j, b, t, row);
             const bool padding = j->mix.length && t >= j->mix.length[b];
 
-            j->attention->step((Step){ &in, t, padding, state, o });
+            attention_step(j->attention, (Step){ &in, t, padding, state, o });
         }
     }
     return out;
@@ -438,7 +438,7 @@ static void fill_columns(Job *j, real *A, Tensor *v, int j0)
     for (size_t i = 0; i < v->n; i++)
         v->data[i] = R((int)(i / (size_t)(H * E) % (size_t)T) - j0 == (int)(i % (size_t)E));
     in.v = v;
-    const real *o = j->attention->mix(&j->tape, in)->data;
+    const real *o = attention_mix(j->attention, &j->tape, in)->data;
     for (int b = 0; b < v->dim[0]; b++)
         for (int i = 0; i < T; i++)
             for (int h = 0; h < H; h++, o += E) {
@@ -481,7 +481,7 @@ static void compute(Job *j)
 
     j->tape.forward_only = !j->dout;
     if (j->dout || !by_steps)
-        y = j->attention->mix(&j->tape, j->mix);
+        y = attention_mix(j->attention, &j->tape, j->mix);
     add_tensor(j, "out", j->mix.v, by_steps ? decode(j)->data : copied(j->mem, y));
     if (j->dout)
         differentiate(j, y);
@@ -552,8 +552,6 @@ static const Attention *settle(int files, char **file, Settings *set)
     if (with_matrix && !a->matrix)
         die(EXIT_USAGE, "--matrix: %s has none, for its output is not a weighted sum of v",
             a->name);
-    if (by_steps && !a->step)
-        die(EXIT_USAGE, "--steps: %s cannot be computed position by position", a->name);
     if (by_steps && !causal && options_given(&program, "causal"))
         die(EXIT_USAGE, "--steps computes the causal out: --no-causal does not go with it");
     causal = causal || by_steps;

@@ -51,7 +51,7 @@ static double memory_of(const Attention *a, MixSize s, int batch)
 {
     double keys = mix_needs(a, s.set, MIX_QL) ? 4.0 * s.D : 2.0 * s.D;
     double row = 2 * (keys + s.E) + 3.0 * s.E; /* of a head; o has a gradient above and its own */
-    double states = s.causal ? 2 * (double)a->state(s) : 0;
+    double states = s.causal ? 2 * (double)attention_state(a, s) : 0;
 
     return sizeof(real) * (2 * row * s.H * s.T * batch + states);
 }
@@ -112,7 +112,7 @@ static Times run_mix(Bench *b, const Attention *a, Mix in, const real *dy)
         if (*mix_operand(&in, j))
             (*mix_operand(&in, j))->has_grad = false;
     double start = seconds_now();
-    Tensor *y = a->mix(&b->tape, in);
+    Tensor *y = attention_mix(a, &b->tape, in);
     double middle = seconds_now();
     tape_backward(&b->tape, y, dy);
     return (Times){ middle - start, seconds_now() - middle };
@@ -145,7 +145,7 @@ typedef struct {
 static void decode(const Decoding *d, real *state, int from, int to)
 {
     for (int t = from; t < to; t++)
-        d->attention->step((Step){ .in = &d->in, .t = t, .state = state, .o = d->o });
+        attention_step(d->attention, (Step){ .in = &d->in, .t = t, .state = state, .o = d->o });
 }
 
 static double run_steps(void *ctx)
@@ -168,7 +168,7 @@ static double time_step(Bench *b, const Attention *a, MixSize s)
         return 0;
     one.T = 1;
     d.in = mix_of(b, a, one, 1);
-    d.bytes = a->state(s) * sizeof(real);
+    d.bytes = attention_state(a, s) * sizeof(real);
     d.before = arena_zeros(b->mem, d.bytes);
     d.state = arena_take(b->mem, d.bytes);
     d.o = arena_take(b->mem, (size_t)(s.H * s.E) * sizeof(real));
@@ -199,7 +199,8 @@ static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T,
 
     snprintf(title, sizeof title, "%s, length %d, batch %d", a->name, T, B);
     r.seconds = best.forward + best.backward;
-    r.flops = 6 * a->cost(s) * tokens; /* each multiply-add once forward, twice backward */
+    r.flops =
+        6 * attention_cost(a, s) * tokens; /* each multiply-add once forward, twice backward */
     r.forward = 1e9 * best.forward / tokens, r.backward = 1e9 * best.backward / tokens;
     r.held = (double)arena_held(b->tape.mem) / tokens;
     r.step = 1e9 * time_step(b, a, s);

@@ -85,8 +85,8 @@ static Tensor *attend(Tape *tape, const OpCase *c, bool causal)
 
     *heads = q;
     tensor_reshape(heads, SHAPE(B, T, H, C / H));
-    return attention_softmax.mix(tape,
-                                 (Mix){ .q = heads, .k = heads, .v = heads, .causal = causal });
+    return attention_mix(&attention_softmax, tape,
+                         (Mix){ .q = heads, .k = heads, .v = heads, .causal = causal });
 }
 
 static Tensor *apply_causal(Tape *tape, const OpCase *c)

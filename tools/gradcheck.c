@@ -461,7 +461,7 @@ static Tensor *apply_mix(Tape *tape, void *ctx)
 {
     const MixCase *c = ctx;
 
-    return c->a->mix(tape, c->in);
+    return attention_mix(c->a, tape, c->in);
 }
 
 static double largest(const Tensor *t)

@@ -1,4 +1,4 @@
-#include "ops/attention/attention.h"
+#include "ops/attention/linear.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -56,4 +56,27 @@ bool mix_needs(const Attention *a, Settings set, MixOperand operand)
     if (operand == MIX_CONCAT && set.interaction != INTERACTION_CONCAT)
         return false;
     return operand <= MIX_V || (a->needs >> operand & 1);
+}
+
+Tensor *attention_mix(const Attention *a, Tape *tape, Mix in)
+{
+    return a->map ? linear_mix(tape, in, a->map) : a->mix(tape, in);
+}
+
+double attention_cost(const Attention *a, MixSize size)
+{
+    return a->map ? linear_cost(size, a->map) : a->cost(size);
+}
+
+size_t attention_state(const Attention *a, MixSize size)
+{
+    return a->map ? linear_state(size, a->map) : a->state(size);
+}
+
+void attention_step(const Attention *a, Step s)
+{
+    if (a->map)
+        linear_step(s, a->map);
+    else
+        a->step(s);
 }

@@ -106,17 +106,25 @@ typedef struct {
     const char *name;    /* what --attn takes */
     const char *summary; /* one line for --help */
     Frame frame;
-    unsigned takes; /* settings: TAKES_ ... */
-    unsigned needs; /* operands beside q, k, v: 1 << MIX_OMEGA ...; see mix_needs() */
-    bool matrix;    /* o_i is a sum of A_ij v_j, where v is not in A */
-    bool linear;    /* in time and memory, when there is no window */
+    unsigned takes;               /* settings: TAKES_ ... */
+    unsigned needs;               /* operands beside q, k, v: 1 << MIX_OMEGA ...; see mix_needs() */
+    bool matrix;                  /* o_i is a sum of A_ij v_j, where v is not in A */
+    bool linear;                  /* in time and memory, when there is no window */
+    const struct FeatureMap *map; /* linear.h: it is all there is to say; or else */
     Tensor *(*mix)(Tape *tape, Mix in);
-    /* Multiply-adds that `mix` needs for a token, of all heads: what FLOPs count. */
     double (*cost)(MixSize size);
-    /* Numbers in the state of `step`, which can go to position size.T - 1. */
     size_t (*state)(MixSize size);
     void (*step)(Step s);
 } Attention;
+
+Tensor *attention_mix(const Attention *a, Tape *tape, Mix in);
+
+/* Multiply-adds that the mix needs for a token, of all heads: what FLOPs count. */
+double attention_cost(const Attention *a, MixSize size);
+
+/* Numbers in the state of a step, which can go to position size.T - 1. */
+size_t attention_state(const Attention *a, MixSize size);
+void attention_step(const Attention *a, Step s);
 
 /* Whether the mechanism, set like this, has that operand. */
 bool mix_needs(const Attention *a, Settings set, MixOperand operand);

@@ -56,34 +56,11 @@ static const FeatureMap map = { .features = twice,
                                 .apply = cosformer_apply,
                                 .chain = cosformer_chain };
 
-static Tensor *cosformer_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double cosformer_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t cosformer_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void cosformer_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_cosformer = {
     .name = "cosformer",
     .summary = "linear, relu features that turn with the position (arXiv:2202.08791)",
     .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE | TAKES_HORIZON,
     .matrix = true,
     .linear = true,
-    .mix = cosformer_mix,
-    .cost = cosformer_cost,
-    .state = cosformer_state,
-    .step = cosformer_step,
+    .map = &map,
 };

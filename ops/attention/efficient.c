@@ -73,34 +73,11 @@ static const FeatureMap map = {
     .measure = keep_z,
 };
 
-static Tensor *efficient_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double efficient_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t efficient_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void efficient_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_efficient = {
     .name = "efficient",
     .summary = "linear, a softmax of q and one of each feature of k (arXiv:1812.01243)",
     .takes = TAKES_WINDOW | TAKES_KEY_SIZE,
     .matrix = true,
     .linear = true,
-    .mix = efficient_mix,
-    .cost = efficient_cost,
-    .state = efficient_state,
-    .step = efficient_step,
+    .map = &map,
 };

@@ -26,34 +26,11 @@ static void elu_chain(const MapRows *m, const real *restrict x, const real *rest
 
 static const FeatureMap map = { .features = features_same, .apply = elu_apply, .chain = elu_chain };
 
-static Tensor *elu_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double elu_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t elu_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void elu_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_elu = {
     .name = "elu",
     .summary = "linear, features 1 + elu(x) (arXiv:2006.16236)",
     .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
     .linear = true,
-    .mix = elu_mix,
-    .cost = elu_cost,
-    .state = elu_state,
-    .step = elu_step,
+    .map = &map,
 };

@@ -85,34 +85,11 @@ static const FeatureMap map = {
     .shifted = true,
 };
 
-static Tensor *exp_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double exp_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t exp_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void exp_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_exp = {
     .name = "exp",
     .summary = "linear, features e^x",
     .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
     .linear = true,
-    .mix = exp_mix,
-    .cost = exp_cost,
-    .state = exp_state,
-    .step = exp_step,
+    .map = &map,
 };

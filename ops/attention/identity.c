@@ -27,34 +27,11 @@ static const FeatureMap map = { .features = features_same,
                                 .apply = identity_apply,
                                 .chain = identity_chain };
 
-static Tensor *identity_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double identity_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t identity_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void identity_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_identity = {
     .name = "identity",
     .summary = "linear, without a feature map: an ablation",
     .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
     .linear = true,
-    .mix = identity_mix,
-    .cost = identity_cost,
-    .state = identity_state,
-    .step = identity_step,
+    .map = &map,
 };

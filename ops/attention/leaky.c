@@ -27,34 +27,11 @@ static const FeatureMap map = { .features = features_same,
                                 .apply = leaky_apply,
                                 .chain = leaky_chain };
 
-static Tensor *leaky_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double leaky_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t leaky_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void leaky_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_leaky = {
     .name = "leaky",
     .summary = "linear, features max(x, x / 100): an ablation",
     .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
     .linear = true,
-    .mix = leaky_mix,
-    .cost = leaky_cost,
-    .state = leaky_state,
-    .step = leaky_step,
+    .map = &map,
 };

@@ -33,7 +33,7 @@ typedef struct {
     const real *stat;  /* of q's rows, one after the other */
 } MapRows;
 
-typedef struct {
+typedef struct FeatureMap {
     int (*features)(int D, int m);
     /* f = phi(x), or psi(x); and dx, from df = dL/df, which may be written over. */
     void (*apply)(const MapRows *m, const real *x, real *f);

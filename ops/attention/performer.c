@@ -69,26 +69,6 @@ static const FeatureMap map = { .features = as_told,
                                 .apply = performer_apply,
                                 .chain = performer_chain };
 
-static Tensor *performer_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double performer_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t performer_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void performer_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_performer = {
     .name = "performer",
     .summary = "linear, random features of the softmax kernel (arXiv:2009.14794)",
@@ -96,8 +76,5 @@ const Attention attention_performer = {
     .needs = 1 << MIX_OMEGA,
     .matrix = true,
     .linear = true,
-    .mix = performer_mix,
-    .cost = performer_cost,
-    .state = performer_state,
-    .step = performer_step,
+    .map = &map,
 };

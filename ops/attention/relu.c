@@ -30,34 +30,11 @@ static const FeatureMap map = { .features = features_same,
                                 .apply = relu_apply,
                                 .chain = relu_chain };
 
-static Tensor *relu_mix(Tape *tape, Mix in)
-{
-    return linear_mix(tape, in, &map);
-}
-
-static double relu_cost(MixSize size)
-{
-    return linear_cost(size, &map);
-}
-
-static size_t relu_state(MixSize size)
-{
-    return linear_state(size, &map);
-}
-
-static void relu_step(Step s)
-{
-    linear_step(s, &map);
-}
-
 const Attention attention_relu = {
     .name = "relu",
     .summary = "linear, features max(x, 0)",
     .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
     .linear = true,
-    .mix = relu_mix,
-    .cost = relu_cost,
-    .state = relu_state,
-    .step = relu_step,
+    .map = &map,
 };
