@@ -663,6 +663,26 @@ START_TEST(logits_of_any_size_give_finite_averages_and_gradients)
 }
 END_TEST
 
+/* The first key need not have the largest logit, nor any be near another. */
+START_TEST(pools_of_any_logits_are_finite)
+{
+    EACH_VARIANT(v)
+    if (variant_is(v, "fastformer")) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, 131, 2, 6, 6 }, _i);
+        Subject s = mixing_subject(&m);
+
+        scale(m.x[MIX_POOL_Q], 4000);
+        scale(m.x[MIX_POOL_K], 4000);
+        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        check_finite(&m, &o);
+        if (in_double)
+            check_formula(&s);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 /*
  * Entries of all sizes up to 60 on either side, as features from 1e-26 to 1e26. What
  * RoPE turns is not in the denominator, so the quotient itself can be out of range.
@@ -1126,6 +1146,7 @@ Suite *suite_attention(void)
     tcase_add_loop_test(promises, weights_are_not_negative_and_sum_to_1, 0, 2);
     tcase_add_loop_test(promises, an_average_lies_between_what_it_averages, 0, 2);
     tcase_add_loop_test(promises, logits_of_any_size_give_finite_averages_and_gradients, 0, 2);
+    tcase_add_loop_test(promises, pools_of_any_logits_are_finite, 0, 2);
     tcase_add_loop_test(promises, exponentials_of_60_on_either_side_are_exact, 0, 2);
     tcase_add_loop_test(promises, weights_that_are_all_0_give_0_and_pass_no_gradient, 0, 2);
     tcase_add_loop_test(promises, the_same_added_to_every_key_changes_nothing, 0, 2);
