@@ -39,7 +39,7 @@ static Option options[] = {
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
       .help = "contexts (alone 1024,4096,16384,65536, for the step 64,512)" },
     { "batch-size", OPTION_INT, &batch, .max = 1 << 20,
-      .help = "sequences; 0: 1 alone, 4096 tokens' worth for the step" },
+      .help = "sequences; 0: 131072 tokens' worth alone, 4096 for the step" },
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
     { "n-head", OPTION_INT, &model.heads, .min = 1, .max = 1024, .help = "heads" },
     { "n-embd", OPTION_INT, &model.width, .min = 1, .max = 16384, .help = "width" },

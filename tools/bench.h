@@ -54,7 +54,7 @@ typedef struct {
     const Attention *const *attentions; /* ended by NULL */
     OptionList lengths;
     Config model; /* layers, heads, width, vocab */
-    int batch;    /* sequences; 0: 1 for a layer alone, some thousand tokens' worth for a model */
+    int batch;    /* sequences; 0: as many tokens at every length */
     SettingsOptions settings;
 
     /* A layer alone: */

@@ -14,15 +14,17 @@
 #include <string.h>
 
 /*
- * A decoded token is timed over the LAST positions; those before are gone
+ * As many tokens at every length: all are beyond the caches, and at the longest
+ * there are still two sequences, so that two threads have work where there is one
+ * head. A decoded token is timed over the LAST positions; those before are gone
  * through one by one, which takes too long beyond STEPPED where each takes longer
  * than the one before.
  */
-enum { LAST = 64, STEPPED = 4096 };
+enum { MIX_TOKENS = 131072, LAST = 64, STEPPED = 4096 };
 
-static int batch_of(const Mechanisms *m)
+static int batch_of(const Mechanisms *m, int T)
 {
-    return m->batch ? m->batch : 1;
+    return m->batch ? m->batch : MIX_TOKENS > T ? MIX_TOKENS / T : 1;
 }
 
 static MixSize size_of(const Mechanisms *m, const Attention *a, int T)
@@ -65,7 +67,7 @@ void bench_attention_check(const Mechanisms *m)
     config_check(&c);
     for (const Attention *const *a = m->attentions; *a; a++)
         for (int i = 0; i < m->lengths.n; i++) {
-            int T = m->lengths.at[i], batch = batch_of(m);
+            int T = m->lengths.at[i], batch = batch_of(m, T);
             double wanted = memory_of(*a, size_of(m, *a, T), batch);
 
             if (wanted > here && !left_out(m, *a, T))
@@ -191,7 +193,7 @@ static void print_case(const Bench *b, Row r)
 static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T, Growth *g)
 {
     MixSize s = size_of(m, a, T);
-    int B = batch_of(m);
+    int B = batch_of(m, T);
     double tokens = (double)B * T;
     Times best = time_mix(b, a, s, B);
     char title[96];

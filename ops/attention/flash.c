@@ -82,6 +82,7 @@ static Across across_open(const Flash *op, int number)
     int D = up_to(op->D, NR), E = up_to(op->E, NR);
     size_t S = (size_t)up_to(op->D, MR) * (size_t)E, St = (size_t)up_to(op->E, MR) * (size_t)D;
 
+    x.head.ahead = TILE;
     x.length = view_of(&op->in, x.head.b).length;
     x.ql = rows(&free, D), x.kl = rows(&free, D), x.d = rows(&free, D);
     x.v = rows(&free, E), x.g = rows(&free, E), x.o = rows(&free, E);

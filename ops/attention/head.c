@@ -47,6 +47,15 @@ Span view_rows(const View *v, int j)
     return s;
 }
 
+void head_ask(const Head *x, int t, const real *from, int width)
+{
+    enum { LINE = 64 / sizeof(real) };
+    const real *row = from + head_place(x, max(0, min(t + x->ahead, x->T - 1)), width);
+
+    for (int d = 0; x->ahead && d < width; d += LINE)
+        __builtin_prefetch(row + d);
+}
+
 void head_gather(const Head *x, Rows to, const real *from, int width)
 {
     int inside = max(0, min(to.n, x->T - to.t0));
@@ -57,6 +66,7 @@ void head_gather(const Head *x, Rows to, const real *from, int width)
 
         memcpy(row, from + head_place(x, to.t0 + r, width), (size_t)width * sizeof(real));
         memset(row + width, 0, rest);
+        head_ask(x, to.t0 + r, from, width);
     }
     memset(row_of(to.at, inside, to.ld), 0, (size_t)(to.n - inside) * (size_t)to.ld * sizeof(real));
 }

@@ -38,15 +38,15 @@ View view_of(const Mix *in, int b);
 Span view_keys(const View *v, int i); /* the keys that row i sees */
 Span view_rows(const View *v, int j); /* the rows that see key j */
 
-/* Which head of which sequence. */
+/* Which head of which sequence; and how far ahead its rows will be wanted next, or behind. */
 typedef struct {
-    int b, h, T, H;
+    int b, h, T, H, ahead;
 } Head;
 static inline Head head_of(const Mix *in, int number)
 {
     int T = in->q->dim[1], H = in->q->dim[2];
 
-    return (Head){ number / H, number % H, T, H };
+    return (Head){ .b = number / H, .h = number % H, .T = T, .H = H };
 }
 
 /* Where its position t is in a (B, T, H, width) tensor. */
@@ -66,6 +66,12 @@ static inline real *row_of(real *rows, int i, int ld)
 {
     return rows + (size_t)i * (size_t)ld;
 }
+
+/*
+ * Asks memory for the row that is `ahead` of row t: the rows of a head are H rows
+ * apart, and no processor guesses that a few lines of each will be wanted.
+ */
+void head_ask(const Head *x, int t, const real *from, int width);
 
 void head_gather(const Head *x, Rows to, const real *from, int width);
 void head_scatter(const Head *x, Grad to, Rows from, int width);

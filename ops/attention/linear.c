@@ -146,6 +146,7 @@ void linear_gather_g(const LinearHead *h, Rows g, real *dc)
         bool live = false;
         real by = 0;
 
+        head_ask(&h->head, g.t0 + r, op->node.y->data, op->E);
         if (g.t0 + r < op->T && keys.from < keys.to)
             by = 1 / divisor(h, g.t0 + r, &live);
         for (int e = 0; e < op->E; e++)

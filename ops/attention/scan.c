@@ -60,6 +60,7 @@ static Scan scan_open(const Linear *op, int number)
     Scan x = { .h = linear_head(op, number), .causal = op->in.causal };
     int E = x.h.E, F = x.h.F, deep = up_to(op->F, MR), wide = up_to(op->E, MR);
 
+    x.h.head.ahead = TILE;
     x.q = features(&free, &x.h), x.k = features(&free, &x.h);
     x.v = rows(&free, E), x.g = rows(&free, E), x.o = rows(&free, E), x.dv = rows(&free, E);
     x.dphi = rows(&free, F), x.dpsi = rows(&free, F);
@@ -264,6 +265,7 @@ static void turn_back(Scan *x)
 /* From the end: R, r, and dk and dv. */
 static void backward_keys(Scan *x)
 {
+    x->h.head.ahead = -TILE;
     for (int t0 = (x->h.op->T - 1) / TILE * TILE; t0 >= 0; t0 -= TILE) {
         load_keys(x, t0);
         linear_queries(&x->h, x->q);
