@@ -22,6 +22,8 @@
 
 #include "ops/elementary.h"
 
+enum { FAR = 4096 }; /* 2^+-FAR is beyond any number; what is beyond that, or NaN, need not fit */
+
 static int one(int F)
 {
     (void)F;
@@ -53,7 +55,7 @@ static void exp_measure(const real *q, const real *z, int F, real *p)
 
         most = term > most ? term : most;
     }
-    *p = rint(most);
+    *p = most > -FAR ? rint(most < FAR ? most : FAR) : -FAR;
 }
 
 static void exp_apply(const MapRows *m, const real *restrict x, real *restrict f)
