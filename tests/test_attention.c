@@ -756,6 +756,31 @@ START_TEST(the_same_added_to_every_key_changes_nothing)
 }
 END_TEST
 
+/* A softmax of each q. What is added is so large that what it is added to is rounded first. */
+START_TEST(the_same_added_to_every_feature_of_q_changes_nothing)
+{
+    EACH_VARIANT(v)
+    if (variant_is(v, "efficient")) {
+        Arena *mem = arena_new();
+        real *dy = weights_new(mem);
+        Mixing m = mixing(mem, v, (Shape){ 2, 71, 2, 5, 7 }, _i);
+        Tensor *q = m.x[MIX_Q];
+
+        for (size_t i = 0; i < q->n; i++)
+            q->data[i] += 1000;
+        Outcome moved = mixing_outcome(mem, &m, dy);
+        for (size_t i = 0; i < q->n; i++)
+            q->data[i] -= 1000;
+        Outcome o = mixing_outcome(mem, &m, dy);
+        check_close(m.name, moved.y, doubles(mem, o.y, o.n), o.n, forward_tolerance);
+        for (int j = 0; j < m.n; j++)
+            check_close(m.name, moved.dx[j], doubles(mem, o.dx[j], m.operand[j]->n),
+                        m.operand[j]->n, backward_tolerance);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 /* What was at position 5t + 3 (modulo the length) comes to t. */
 static void shuffle(Arena *mem, Mixing *m, MixOperand which)
 {
@@ -868,29 +893,35 @@ static void step(const Mixing *m, int b, int t, real *state, real *o)
 }
 
 /* The state is remembered for the longest length that it may come to, and for no other. */
+static void check_steps(Arena *mem, Mixing *m, int longest)
+{
+    MixSize size = { longest, m->s.H, m->s.D, m->s.E, m->features, true, m->variant->set };
+    size_t numbers = attention_state(m->attention, size);
+    real *state = arena_take(mem, (numbers + 1) * sizeof *state);
+    int n = width(m, MIX_V);
+    Outcome want = mixing_outcome(mem, m, NULL);
+    real *o = arena_take(mem, want.n * sizeof *o);
+
+    for (size_t i = 0; i < want.n; i++)
+        o[i] = R(nan(""));
+    for (int b = 0; b < m->s.B; b++) {
+        memset(state, 0, numbers * sizeof *state);
+        state[numbers] = R(7.5);
+        for (int t = 0; t < m->s.T; t++)
+            step(m, b, t, state, o + before(m, b, t, n));
+        ck_assert_msg(state[numbers] == R(7.5), "%s: the state is larger than it says", m->name);
+    }
+    check_close(m->name, o, doubles(mem, want.y, want.n), want.n, forward_tolerance);
+}
+
 static void check_decoding(const Variant *v, int T, bool padded, int longest)
 {
     Arena *mem = arena_new();
     Mixing m =
         mixing(mem, v, T == 200 ? (Shape){ 1, T, 2, 17, 9 } : (Shape){ 4, T, 2, 5, 3 }, true);
-    MixSize size = { longest, m.s.H, m.s.D, m.s.E, m.features, true, v->set };
-    size_t numbers = attention_state(m.attention, size);
-    real *state = arena_take(mem, (numbers + 1) * sizeof *state);
-    int n = width(&m, MIX_V);
 
     m.length = padded ? mixing_lengths(mem, m.s) : NULL;
-    Outcome want = mixing_outcome(mem, &m, NULL);
-    real *o = arena_take(mem, want.n * sizeof *o);
-    for (size_t i = 0; i < want.n; i++)
-        o[i] = R(nan(""));
-    for (int b = 0; b < m.s.B; b++) {
-        memset(state, 0, numbers * sizeof *state);
-        state[numbers] = R(7.5);
-        for (int t = 0; t < T; t++)
-            step(&m, b, t, state, o + before(&m, b, t, n));
-        ck_assert_msg(state[numbers] == R(7.5), "%s: the state is larger than it says", m.name);
-    }
-    check_close(m.name, o, doubles(mem, want.y, want.n), want.n, forward_tolerance);
+    check_steps(mem, &m, longest);
     arena_free(mem);
 }
 
@@ -903,6 +934,73 @@ START_TEST(decoding_position_by_position_gives_the_causal_result)
     for (int i = 0; i < COUNT(sizes) && !minds_length(v); i++) {
         check_decoding(v, sizes[i], _i, sizes[i]);
         check_decoding(v, sizes[i], _i, 2 * sizes[i] + 1);
+    }
+}
+END_TEST
+
+/* Only the identity has divisors of either sign far from 0. */
+static double least_sign(const Variant *v)
+{
+    return variant_is(v, "identity") ? -1 : 1;
+}
+
+/* Makes all divisors of that sign, and smaller than the guard, if such there are. */
+static bool make_divisors_small(Mixing *m, MixOperand which, double sign)
+{
+    const Variant *v = m->variant;
+
+    if (!variant_is_quotient(v) || variant_is_softmax(v) || variant_is(v, "performer") ||
+        variant_is(v, "efficient"))
+        return false;
+    if (variant_is(v, "exp") || variant_is(v, "elu"))
+        for (size_t i = 0; i < m->x[MIX_Q]->n; i++) {
+            m->x[MIX_Q]->data[i] -= 13;
+            m->x[MIX_K]->data[i] -= 13;
+        }
+    else
+        scale(m->x[which], sign * (variant_squares_scores(v) ? 7e-5 : 1e-9));
+    return true;
+}
+
+/* Forward, decoding, and the gradients of an operand and of v. */
+static void check_divisors(Arena *mem, Mixing *m, MixOperand operand)
+{
+    Subject s = mixing_subject(m);
+
+    check_formula(&s);
+    if (m->causal && !minds_length(m->variant))
+        check_steps(mem, m, m->s.T);
+    check_gradient(s.f, s.ctx, m->operand + operand, 1);
+    check_gradient(s.f, s.ctx, m->operand + MIX_V, 1);
+}
+
+START_TEST(a_divisor_below_the_guard_is_the_guard_and_a_constant)
+{
+    EACH_VARIANT(v)
+    for (int which = MIX_Q; which <= MIX_K; which++)
+        for (double sign = 1; sign >= least_sign(v); sign -= 2) {
+            Arena *mem = arena_new();
+            Mixing m = mixing(mem, v, (Shape){ 2, 7, 2, 4, 3 }, _i);
+
+            mixing_leave_kinks(&m);
+            if (make_divisors_small(&m, (MixOperand)which, sign))
+                check_divisors(mem, &m, which == MIX_Q ? MIX_K : MIX_Q);
+            arena_free(mem);
+        }
+}
+END_TEST
+
+START_TEST(a_divisor_may_be_negative)
+{
+    EACH_VARIANT(v)
+    if (least_sign(v) < 0) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, 7, 2, 4, 3 }, _i);
+
+        scale(m.x[MIX_Q], -1);
+        check_divisors(mem, &m, MIX_Q);
+        check_divisors(mem, &m, MIX_K);
+        arena_free(mem);
     }
 }
 END_TEST
@@ -1125,8 +1223,12 @@ Suite *suite_attention(void)
     tcase_set_timeout(formulas, 60);
     tcase_add_test(formulas, every_attention_has_a_name_of_its_own_a_formula_and_a_price);
     tcase_add_test(formulas, every_attention_has_variants_that_set_all_that_it_takes);
-    tcase_add_loop_test(formulas, an_attention_and_its_gradients_are_the_formulas, 0, 4);
+    /* what takes longest is last: a mutant runs until one fails */
+    tcase_add_loop_test(formulas, decoding_position_by_position_gives_the_causal_result, 0, 2);
+    tcase_add_loop_test(formulas, a_divisor_below_the_guard_is_the_guard_and_a_constant, 0, 2);
+    tcase_add_loop_test(formulas, a_divisor_may_be_negative, 0, 2);
     tcase_add_loop_test(formulas, the_backward_of_an_attention_is_the_derivative, 0, 8);
+    tcase_add_loop_test(formulas, an_attention_and_its_gradients_are_the_formulas, 0, 4);
     tcase_add_loop_test(formulas, the_backward_of_a_whole_block_is_the_derivative, 0, 2);
     suite_add_tcase(s, formulas);
     tcase_set_timeout(masks, 60);
@@ -1150,10 +1252,10 @@ Suite *suite_attention(void)
     tcase_add_loop_test(promises, exponentials_of_60_on_either_side_are_exact, 0, 2);
     tcase_add_loop_test(promises, weights_that_are_all_0_give_0_and_pass_no_gradient, 0, 2);
     tcase_add_loop_test(promises, the_same_added_to_every_key_changes_nothing, 0, 2);
+    tcase_add_loop_test(promises, the_same_added_to_every_feature_of_q_changes_nothing, 0, 2);
     tcase_add_test(promises, shuffled_positions_give_shuffled_results);
     tcase_add_test(promises, the_last_position_does_not_mind_the_order_of_the_past);
     tcase_add_loop_test(promises, twice_the_values_is_twice_the_result, 0, 2);
-    tcase_add_loop_test(formulas, decoding_position_by_position_gives_the_causal_result, 0, 2);
     tcase_add_loop_test(promises, threads_do_not_change_a_bit_of_an_attention, 0, 2);
     tcase_add_loop_test(promises, the_backward_of_an_attention_adds_to_what_is_there, 0, 2);
     tcase_add_loop_test(promises, without_a_gradient_above_an_attention_there_is_none_below, 0, 2);
