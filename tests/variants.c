@@ -31,6 +31,7 @@ const Variant variants[] = {
     { "exp", "window 70", { .window = 70 }, 0 },
     MAP("cosformer"),
     { "cosformer", "horizon 4096", { .horizon = 4096 }, 0 },
+    { "cosformer", "horizon 3", { .horizon = 3 }, 0 },
     { "cosformer", "horizon 4096, window 5", { .horizon = 4096, .window = 5 }, 0 },
     { "cosformer", "horizon 4096, RoPE", { .horizon = 4096, .rope = true }, 0 },
     MAP("performer"),
