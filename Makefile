@@ -48,21 +48,23 @@ $(DOUBLE:%=$(OUT)/%.linked): $(OUT)/%.linked: $(OUT)/proof/tools/%.o \
 # The process that starts the tests forks often: it must not grow by what its sanitizer has kept.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
-test: $(OUT)/float/check $(OUT)/proof/check $(PROGRAMS) $(DOUBLE)
-	$(OUT)/float/check
+test: test-float $(OUT)/proof/check
 	$(OUT)/proof/check
 	./gradcheck
 	tests/programs.sh
+test-float: $(OUT)/float/check $(PROGRAMS) $(DOUBLE)
+	$(OUT)/float/check
 
 $(OUT)/%/check: | needs-check
 	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
 $(OUT)/float/check: $(patsubst %.c,$(OUT)/float/%.o,$(TESTS) $(SHARED) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 
-# ONLY=7 or ONLY=ops/norm.c tries these, JOBS=1 is polite.
+# ONLY=7 or ONLY=ops/norm.c tries these, PART=2/3 a third of them, JOBS=1 is polite.
 mutants: $(OUT)/proof/check
 	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$$(pkg-config --libs check) -lm" OUT=$(OUT)/mutants \
-	    JOBS=$(JOBS) ONLY='$(ONLY)' tests/mutants.sh $< $(PROOF)
+	    JOBS=$(JOBS) ONLY='$(ONLY)' PART=$(PART) \
+	    tests/mutants.sh $< $(PROOF)
 
 lint:
 	@sh tests/lint.sh
@@ -90,5 +92,5 @@ $(OUT)/proof/tools/%64.o: tools/%.c Makefile # of a program that is in float as 
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test mutants lint format readme needs-check clean
+.PHONY: all force test test-float mutants lint format readme needs-check clean
 -include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)

@@ -2,7 +2,8 @@
 # Plants the bugs of tests/mutants.txt, one at a time, in the proof build, and
 # runs the tests until one fails. Called by `make mutants`: arguments are the check
 # program and its objects, the environment has CC, FLAGS, LIBS, OUT (a folder),
-# JOBS (default: one a processor) and ONLY (numbers or files, default: all).
+# JOBS (default: one a processor), ONLY (numbers or files, default: all) and PART
+# (2/3: of these every third, from the second on).
 # Each source is copied with all its bugs in it:
 #
 #     #if MUTANT == 3
@@ -83,23 +84,29 @@ compile() { # copy $1 with bug $2 to object $3
     $CC $FLAGS -g0 -w -DMUTANT="$2" -c "$OUT/$1.c" -o "$3"
 }
 
+right() { # copy $1 without a bug, once
+    [ -e "$OUT/$1.right.o" ] ||
+        { compile "$1" 0 "$OUT/$job.right.o" && mv "$OUT/$job.right.o" "$OUT/$1.right.o"; }
+}
+
 # Tries bug $1 of file $2; its verdict is the name of the file $OUT/$1.caught or $OUT/$1.missed.
 try()
 {
     me=$OUT/$1 name=$(echo "${2%.c}" | tr / -) verdict=missed by="DOES NOT LINK"
     if ! compile "$name" "$1" "$me.o"; then
         by="DOES NOT COMPILE"
-    elif compile "$name" 0 "$me.right.o" && cmp -s "$me.o" "$me.right.o"; then
+    elif right "$name" && cmp -s "$me.o" "$OUT/$name.right.o"; then
         by="CHANGES NOTHING"
     elif $CC $FLAGS $(echo "$objects" | sed "s|[^ ]*/proof/${2%.c}\.o|$me.o|") $LIBS -o "$me"; then
         by=$(first_failing "$me" "$(basename "$(dirname "$2")")")
         [ -z "$by" ] || verdict=caught
     fi
-    rm -f "$me" "$me.o" "$me.right.o"
+    rm -f "$me" "$me.o"
     echo "$1" >"$me.$verdict"
     printf '%3d %s:%s: %s\n' "$1" "$2" "$3" "${by:-SURVIVED}"
 }
 
+part=${PART:-1/1}
 check=$1 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)} job=0
 shift
 objects=$*
@@ -111,7 +118,8 @@ while [ $((job += 1)) -le "$jobs" ]; do
     while IFS=: read -r number file about; do
         case " ${ONLY:-$number} " in
         *" $number "* | *" $file "*)
-            [ $((number % jobs + 1)) -ne $job ] || try "$number" "$file" "$about" ;;
+            [ $((number % ${part#*/})) -ne $((${part%/*} % ${part#*/})) ] ||
+                [ $((number / ${part#*/} % jobs + 1)) -ne $job ] || try "$number" "$file" "$about" ;;
         esac
     done <"$OUT/list" &
 done

@@ -1220,7 +1220,7 @@ Suite *suite_attention(void)
     TCase *formulas = tcase_create("formulas"), *masks = tcase_create("masks"),
           *promises = tcase_create("promises");
 
-    tcase_set_timeout(formulas, 60);
+    tcase_set_timeout(formulas, 300);
     tcase_add_test(formulas, every_attention_has_a_name_of_its_own_a_formula_and_a_price);
     tcase_add_test(formulas, every_attention_has_variants_that_set_all_that_it_takes);
     /* what takes longest is last: a mutant runs until one fails */
@@ -1231,7 +1231,7 @@ Suite *suite_attention(void)
     tcase_add_loop_test(formulas, an_attention_and_its_gradients_are_the_formulas, 0, 4);
     tcase_add_loop_test(formulas, the_backward_of_a_whole_block_is_the_derivative, 0, 2);
     suite_add_tcase(s, formulas);
-    tcase_set_timeout(masks, 60);
+    tcase_set_timeout(masks, 300);
     tcase_add_loop_test(masks, a_key_that_is_seen_alone_is_the_result, 0, 2);
     tcase_add_test(masks, the_future_does_not_leak);
     tcase_add_test(masks, a_loss_up_to_here_has_no_gradient_after_it);
@@ -1244,7 +1244,7 @@ Suite *suite_attention(void)
     tcase_add_loop_test(masks, a_position_that_sees_no_key_gives_zeros_and_passes_no_gradient, 0,
                         2);
     suite_add_tcase(s, masks);
-    tcase_set_timeout(promises, 60);
+    tcase_set_timeout(promises, 300);
     tcase_add_loop_test(promises, weights_are_not_negative_and_sum_to_1, 0, 2);
     tcase_add_loop_test(promises, an_average_lies_between_what_it_averages, 0, 2);
     tcase_add_loop_test(promises, logits_of_any_size_give_finite_averages_and_gradients, 0, 2);
