@@ -77,7 +77,7 @@ void pooling_add(Pooling *pool, int j, const real *restrict x)
 
     *pool->l = kept + e, *pool->m = m;
     for (int d = 0; d < D; d++)
-        y[d] = keep * y[d] + share * x[d];
+        y[d] += share * (x[d] - y[d]); /* keep y + share x, where no rounding of keep adds up */
     if (pool->rows) {
         memcpy(pool->rows + (size_t)j * (size_t)D, y, (size_t)D * sizeof(real));
         pool->blend[j] = (Blend){ share, keep };
