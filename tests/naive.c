@@ -547,7 +547,7 @@ static const Mechanism mechanisms[] = {
     { "fastformer", .mix = fastformer },
     { "gau", weigh, .matrix = gau },
     { "flash", weigh, .matrix = flash },
-    { NULL },
+    { .name = NULL },
 };
 
 static const Mechanism *find(const char *name)
