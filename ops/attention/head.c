@@ -14,37 +14,31 @@ View view_of(const Mix *in, int b)
                    .causal = in->causal };
 }
 
-Span view_keys(const View *v, int i)
+/* What of s is in the window around t, and in its chunk. */
+static Span near(const View *v, int t, Span s)
 {
-    Span s = { 0, v->causal ? i + 1 : v->T };
-
     if (v->window > 0) {
-        s.from = max(s.from, i - v->window);
-        s.to = i < v->T - v->window ? min(s.to, i + v->window + 1) : s.to;
+        s.from = max(s.from, t - v->window);
+        s.to = t < v->T - v->window ? min(s.to, t + v->window + 1) : s.to;
     }
     if (v->chunk > 0) {
-        s.from = max(s.from, i / v->chunk * v->chunk);
-        s.to = min(s.to, i - i % v->chunk + min(v->chunk, v->T));
+        s.from = max(s.from, t - t % v->chunk);
+        s.to = min(s.to, t - t % v->chunk + min(v->chunk, v->T));
     }
+    return s;
+}
+
+Span view_keys(const View *v, int i)
+{
+    Span s = near(v, i, (Span){ 0, v->causal ? i + 1 : v->T });
+
     s.to = max(s.from, min(s.to, v->length));
     return s;
 }
 
 Span view_rows(const View *v, int j)
 {
-    Span s = { v->causal ? j : 0, v->T };
-
-    if (j >= v->length)
-        return (Span){ j, j };
-    if (v->window > 0) {
-        s.from = max(s.from, j - v->window);
-        s.to = j < v->T - v->window ? min(s.to, j + v->window + 1) : s.to;
-    }
-    if (v->chunk > 0) {
-        s.from = max(s.from, j / v->chunk * v->chunk);
-        s.to = min(s.to, j - j % v->chunk + min(v->chunk, v->T));
-    }
-    return s;
+    return j < v->length ? near(v, j, (Span){ v->causal ? j : 0, v->T }) : (Span){ j, j };
 }
 
 void head_ask(const Head *x, int t, const real *from, int width)

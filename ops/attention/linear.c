@@ -89,7 +89,8 @@ void linear_measure(const LinearHead *h, Rows q, const real *z, int ldz)
     const Linear *op = h->op;
 
     for (int r = 0; op->stats > 0 && r < rows_inside(h, q); r++)
-        op->map->measure(op->in.q->data + head_place(&h->head, q.t0 + r, op->D), z + r * ldz, op->F,
+        op->map->measure(op->in.q->data + head_place(&h->head, q.t0 + r, op->D),
+                         z + (size_t)r * (size_t)ldz, op->F,
                          own_row(h, op->stat, q.t0 + r, op->stats));
 }
 
@@ -116,7 +117,9 @@ void linear_divisors(const LinearHead *h, Rows phi, const real *z, int ldz)
 
     for (int r = 0; r < rows_inside(h, phi); r++)
         *own_row(h, op->c, phi.t0 + r, 1) =
-            has_quotient(op) ? row_dot(row_of(phi.at, r, phi.ld), z + r * ldz, op->F) : 1;
+            has_quotient(op)
+                ? row_dot(row_of(phi.at, r, phi.ld), z + (size_t)r * (size_t)ldz, op->F)
+                : 1;
 }
 
 void linear_finish(const LinearHead *h, Rows o)
@@ -197,7 +200,7 @@ void linear_chain_queries(const LinearHead *h, Features q, Rows dphi, const real
         real *row = row_of(dphi.at, r, dphi.ld);
 
         for (int f = 0; has_quotient(op) && f < op->F; f++)
-            row[f] += dc[r] * z[r * ldz + f];
+            row[f] += dc[r] * z[(size_t)r * (size_t)ldz + (size_t)f];
         if (!has_quotient(op))
             leave_dz(h, dphi.t0 + r, row_of(q.f.at, r, q.f.ld), row);
     }
