@@ -6,14 +6,10 @@
 #ifndef DATA_CORPUS_H
 #define DATA_CORPUS_H
 
+#include "data/tokenizer.h"
 #include "ops/batch.h"
 
 #include <stdint.h>
-
-typedef struct {
-    const unsigned char *at;
-    size_t n;
-} Bytes;
 
 typedef struct {
     Bytes train, validation;
