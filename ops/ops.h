@@ -54,6 +54,10 @@ Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gamma, Tensor *beta);
 /* The row x (1, C), `n` times: (n, C). */
 Tensor *op_repeat(Tape *tape, Tensor *x, int n);
 
+/* The mean of the first length[b] positions of each sequence of x (B, T, C), or of all T of them
+ * where `length`, which has to last until the backward, is NULL: (B, C). */
+Tensor *op_mean(Tape *tape, Tensor *x, const int *length);
+
 /* Each element is dropped with probability p, or kept and divided by 1 - p. */
 Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
 

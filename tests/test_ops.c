@@ -297,6 +297,38 @@ static void naive_repeat(const void *ctx, double *const *x, double *y)
 
 static const Kind repeat = { make_row, run_repeat, naive_repeat };
 
+/* Padded: sequences of T, T - 1, ... positions, of none, and one that claims more than there are.
+ */
+static void make_mean(Case *c, Arena *mem, double scale)
+{
+    int *length = arena_take(mem, (size_t)c->B * sizeof *length);
+
+    make_tokens(c, mem, scale);
+    for (int b = 0; b < c->B; b++)
+        length[b] = b == 3 ? c->T + 2 : b == 4 ? 0 : c->T - b;
+    c->id = c->op->ignored ? length : NULL;
+}
+
+static Tensor *run_mean(Tape *tape, const Case *c, Tensor *const *x)
+{
+    return op_mean(tape, x[0], c->id);
+}
+
+static void naive_mean(const void *ctx, double *const *x, double *y)
+{
+    const Case *c = ctx;
+
+    for (int i = 0; i < c->B * c->C; i++) {
+        int b = i / c->C, n = c->id && c->id[b] < c->T ? c->id[b] : c->T;
+
+        y[i] = 0;
+        for (int t = 0; t < n; t++)
+            y[i] += x[0][(b * c->T + t) * c->C + i % c->C] / n;
+    }
+}
+
+static const Kind mean_of = { make_mean, run_mean, naive_mean };
+
 static Tensor *run_dropout(Tape *tape, const Case *c, Tensor *const *x)
 {
     return op_dropout(tape, x[0], c->op->p, random_stream(3, RANDOM_DROPOUT, 1));
@@ -374,6 +406,8 @@ static const Op ops[] = {
     { "layernorm", .kind = &norm, .bias = true },
     { "scale and offset", .kind = &scale_offset },
     { "repeat", .kind = &repeat },
+    { "mean", .kind = &mean_of },
+    { "mean of what is no padding", .kind = &mean_of, .ignored = true },
     { "dropout", .kind = &dropout, .p = 0.3 },
     { "dropout of nothing", .kind = &nothing_dropped },
     { "cross entropy", .kind = &cross_entropy },

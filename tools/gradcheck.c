@@ -197,6 +197,7 @@ static const struct {
 
 /* Some of them again, and one that is no target. */
 static const int tokens[B * T] = { 2, 6, 2, 0, 5, 6 }, targets[B * T] = { 1, 6, -1, 0, 3, 3 };
+static const int lengths[B] = { T, T - 1 };
 
 typedef struct Op {
     const char *name;
@@ -258,6 +259,12 @@ static Tensor *run_repeat(Tape *tape, const Op *op, Tensor *const *at)
     return op_repeat(tape, at[ROW], T);
 }
 
+static Tensor *run_mean(Tape *tape, const Op *op, Tensor *const *at)
+{
+    (void)op;
+    return op_mean(tape, at[X], lengths);
+}
+
 static Tensor *run_embedding(Tape *tape, const Op *op, Tensor *const *at)
 {
     (void)op;
@@ -285,6 +292,7 @@ static const Op ops[] = {
     { "layernorm", run_layernorm, NULL, 1 << X | 1 << GAIN | 1 << SHIFT, 0 },
     { "scale and offset", run_scale_offset, NULL, 1 << X | 1 << GAIN | 1 << SHIFT, 0 },
     { "repeat", run_repeat, NULL, 1 << ROW, 0 },
+    { "mean", run_mean, NULL, 1 << X, 0 },
     { "embedding", run_embedding, NULL, 1 << TABLE, 1 << POSITIONS },
     { "cross entropy", run_cross_entropy, NULL, 1 << LOGITS, 0 },
 };
