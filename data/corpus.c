@@ -3,7 +3,8 @@
 #include "data/stories.h"
 #include "ops/error.h"
 #include "ops/file.h"
-#include "ops/random.h"
+#include "ops/hash.h"
+#include "ops/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,16 +46,15 @@ static Bytes read_all(const CorpusFiles *files, unsigned char **owned)
     return all;
 }
 
-static void check_length(const CorpusFiles *files, const Corpus *corpus)
+/* Where the character begins that byte `at` is in; `at` itself in what is no UTF-8. */
+static size_t character_start(Bytes text, size_t at)
 {
-    size_t least = (size_t)files->context + 1, train = corpus->train.n;
+    uint32_t code;
 
-    if (train < least || corpus->validation.n < least)
-        die(EXIT_DATA,
-            PATH
-            ": %zu bytes to train on and %zu to validate are too few for a context of %d, which "
-            "takes %zu of each: use a longer text or a smaller --block-size",
-            files->path[0], train, corpus->validation.n, files->context, least);
+    for (size_t back = 1; back < 4 && back <= at && at < text.n; back++)
+        if (utf8_decode(text.at + at - back, text.n - at + back, &code) > (int)back)
+            return at - back;
+    return at;
 }
 
 Corpus corpus_read(CorpusFiles files)
@@ -67,10 +67,9 @@ Corpus corpus_read(CorpusFiles files)
         corpus.more = read_named(files.validation_path, &corpus.validation.n);
         corpus.validation.at = corpus.more;
     } else {
-        corpus.train.n = all.n - (size_t)((double)all.n * files.held_back);
+        corpus.train.n = character_start(all, all.n - (size_t)((double)all.n * files.held_back));
         corpus.validation = (Bytes){ all.at + corpus.train.n, all.n - corpus.train.n };
     }
-    check_length(&files, &corpus);
     return corpus;
 }
 
@@ -95,31 +94,8 @@ void corpus_free(Corpus *corpus)
     *corpus = (Corpus){ .floor = 0 };
 }
 
-static void copy_window(const unsigned char *from, Batch row)
+uint64_t corpus_hash(const Corpus *corpus)
 {
-    for (int t = 0; t < row.T; t++) {
-        row.id[t] = from[t];
-        row.target[t] = from[t + 1];
-    }
-}
-
-void corpus_batch(Bytes from, uint64_t seed, uint64_t number, Batch batch)
-{
-    Random r = random_stream(seed, RANDOM_BATCH, number);
-
-    for (int b = 0; b < batch.B; b++) {
-        size_t start = random_below(r, (uint64_t)b, from.n - (size_t)batch.T);
-
-        copy_window(from.at + start, batch_row(batch, b));
-    }
-}
-
-size_t corpus_windows(Bytes from, int T)
-{
-    return (from.n - 1) / (size_t)T;
-}
-
-void corpus_window(Bytes from, size_t k, Batch row)
-{
-    copy_window(from.at + k * (size_t)row.T, row);
+    return hash_bytes(hash_bytes(0, corpus->train.at, corpus->train.n), corpus->validation.at,
+                      corpus->validation.n);
 }

@@ -1,22 +1,45 @@
-/* A model as a file: its parameters by name, and its configuration as metadata, in safetensors. */
+/*
+ * A model as a file: its parameters by name, and its configuration as metadata,
+ * in safetensors. Whoever saves it may put numbers and words of their own beside.
+ * Every tensor has its hash in the metadata, and these have one, so that a file
+ * that was damaged is not taken for another model.
+ */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H
 
 #include "model/model.h"
+#include "model/safetensors.h"
 
-/* What is written beside the weights. */
+/* The keys of the metadata begin with "attnc.", the names of the entries with BESIDE. */
+#define BESIDE "optimizer."
 typedef struct {
-    int step;
-    double validation_loss; /* NaN: not known */
-} CheckpointNote;
+    const Meta *meta;
+    int metas;
+    const Entry *entry;
+    int entries;
+} Beside;
 
-void checkpoint_save(const char *path, const Model *model, CheckpointNote note);
+void checkpoint_save(const char *path, const Model *model, Beside beside);
 
 /*
- * The model that checkpoint_save() wrote, in `mem`. Dies with EXIT_DATA where
- * the file is no such thing: metadata missing or out of range, a tensor missing,
- * of another shape or beside what the configuration has, or a number not finite.
+ * The model that checkpoint_save() wrote, in `mem`; and the file, for what else
+ * is in it, and for safetensors_free(). Dies with EXIT_DATA where the file is no
+ * such thing: a hash does not fit, metadata are missing or out of range, a tensor
+ * is missing, of another shape or beside what the configuration has, or a number
+ * is not finite.
  */
-void checkpoint_load(const char *path, Model *model, Arena *mem);
+Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem);
+
+/* "attnc.n_layer is 4, not 6": the first thing in which two configurations differ, or empty. */
+Text checkpoint_difference(const Config *saved, const Config *other);
+
+/* A tensor in the file; `numbers` has the type of the build. */
+Entry checkpoint_entry(const char *name, const Tensor *shape, real *numbers);
+
+/*
+ * Fills `want.data` with the tensor of that name. Dies where it is not there, has another shape, or
+ * holds what is not finite.
+ */
+void checkpoint_fill(const Safetensors *s, const char *path, Entry want);
 
 #endif

@@ -8,7 +8,7 @@
 const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", NULL };
 const char *const ffn_names[] = { "gelu", "swiglu", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
-const char *const task_names[] = { "causal", "mlm", NULL };
+const char *const task_names[] = { "causal", "mlm", "classify", NULL };
 const char *const share_names[] = { "qv", "layers", "heads", NULL };
 
 /* The divisor of n nearest to `to`. */
@@ -94,6 +94,8 @@ Text config_misfit(const Config *c)
     else if (c->attention->frame != FRAME_GATED && c->width % c->heads != 0)
         text_add(&why, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
                  c->width, near_divisor(c->width, c->heads));
+    else if (c->task == TASK_CLASSIFY && c->tied)
+        text_add(&why, "--tied means nothing where the model says a class, and no token");
     else if (c->set.base == 1)
         text_add(&why, "--base is a length whose logarithm divides: 2 at least, not 1");
     else if (c->position == POSITION_ROPE && turned_width(c) % 2 != 0)
@@ -134,6 +136,11 @@ int config_mask(const Config *c)
     return c->vocab - 1;
 }
 
+int config_outputs(const Config *c)
+{
+    return c->task == TASK_CLASSIFY ? c->classes : c->vocab;
+}
+
 static int mixes(const Config *c)
 {
     return c->attention->frame == FRAME_GATED ? 2 * c->layers : c->layers;
@@ -166,7 +173,7 @@ double config_matrix_parameters(const Config *c)
     if (mix_needs(c->attention, c->set, MIX_CONCAT))
         mix += 2.0 * s.H * s.D * s.D;
     return mix * (c->share & SHARE_LAYERS ? 1 : mixes(c)) + c->layers * feed_forward(c) +
-           width * c->vocab;
+           width * config_outputs(c);
 }
 
 double config_fixed_parameters(const Config *c)
@@ -180,8 +187,10 @@ double config_flops(const Config *c)
 {
     /* each multiply-add is two operations, once forward and twice backward */
     double mix = projections(c) + attention_cost(c->attention, config_mix_size(c));
+    double outputs =
+        c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product a sequence is nothing */
 
-    return 6 * (mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * c->vocab);
+    return 6 * (mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
 }
 
 /* Numbers that a token leaves in one layer until the backward: of what is around the mixes. */
@@ -203,7 +212,7 @@ static double kept(const Config *c)
 
 double config_memory(const Config *c, double tokens)
 {
-    double ends = 3.0 * c->width + c->vocab;
+    double ends = 3.0 * c->width + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
     double parameters = config_matrix_parameters(c) + (double)c->vocab * c->width +
                         (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
 

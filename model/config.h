@@ -12,8 +12,11 @@ typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NO
 typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;
 typedef enum { NORM_RMS, NORM_LAYER } NormKind;
 
-/* To say the next token, having seen those before; or the masked ones, having seen all others. */
-typedef enum { TASK_CAUSAL, TASK_MLM } Task;
+/*
+ * What a model says, and of what it has seen: each token, of those before it; the masked ones, of
+ * all others; or one word of a whole sequence.
+ */
+typedef enum { TASK_CAUSAL, TASK_MLM, TASK_CLASSIFY } Task;
 
 /* The names of the values above, in their order, ended by NULL. */
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
@@ -34,6 +37,7 @@ typedef struct {
     bool bias; /* of the dense layers */
     double dropout;
     Task task;
+    int classes;    /* TASK_CLASSIFY: so many words there are to say */
     Settings set;   /* `rope` is of no account: see config_mix_size() */
     int key_size;   /* of q and k of a head; 0: as wide as v, or KEY_SIZE in a gated unit */
     int features;   /* rows of omega; 0: four times as many as q and k are wide */
@@ -52,8 +56,9 @@ void config_check(const Config *c);
 /* The mix of a layer (each of the two, if its frame is gated), over the whole context. */
 MixSize config_mix_size(const Config *c);
 
-int config_hidden(const Config *c); /* the width inside the feed-forward layer */
-int config_mask(const Config *c);   /* TASK_MLM: the token that hides another, the last */
+int config_hidden(const Config *c);  /* the width inside the feed-forward layer */
+int config_mask(const Config *c);    /* TASK_MLM: the token that hides another, the last */
+int config_outputs(const Config *c); /* how many things it can say: tokens, or classes */
 
 /* Numbers in matrices that a token is multiplied with: the head counts, a table of vectors does
  * not. One that is shared counts once. */

@@ -35,8 +35,9 @@ typedef struct {
     Tape *tape;
     const Config *config;
     MixSize size;
-    uint64_t step; /* of dropout */
-    int drops;     /* masks drawn so far */
+    const int *length; /* of each sequence; NULL: no padding */
+    uint64_t step;     /* of dropout */
+    int drops;         /* masks drawn so far */
 } Pass;
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n);

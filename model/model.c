@@ -64,8 +64,9 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
                    &(Maker){ &model->params, c, name, l > 0 ? model->blocks : NULL });
     }
     model->norm = make_norm(&(Maker){ &model->params, c, "", NULL }, "norm");
-    model->head = c->tied ? model->embedding
-                          : params_normal(&model->params, "head", table, SHAPE(c->vocab, c->width));
+    model->head =
+        c->tied ? model->embedding
+                : params_normal(&model->params, "head", table, SHAPE(config_outputs(c), c->width));
 }
 
 static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
@@ -77,32 +78,47 @@ static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
     return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
 }
 
-Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout)
+/* Once through: (B, T, C) before the head, normed. */
+static Tensor *run(Tape *tape, const Model *model, Embedding in, const int *length,
+                   uint64_t dropout)
 {
     const Config *c = &model->config;
     const Layer *layer = layers[c->attention->frame];
-    Pass p = { tape, c, config_mix_size(c), dropout, 0 };
+    Pass p = { tape, c, config_mix_size(c), length, dropout, 0 };
 
-    if (T > c->context)
-        BUG("model: %d positions, the context is %d", T, c->context);
-    Tensor *x = op_embedding(tape, (Embedding){ .table = model->embedding,
-                                                .position = model->position,
-                                                .fixed = model->sinusoids,
-                                                .id = id,
-                                                .B = B,
-                                                .T = T });
+    if (in.T > c->context)
+        BUG("model: %d positions, the context is %d", in.T, c->context);
+    in.table = model->embedding;
+    in.position = model->position;
+    in.fixed = model->sinusoids;
+    Tensor *x = op_embedding(tape, in);
     x = pass_drop(&p, x);
     for (int l = 0; l < c->layers; l++) {
         x = layer->run(&p, &model->blocks[l], x);
         if (layer->feed_forward)
             x = feed_forward(&p, &model->blocks[l], x);
     }
-    return op_dense(tape, (Dense){ .x = pass_norm(&p, x, model->norm), .w = model->head });
+    return pass_norm(&p, x, model->norm);
+}
+
+Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
+{
+    Embedding in = { .id = batch.id, .B = batch.B, .T = batch.T };
+    Tensor *x = run(tape, model, in, batch.length, dropout);
+
+    if (model->config.task == TASK_CLASSIFY)
+        x = op_mean(tape, x, batch.length);
+    return op_dense(tape, (Dense){ .x = x, .w = model->head });
+}
+
+Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout)
+{
+    Tensor *x = run(tape, model, (Embedding){ .id = id, .B = B, .T = T }, NULL, dropout);
+
+    return op_dense(tape, (Dense){ .x = x, .w = model->head });
 }
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
 {
-    Tensor *logits = model_logits(tape, model, batch.id, batch.B, batch.T, dropout);
-
-    return op_cross_entropy(tape, logits, batch.target);
+    return op_cross_entropy(tape, model_outputs(tape, model, batch, dropout), batch.target);
 }

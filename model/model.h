@@ -58,11 +58,14 @@ typedef struct {
 /* Parameters in `mem`, drawn from `seed`. */
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
 
-/* Tokens id (B, T), T at most the context, to logits (B, T, V). `dropout` parts the masks of a
- * step. */
+/* What the model says of the batch: logits (B, T, V), T at most the context, or (B, classes).
+ * `dropout` parts the masks of a step. */
+Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
+
+/* The same of tokens id (B, T) without padding. */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* The loss of each position of the batch, 0 where nothing is asked. */
+/* The loss of each target of the batch, 0 where nothing is asked. */
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
 #endif

@@ -116,14 +116,32 @@ static void put_entry(FILE *to, const Entry *e, size_t begin)
     fprintf(to, "],\"data_offsets\":[%zu,%zu]}", begin, begin + e->bytes);
 }
 
-static void put_meta(FILE *to, const Meta *meta, int n)
+static int by_key(const void *a, const void *b)
 {
-    fputs("{\"__metadata__\":{\"format\":\"pt\"", to);
+    return strcmp(((const Meta *)a)->key, ((const Meta *)b)->key);
+}
+
+static void check_keys(const Meta *meta, int n)
+{
+    Meta *sorted = xmalloc(((size_t)n + 1) * sizeof *sorted);
+
+    sorted[n] = (Meta){ "format", "pt" };
     for (int i = 0; i < n; i++) {
         check_name(meta[i].key);
-        for (int j = 0; j <= i; j++)
-            if (!strcmp(meta[i].key, j < i ? meta[j].key : "format"))
-                BUG("two metadata are named %s", meta[i].key);
+        sorted[i] = meta[i];
+    }
+    qsort(sorted, (size_t)n + 1, sizeof *sorted, by_key);
+    for (int i = 0; i < n; i++)
+        if (!strcmp(sorted[i].key, sorted[i + 1].key))
+            BUG("two metadata are named %s", sorted[i].key);
+    free(sorted);
+}
+
+static void put_meta(FILE *to, const Meta *meta, int n)
+{
+    check_keys(meta, n);
+    fputs("{\"__metadata__\":{\"format\":\"pt\"", to);
+    for (int i = 0; i < n; i++) {
         putc(',', to);
         put_string(to, meta[i].key);
         putc(':', to);

@@ -22,6 +22,7 @@ enum {
     RANDOM_STORY = 5,
     RANDOM_TEST = 6,
     RANDOM_MASK = 7,
+    RANDOM_LENGTH = 8,
 };
 
 /* The sequence of that seed and purpose; `of` parts it further (a layer, a step). */

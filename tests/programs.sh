@@ -27,7 +27,7 @@ train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/atten
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
-       --sample-bytes 20 --threads 1'
+       --sample-tokens 20 --threads 1'
 
 pass() { passed=$((passed + 1)); }
 fail() { failed=$((failed + 1)); printf 'FAILED: %s' "$*" | tr '\n\033' '??' >&3; echo >&3; }

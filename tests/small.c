@@ -96,7 +96,10 @@ Small *small_open(Config c, int B, int T)
 
     s->mem = mem, s->mask = MASK;
     model_init(&s->model, c, mem, 1);
-    s->batch = (Batch){ B, T, tokens(mem, B * T, c.vocab, 1), tokens(mem, B * T, c.vocab, 2) };
+    s->batch = (Batch){ .B = B,
+                        .T = T,
+                        .id = tokens(mem, B * T, c.vocab, 1),
+                        .target = tokens(mem, B * T, c.vocab, 2) };
     x = arena_take(mem, (size_t)s->model.params.count * sizeof(Tensor *));
     s->subject = (Subject){ .name = "model", .f = losses, .ctx = s, .x = x };
     ck_assert_int_le(s->model.params.count, OPERANDS);

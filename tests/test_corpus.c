@@ -1,6 +1,7 @@
 /* Text files, the split of them, and batches and windows of bytes. */
 #include "data/corpus.h"
 #include "data/stories.h"
+#include "data/tokens.h"
 #include "ops/error.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
@@ -9,15 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTEXT = 4 };
-
 /* Files of the folder by name, ended by NULL; a tenth is held back unless there is a file for it.
  */
 static Corpus corpus_of(const char *const *name, const char *validation, double held_back)
 {
     char path[3][400];
     const char *at[3];
-    CorpusFiles files_of = { .path = at, .held_back = held_back, .context = CONTEXT };
+    CorpusFiles files_of = { .path = at, .held_back = held_back };
 
     for (; name[files_of.n]; files_of.n++)
         at[files_of.n] = strcpy(path[files_of.n], in_folder(name[files_of.n]));
@@ -67,16 +66,56 @@ START_TEST(a_validation_file_leaves_the_text_whole)
 }
 END_TEST
 
-START_TEST(the_shortest_text_is_a_window_and_a_byte_of_each_part)
+START_TEST(a_text_is_cut_between_characters)
 {
-    put_bytes("a", 0, 2 * (CONTEXT + 1)), put_bytes("v", 0, CONTEXT + 1);
-    Corpus half = corpus_of((const char *const[]){ "a", NULL }, NULL, 0.5);
-    Corpus two = corpus_of((const char *const[]){ "v", NULL }, "v", 0.1);
+    static const char text[] =
+        "a\xe7\xba\xa2\xe6\xa5\xbc\xe6\xa2\xa6z"; /* bytes 1, 4, 7 begin three of three */
+    static const size_t cut[] = { 0, 1, 1, 1, 4, 4, 4, 7, 7, 7, 10, 11 };
 
-    check_counts_up(half.train, 0, CONTEXT + 1);
-    check_counts_up(half.validation, CONTEXT + 1, CONTEXT + 1);
-    check_counts_up(two.train, 0, CONTEXT + 1);
-    corpus_free(&half), corpus_free(&two);
+    put(in_folder("utf8"), text, 11);
+    for (int held = 1; held < 11; held++) {
+        Corpus c = corpus_of((const char *const[]){ "utf8", NULL }, NULL, (held + 0.5) / 11);
+
+        ck_assert_uint_eq(c.train.n, cut[11 - held]);
+        ck_assert_uint_eq(c.train.n + c.validation.n, 11);
+        corpus_free(&c);
+    }
+    put(in_folder("bytes"), "\xba\xa2\xba\xa2", 4);
+    Corpus c = corpus_of((const char *const[]){ "bytes", NULL }, NULL, 0.25);
+    ck_assert_uint_eq(c.train.n, 3); /* no character begins before */
+    corpus_free(&c);
+}
+END_TEST
+
+START_TEST(a_corpus_is_known_again_and_any_change_of_it_is_noticed)
+{
+    enum { N = 60 };
+    char text[N];
+    uint64_t seen[N + 3];
+    int n = 0;
+
+    for (int i = 0; i < N; i++)
+        text[i] = (char)(i % 7);
+    for (int i = -1; i < N; i++) {
+        if (i >= 0)
+            text[i] ^= 1;
+        put(in_folder("t"), text, N);
+        Corpus c = corpus_of((const char *const[]){ "t", NULL }, NULL, 0.5);
+        seen[n++] = corpus_hash(&c);
+        ck_assert_uint_eq(corpus_hash(&c), seen[n - 1]);
+        corpus_free(&c);
+        if (i >= 0)
+            text[i] ^= 1;
+    }
+    for (int held = 1; held <= 2; held++) { /* the same text, cut elsewhere */
+        put(in_folder("t"), text, N);
+        Corpus c = corpus_of((const char *const[]){ "t", NULL }, NULL, 0.1 * held);
+        seen[n++] = corpus_hash(&c);
+        corpus_free(&c);
+    }
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            ck_assert(seen[i] != seen[j]);
 }
 END_TEST
 
@@ -95,15 +134,12 @@ static void read_behind_another(const char *name)
     corpus_of((const char *const[]){ "long", name, NULL }, NULL, 0.5);
 }
 
-START_TEST(texts_that_are_missing_empty_or_too_short_are_refused)
+START_TEST(texts_that_are_missing_or_empty_are_refused)
 {
     put_bytes("long", 0, 100);
-    put_bytes("short", 0, 2 * CONTEXT + 1), put_bytes("shorter", 0, CONTEXT),
-        put_bytes("empty", 0, 0);
-    check_dies(read_and_split, "short", EXIT_DATA, "too few for a context of 4");
+    put_bytes("empty", 0, 0);
     check_dies(read_and_split, "empty", EXIT_DATA, "is empty");
     check_dies(read_and_split, "missing", EXIT_IO, "No such file");
-    check_dies(read_and_validate_on, "shorter", EXIT_DATA, "4 to validate are too few");
     check_dies(read_and_validate_on, "empty", EXIT_DATA, "is empty");
     check_dies(read_and_validate_on, "missing", EXIT_IO, "No such file");
     check_dies(read_behind_another, "empty", EXIT_DATA, "is empty");
@@ -123,36 +159,41 @@ START_TEST(what_looks_like_another_kind_of_file_is_read_all_the_same)
 }
 END_TEST
 
-/* n bytes that count up, with not one byte behind them. */
-static Bytes counting(size_t n)
+/* n tokens that count up, with not one behind them. */
+static Tokens counting(size_t n)
 {
-    unsigned char *at = xmalloc(n);
+    Tokens tokens = { .at = xmalloc(n * sizeof(Token)), .n = n, .bytes = n };
 
     for (size_t i = 0; i < n; i++)
-        at[i] = (unsigned char)i;
-    return (Bytes){ at, n };
+        tokens.at[i] = (Token)i;
+    return tokens;
 }
 
-static void let_go(Bytes b)
+static void let_go(Tokens tokens)
 {
-    free((void *)(uintptr_t)b.at);
+    tokens_free(&tokens);
 }
 
 enum { B = 5, T = 7, WINDOW = B * T };
 
+static Batch rows(int n, int *id, int *target)
+{
+    return (Batch){ .B = n, .T = T, .id = id, .target = target };
+}
+
 START_TEST(a_batch_depends_on_its_seed_and_number_alone)
 {
-    Bytes text = counting(200);
+    Tokens text = counting(200);
     int id[20][WINDOW], target[20][WINDOW], again[WINDOW], aim[WINDOW];
 
     for (uint64_t number = 0; number < 20; number++)
-        corpus_batch(text, 3, number, (Batch){ B, T, id[number], target[number] });
+        tokens_batch(text, 3, number, rows(B, id[number], target[number]));
     for (uint64_t number = 20; number-- > 0;) {
-        corpus_batch(text, 3, number, (Batch){ B, T, again, aim });
+        tokens_batch(text, 3, number, rows(B, again, aim));
         ck_assert_mem_eq(again, id[number], sizeof again);
         ck_assert_mem_eq(aim, target[number], sizeof aim);
         ck_assert(number == 0 || memcmp(id[number], id[number - 1], sizeof again) != 0);
-        corpus_batch(text, 4, number, (Batch){ B, T, again, aim });
+        tokens_batch(text, 4, number, rows(B, again, aim));
         ck_assert_mem_ne(again, id[number], sizeof again);
     }
     let_go(text);
@@ -161,11 +202,11 @@ END_TEST
 
 START_TEST(a_smaller_batch_is_the_beginning_of_a_larger_one)
 {
-    Bytes text = counting(200);
+    Tokens text = counting(200);
     int id[WINDOW], target[WINDOW], one[T], aim[T];
 
-    corpus_batch(text, 3, 9, (Batch){ B, T, id, target });
-    corpus_batch(text, 3, 9, (Batch){ 1, T, one, aim });
+    tokens_batch(text, 3, 9, rows(B, id, target));
+    tokens_batch(text, 3, 9, rows(1, one, aim));
     ck_assert_mem_eq(one, id, sizeof one);
     let_go(text);
 }
@@ -173,11 +214,11 @@ END_TEST
 
 START_TEST(a_target_is_the_next_byte)
 {
-    Bytes text = counting(256);
+    Tokens text = counting(256);
     int id[WINDOW], target[WINDOW];
 
     for (uint64_t number = 0; number < 50; number++) {
-        corpus_batch(text, 3, number, (Batch){ B, T, id, target });
+        tokens_batch(text, 3, number, rows(B, id, target));
         for (int i = 0; i < WINDOW; i++) {
             ck_assert_int_eq(target[i], id[i] + 1);
             ck_assert(i % T == 0 || id[i] == target[i - 1]);
@@ -190,11 +231,11 @@ END_TEST
 /* How often each place of a text of n bytes starts a window, in `batches` batches. */
 static void count_starts(size_t n, int batches, int *count)
 {
-    Bytes text = counting(n);
+    Tokens text = counting(n);
     int id[WINDOW], target[WINDOW];
 
     for (int number = 0; number < batches; number++) {
-        corpus_batch(text, 1, (uint64_t)number, (Batch){ B, T, id, target });
+        tokens_batch(text, 1, (uint64_t)number, rows(B, id, target));
         for (int b = 0; b < B; b++) {
             ck_assert_uint_lt((size_t)target[b * T + T - 1], n);
             count[id[b * T]]++;
@@ -222,12 +263,12 @@ END_TEST
 START_TEST(windows_side_by_side_tile_the_text)
 {
     for (size_t n = T + 1; n <= 5 * T; n++) {
-        Bytes text = counting(n);
-        size_t windows = corpus_windows(text, T);
+        Tokens text = counting(n);
+        size_t windows = tokens_windows(text, T);
         int id[T], target[T];
 
         for (size_t k = 0; k < windows; k++) {
-            corpus_window(text, k, (Batch){ 1, T, id, target });
+            tokens_window(text, k, rows(1, id, target));
             for (int t = 0; t < T; t++) {
                 ck_assert_int_eq(id[t], (int)k * T + t);
                 ck_assert_int_eq(target[t], id[t] + 1);
@@ -297,8 +338,9 @@ Suite *suite_corpus(void)
 
     tcase_add_test(t, files_are_read_one_after_the_other_and_split_at_the_byte);
     tcase_add_test(t, a_validation_file_leaves_the_text_whole);
-    tcase_add_test(t, the_shortest_text_is_a_window_and_a_byte_of_each_part);
-    tcase_add_test(t, texts_that_are_missing_empty_or_too_short_are_refused);
+    tcase_add_test(t, a_text_is_cut_between_characters);
+    tcase_add_test(t, a_corpus_is_known_again_and_any_change_of_it_is_noticed);
+    tcase_add_test(t, texts_that_are_missing_or_empty_are_refused);
     tcase_add_test(t, what_looks_like_another_kind_of_file_is_read_all_the_same);
     t = group(s, "batches");
     tcase_add_test(t, a_batch_depends_on_its_seed_and_number_alone);

@@ -294,17 +294,17 @@ START_TEST(what_is_fixed_stays_and_is_not_counted)
     const Tensor *omega = s->model.blocks[1].omega;
     double *before = doubles(s->mem, omega->data, omega->n);
     Tape tape = tape_open(1);
-    Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
     size_t all = 0;
 
     for (const Param *p = s->model.params.first; p; p = p->next)
         all += p->tensor->n;
     ck_assert_uint_eq(all - params_count(&s->model.params), 2 * omega->n);
-    adamw_init(&a, &s->model.params, s->mem);
+    optimiser_init(&a, &s->model.params, s->mem);
     for (int step = 0; step < 3; step++) {
         small_learn(s, &tape, 1);
         ck_assert(!omega->has_grad);
-        adamw_step(&a, tape.pool, 0.1, 1);
+        optimiser_step(&a, tape.pool, 0.1, 1);
     }
     for (size_t i = 0; i < omega->n; i++)
         ck_assert((double)omega->data[i] == before[i]);

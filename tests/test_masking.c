@@ -51,7 +51,7 @@ START_TEST(every_window_has_just_so_many_targets)
     int id[ROWS * MOST], target[ROWS * MOST];
 
     for (int T = 1; T <= MOST; T++) {
-        Batch b = { ROWS, T, id, target };
+        Batch b = { .B = ROWS, .T = T, .id = id, .target = target };
 
         set_tokens(b, 0);
         masking_apply(b, VOCAB, 3, (uint64_t)T);
@@ -65,7 +65,7 @@ START_TEST(a_target_is_the_token_that_stood_there_and_other_tokens_stay)
 {
     enum { T = 50 };
     int id[3 * T], target[3 * T];
-    const Batch b = { 3, T, id, target };
+    const Batch b = { .B = 3, .T = T, .id = id, .target = target };
 
     for (uint64_t number = 0; number < 100; number++) {
         for (int i = 0; i < 3 * T; i++)
@@ -90,7 +90,7 @@ START_TEST(of_ten_targets_eight_are_masked_one_is_any_token_and_one_stays)
 {
     enum { T = 60 };
     int id[T], target[T], count[VOCAB + 1] = { 0 }, n = 0;
-    const Batch b = { 1, T, id, target };
+    const Batch b = { .B = 1, .T = T, .id = id, .target = target };
 
     for (uint64_t number = 0; number < WINDOWS; number++) {
         set_tokens(b, 1);
@@ -112,7 +112,7 @@ START_TEST(any_two_places_are_as_likely_as_any_other_two)
 {
     enum { T = 13, PAIRS = T * (T - 1) / 2, MANY = 300 * PAIRS };
     int id[T], target[T], count[T][T] = { { 0 } };
-    const Batch b = { 1, T, id, target };
+    const Batch b = { .B = 1, .T = T, .id = id, .target = target };
 
     for (uint64_t number = 0; number < MANY; number++) {
         int first = 0, last = T - 1;
@@ -135,7 +135,7 @@ enum { B = 4, T = 40, ALL = B * T };
 
 static void mask_zeros(int rows, uint64_t seed, uint64_t number, int *id, int *target)
 {
-    const Batch b = { rows, T, id, target };
+    const Batch b = { .B = rows, .T = T, .id = id, .target = target };
 
     set_tokens(b, 0);
     masking_apply(b, 256, seed, number);
@@ -170,7 +170,7 @@ START_TEST(what_is_masked_depends_on_no_other_row_and_on_no_token)
     ck_assert_mem_eq(aim, target, sizeof aim);
     for (int t = 0; t < T; t++)
         one[t] = t + 1;
-    masking_apply((Batch){ 1, T, one, aim }, 256, 3, 9);
+    masking_apply((Batch){ .B = 1, .T = T, .id = one, .target = aim }, 256, 3, 9);
     for (int t = 0; t < T; t++) {
         ck_assert_int_eq(aim[t], target[t] < 0 ? -1 : t + 1);
         ck_assert_int_eq(one[t] == 256, id[t] == 256);

@@ -3,6 +3,7 @@
 #include "model/safetensors.h"
 #include "model/sample.h"
 #include "ops/error.h"
+#include "ops/file.h"
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"
@@ -63,6 +64,60 @@ START_TEST(the_gradient_of_a_masked_model_is_the_slope_of_its_losses)
         leave_key_biases_out(s);
     check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, MOST);
     small_close(s);
+}
+END_TEST
+
+enum { CLASSES = 3 };
+
+/* A model that says one of three words of sequences of T, T - 1, ... positions. */
+static Small *open_classifier(int i)
+{
+    Config c = small_variant(i);
+
+    c.task = TASK_CLASSIFY, c.classes = CLASSES, c.tied = false;
+    Small *s = small_open(c, B, T);
+    small_overwrite(s, 0.3);
+    s->batch.whole = true;
+    s->batch.length = arena_take(s->mem, B * sizeof(int));
+    for (int b = 0; b < B; b++) {
+        s->batch.length[b] = T - b;
+        s->batch.target[b] = b % CLASSES;
+    }
+    return s;
+}
+
+START_TEST(the_gradient_of_a_model_that_says_classes_is_the_slope_of_its_losses)
+{
+    enum { MOST = 16 };
+    Small *s = open_classifier(5 * _i);
+
+    if (s->model.config.position != POSITION_ROPE)
+        leave_key_biases_out(s);
+    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, MOST);
+    small_close(s);
+}
+END_TEST
+
+START_TEST(what_is_said_of_a_sequence_does_not_depend_on_its_padding)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_classifier(i);
+        Tape tape = tape_open(1);
+        Tensor *all = model_outputs(&tape, &s->model, s->batch, 0);
+
+        for (int b = 0; b < B; b++) {
+            Batch row = batch_row(s->batch, b);
+
+            row.T = row.length[0], row.length = NULL; /* alone, and without */
+            const Tensor *alone = model_outputs(&tape, &s->model, row, 0);
+            ck_assert_int_eq(tensor_cols(alone), CLASSES);
+            for (int c = 0; c < CLASSES; c++)
+                ck_assert_double_eq_tol((double)alone->data[c], (double)all->data[b * CLASSES + c],
+                                        in_double ? 1e-12 : 1e-4);
+        }
+        tape_close(&tape);
+        small_close(s);
+    }
 }
 END_TEST
 
@@ -151,13 +206,13 @@ START_TEST(one_batch_is_learned_by_heart)
     for (int i = 0; i < VARIANTS; i += 3) {
         Tape tape = tape_open(1);
         Small *s = small_open(small_variant(i), B, 8);
-        Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8 };
+        Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8 };
         double loss = 1;
 
-        adamw_init(&a, &s->model.params, s->mem);
+        optimiser_init(&a, &s->model.params, s->mem);
         for (int step = 0; step < 400 && loss >= 0.01; step++) {
             loss = small_learn(s, &tape, 1);
-            adamw_step(&a, tape.pool, 0.02, 1);
+            optimiser_step(&a, tape.pool, 0.02, 1);
         }
         ck_assert_msg(loss < 0.01, "variant %d: the loss is still %.3f", i, loss);
         small_close(s);
@@ -536,8 +591,8 @@ START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
 
-        checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
-        checkpoint_load(in_folder("model"), &loaded.model, s->mem);
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+        safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
         check_same_configuration(&loaded.model.config, &s->model.config);
         ck_assert(same_parameters(&loaded.model, &s->model));
         ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
@@ -553,8 +608,8 @@ START_TEST(a_masked_model_comes_back_as_one)
 
     c.task = TASK_MLM;
     Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
-    checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
-    checkpoint_load(in_folder("model"), &loaded.model, s->mem);
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
     check_same_configuration(&loaded.model.config, &c);
     ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
                         logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
@@ -562,14 +617,23 @@ START_TEST(a_masked_model_comes_back_as_one)
 }
 END_TEST
 
-START_TEST(a_file_notes_its_step_and_validation_loss)
+START_TEST(what_is_put_beside_a_model_is_in_its_file)
 {
     Small *s = open_variant(0, B, T);
+    const Param *p = s->model.params.first;
+    const Meta meta[] = { { "attnc.step", "7" }, { "attnc.words", "\xc3\xa9 \"\n" } };
+    Tensor *numbers = leaf(s->mem, 5, 1, p->tensor->ndim, p->tensor->dim);
+    const Entry beside = checkpoint_entry("optimizer.m.embed", numbers, numbers->data);
+    Model loaded;
 
-    checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
-    Safetensors *file = safetensors_read(in_folder("model"));
-    ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "7");
-    ck_assert_str_eq(safetensors_meta(file, "attnc.val_loss"), "1.5");
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1 });
+    Safetensors *file = checkpoint_load(in_folder("model"), &loaded, s->mem);
+    ck_assert(same_parameters(&loaded, &s->model));
+    for (int i = 0; i < 2; i++)
+        ck_assert_str_eq(safetensors_meta(file, meta[i].key), meta[i].value);
+    checkpoint_fill(file, "model",
+                    checkpoint_entry("optimizer.m.embed", p->tensor, p->tensor->data));
+    ck_assert(same_bits(p->tensor->data, numbers->data, numbers->n));
     safetensors_free(file);
     small_close(s);
 }
@@ -581,6 +645,27 @@ static void load(const char *path)
 
     checkpoint_load(path, &model, arena_new());
 }
+
+START_TEST(a_bit_that_turned_anywhere_is_noticed)
+{
+    Config c = small_variant(0);
+    size_t bytes;
+
+    c.layers = 1, c.width = 4, c.vocab = 3;
+    Small *s = small_open(c, B, T);
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    unsigned char *file = file_read(in_folder("model"), &bytes);
+    for (size_t i = 0; i < bytes; i += 37) { /* every bit of a byte in its turn */
+        file[i] ^= (unsigned char)(1 << i % 8);
+        put(in_folder("turned"), file, bytes);
+        ck_assert_msg(exit_code_of(load, in_folder("turned")) == EXIT_DATA, "byte %zu of %zu: %s",
+                      i, bytes, said);
+        file[i] ^= (unsigned char)(1 << i % 8);
+    }
+    free(file);
+    small_close(s);
+}
+END_TEST
 
 static Entry *entry_of(const Safetensors *s, const char *name)
 {
@@ -648,7 +733,7 @@ static void save_damaged(void (*damage)(Safetensors *s), const char *key, const 
 
     c.tied = false;
     Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (CheckpointNote){ 7, 1.5 });
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
     Safetensors *file = safetensors_read(in_folder("model"));
     int metas = 0;
     file->entry = xrealloc(file->entry, ((size_t)file->entries + 1) * sizeof *file->entry);
@@ -692,8 +777,8 @@ START_TEST(a_file_with_other_metadata_is_refused)
 {
     static const char *const row[][2] = {
         { "attnc.version", NULL },
-        { "attnc.version", "1" },
-        { "attnc.version", "3" },
+        { "attnc.version", "2" },
+        { "attnc.version", "4" },
         { "attnc.attn", "gau" },
         { "attnc.scale", NULL },
         { "attnc.scale", "log" },
@@ -754,6 +839,12 @@ START_TEST(a_file_with_other_metadata_is_refused)
         { "attnc.block_size", "1e1" },
         { "attnc.task", NULL },
         { "attnc.task", "classify" },
+        { "attnc.classes", "-1" },
+        { "attnc.classes", "3" },
+        { "attnc.hash", NULL },
+        { "attnc.hash", "0123456789abcdef" },
+        { "attnc.hash.head", NULL },
+        { "attnc.hash.head", "" },
     };
 
     for (int i = 0; i < COUNT(row); i++) {
@@ -891,6 +982,8 @@ Suite *suite_model(void)
 
     tcase_add_loop_test(t, the_gradient_of_the_model_is_the_slope_of_its_losses, 0, VARIANTS);
     tcase_add_loop_test(t, the_gradient_of_a_masked_model_is_the_slope_of_its_losses, 0, 4);
+    tcase_add_loop_test(t, the_gradient_of_a_model_that_says_classes_is_the_slope_of_its_losses, 0,
+                        4);
     tcase_add_test(t, a_bias_of_keys_that_are_not_turned_gets_no_gradient);
     tcase_add_test(t, a_second_backward_adds_the_same_gradient);
     tcase_add_test(t, threads_do_not_change_a_bit_of_the_losses_or_gradients);
@@ -900,6 +993,7 @@ Suite *suite_model(void)
     tcase_add_test(t, one_batch_is_learned_by_heart);
     tcase_add_test(t, the_future_does_not_leak);
     tcase_add_test(t, a_masked_model_sees_both_sides);
+    tcase_add_test(t, what_is_said_of_a_sequence_does_not_depend_on_its_padding);
     tcase_add_test(t, the_logits_of_a_beginning_are_those_of_the_whole);
     tcase_add_test(t, a_sequence_has_the_same_losses_in_any_batch);
     tcase_add_test(t, dropout_is_drawn_by_the_step_and_only_in_training);
@@ -910,7 +1004,8 @@ Suite *suite_model(void)
     t = with_folder(s, "checkpoint");
     tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
     tcase_add_test(t, a_masked_model_comes_back_as_one);
-    tcase_add_test(t, a_file_notes_its_step_and_validation_loss);
+    tcase_add_test(t, what_is_put_beside_a_model_is_in_its_file);
+    tcase_add_test(t, a_bit_that_turned_anywhere_is_noticed);
     tcase_add_test(t, a_file_with_other_tensors_is_refused);
     tcase_add_test(t, a_file_with_other_metadata_is_refused);
     tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);

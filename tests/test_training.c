@@ -1,4 +1,5 @@
 /* How a model is trained: AdamW, clipping, the schedule, evaluation, the loop. */
+#include "data/corpus.h"
 #include "data/masking.h"
 #include "data/stories.h"
 #include "model/checkpoint.h"
@@ -9,7 +10,6 @@
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "training/evaluate.h"
-#include "training/task.h"
 #include "training/train.h"
 
 #include <stdio.h>
@@ -48,7 +48,7 @@ typedef struct {
     Arena *mem;
     Pool *pool;
     Params params;
-    Adamw adamw;
+    Optimiser adamw;
     Tensor *matrix, *vector;
 } Pair;
 
@@ -61,8 +61,8 @@ static Pair *pair_open(int rows, int cols, double decay)
     params_init(&p->params, mem, 3);
     p->matrix = params_normal(&p->params, "matrix", 1, SHAPE(rows, cols));
     p->vector = params_constant(&p->params, "vector", 0.7, cols);
-    p->adamw = (Adamw){ .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .decay = decay };
-    adamw_init(&p->adamw, &p->params, mem);
+    p->adamw = (Optimiser){ .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .decay = decay };
+    optimiser_init(&p->adamw, &p->params, mem);
     return p;
 }
 
@@ -79,7 +79,7 @@ static void give_gradients(Pair *p, uint64_t seed, double scale)
     p->matrix->has_grad = p->vector->has_grad = true;
 }
 
-START_TEST(adamw_is_the_textbooks_for_a_thousand_steps)
+START_TEST(optimiser_is_the_textbooks_for_a_thousand_steps)
 {
     const Schedule schedule = { 1e-2, 1e-3, 100, 900 };
     Pair *p = pair_open(7, 5, 0.1);
@@ -92,7 +92,7 @@ START_TEST(adamw_is_the_textbooks_for_a_thousand_steps)
         give_gradients(p, (uint64_t)t, t % 7 ? 1 : 1e-3);
         textbook_step(&matrix, p->matrix->grad, t, rate, scale);
         textbook_step(&vector, p->vector->grad, t, rate, scale);
-        adamw_step(&p->adamw, p->pool, rate, scale);
+        optimiser_step(&p->adamw, p->pool, rate, scale);
         ck_assert(!p->matrix->has_grad && !p->vector->has_grad);
     }
     check_close("matrix", p->matrix->data, matrix.w, matrix.n, in_double ? 1e-12 : 1e-4);
@@ -112,7 +112,7 @@ START_TEST(the_first_step_is_the_rate_against_the_gradients_sign)
         give_gradients(p, 1, size[k]);
         for (size_t i = 0; i < p->matrix->n; i++) /* well above epsilon */
             p->matrix->grad[i] += R(p->matrix->grad[i] > 0 ? size[k] : -size[k]);
-        adamw_step(&p->adamw, p->pool, 0.5, 1);
+        optimiser_step(&p->adamw, p->pool, 0.5, 1);
         for (size_t i = 0; i < p->matrix->n; i++) {
             double want = before[i] - (p->matrix->grad[i] > 0 ? 0.5 : -0.5);
             ck_assert_double_eq_tol((double)p->matrix->data[i], want, 1e-4);
@@ -128,7 +128,7 @@ START_TEST(without_a_gradient_matrices_shrink_and_vectors_stay)
     const double *before = doubles(p->mem, p->matrix->data, p->matrix->n);
 
     give_gradients(p, 1, 0);
-    adamw_step(&p->adamw, p->pool, 0.5, 1);
+    optimiser_step(&p->adamw, p->pool, 0.5, 1);
     for (size_t i = 0; i < p->matrix->n; i++)
         ck_assert_double_eq_tol((double)p->matrix->data[i], before[i] * 0.95, 1e-6);
     for (size_t i = 0; i < p->vector->n; i++)
@@ -230,25 +230,41 @@ START_TEST(two_half_batches_are_one_batch)
 END_TEST
 
 /* n random tokens below `vocab`. */
-static Bytes noise(Arena *mem, size_t n, uint64_t vocab, uint64_t seed)
+static Tokens noise(Arena *mem, size_t n, uint64_t vocab, uint64_t seed)
 {
-    unsigned char *at = arena_take(mem, n);
+    Token *at = arena_take(mem, n * sizeof *at);
     Random r = random_stream(seed, RANDOM_TEST, 3);
 
     for (size_t i = 0; i < n; i++)
-        at[i] = (unsigned char)random_below(r, i, vocab);
-    return (Bytes){ at, n };
+        at[i] = (Token)random_below(r, i, vocab);
+    return (Tokens){ at, n, n };
+}
+
+/* That text to learn from and to be judged by, as the model's task has it. */
+static TextSource source_of(const Config *c, Tokens text)
+{
+    TextSource s = source_text(text, text, c->context, c->task == TASK_MLM ? config_mask(c) : -1);
+
+    s.source.seed = 1;
+    return s;
+}
+
+static Evaluation judged(Tape *tape, const Small *s, Tokens text, int B, size_t rows)
+{
+    TextSource source = source_of(&s->model.config, text);
+
+    return evaluate(tape, &s->model, &source.source, B, rows);
 }
 
 /* The mean loss on the windows of those numbers, one by one. */
-static double direct_loss(const Small *s, Bytes text, const size_t *window, size_t n)
+static double direct_loss(const Small *s, Tokens text, const size_t *window, size_t n)
 {
     int T = s->model.config.context, id[8], target[8];
     Tape tape = tape_open(1);
     double sum = 0;
 
     for (size_t k = 0; k < n; k++) {
-        corpus_window(text, window[k], (Batch){ 1, T, id, target });
+        tokens_window(text, window[k], (Batch){ .B = 1, .T = T, .id = id, .target = target });
         tape_reset(&tape);
         const Tensor *loss =
             op_cross_entropy(&tape, model_logits(&tape, &s->model, id, 1, T, 0), target);
@@ -263,15 +279,15 @@ START_TEST(evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch)
 {
     static const size_t all[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 }, three[] = { 0, 3, 7 };
     Small *s = small_open(small_variant(0), 1, 8);
-    Bytes text = noise(s->mem, 11 * 8 + 5, 11, 4);
+    Tokens text = noise(s->mem, 11 * 8 + 5, 11, 4);
     Tape tape = tape_open(2);
 
     small_overwrite(s, 0.3);
     double want = direct_loss(s, text, all, 11), of_three = direct_loss(s, text, three, 3);
     for (int batch = 1; batch <= 13; batch += 3) {
-        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 0).loss, want, 1e-12);
-        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 99).loss, want, 1e-12);
-        ck_assert_double_eq_tol(evaluate(&tape, &s->model, text, batch, 3).loss, of_three, 1e-12);
+        ck_assert_double_eq_tol(judged(&tape, s, text, batch, 0).loss, want, 1e-12);
+        ck_assert_double_eq_tol(judged(&tape, s, text, batch, 99).loss, want, 1e-12);
+        ck_assert_double_eq_tol(judged(&tape, s, text, batch, 3).loss, of_three, 1e-12);
     }
     tape_close(&tape);
     small_close(s);
@@ -283,7 +299,7 @@ START_TEST(evaluation_of_what_is_not_masked_has_no_accuracy)
     Small *s = small_open(small_variant(0), 1, 8);
     Tape tape = tape_open(1);
 
-    ck_assert(isnan(evaluate(&tape, &s->model, noise(s->mem, 100, 11, 4), 2, 0).accuracy));
+    ck_assert(isnan(judged(&tape, s, noise(s->mem, 100, 11, 4), 2, 0).accuracy));
     tape_close(&tape);
     small_close(s);
 }
@@ -302,15 +318,21 @@ static Small *open_masked(void)
     return s;
 }
 
+static Batch window(int *id, int *target)
+{
+    return (Batch){ .B = 1, .T = SEEN, .id = id, .target = target };
+}
+
 /* Loss and accuracy of n windows, every `apart`-th, one by one. */
-static Evaluation direct_evaluation(const Small *s, Bytes text, size_t n, size_t apart)
+static Evaluation direct_evaluation(const Small *s, Tokens text, size_t n, size_t apart)
 {
     int id[SEEN], target[SEEN], targets = 0, right = 0;
+    const TextSource source = source_of(&s->model.config, text);
     Tape tape = tape_open(1);
     double sum = 0;
 
     for (size_t k = 0; k < n; k++) {
-        task_window(&s->model.config, text, k * apart, (Batch){ 1, SEEN, id, target });
+        source.source.row(&source.source, k * apart, window(id, target));
         tape_reset(&tape);
         const Tensor *logits = model_logits(&tape, &s->model, id, 1, SEEN, 0);
         for (int t = 0; t < SEEN; t++) {
@@ -330,20 +352,20 @@ static Evaluation direct_evaluation(const Small *s, Bytes text, size_t n, size_t
     tape_close(&tape);
     ck_assert_int_eq(targets, ASKED * (int)n);
     ck_assert(right > 0 && right < targets);
-    return (Evaluation){ sum / targets, (double)right / targets };
+    return (Evaluation){ sum / targets, (double)right / targets, targets };
 }
 
 START_TEST(evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch)
 {
     Small *s = open_masked();
-    Bytes text = noise(s->mem, 60 * SEEN + 5, 11, 4);
+    Tokens text = noise(s->mem, 60 * SEEN + 5, 11, 4);
     Tape tape = tape_open(2);
     const Evaluation all = direct_evaluation(s, text, 60, 1),
                      some = direct_evaluation(s, text, 20, 3);
 
     for (int batch = 1; batch <= 61; batch += 7) {
-        const Evaluation e = evaluate(&tape, &s->model, text, batch, 0),
-                         of_some = evaluate(&tape, &s->model, text, batch, 20);
+        const Evaluation e = judged(&tape, s, text, batch, 0),
+                         of_some = judged(&tape, s, text, batch, 20);
 
         ck_assert_double_eq_tol(e.loss, all.loss, in_double ? 1e-12 : 1e-5);
         ck_assert_double_eq_tol(e.accuracy, all.accuracy, 1e-12);
@@ -358,13 +380,14 @@ END_TEST
 START_TEST(windows_are_masked_the_same_every_time_and_no_two_of_them_alike)
 {
     Small *s = open_masked();
-    Bytes text = noise(s->mem, 12 * SEEN, 11, 4);
+    Tokens text = noise(s->mem, 12 * SEEN, 11, 4);
+    const TextSource source = source_of(&s->model.config, text);
     int id[10][SEEN], target[10][SEEN], again[SEEN], aim[SEEN];
 
     for (size_t k = 0; k < 10; k++)
-        task_window(&s->model.config, text, k, (Batch){ 1, SEEN, id[k], target[k] });
+        source.source.row(&source.source, k, window(id[k], target[k]));
     for (size_t k = 10; k-- > 0;) {
-        task_window(&s->model.config, text, k, (Batch){ 1, SEEN, again, aim });
+        source.source.row(&source.source, k, window(again, aim));
         ck_assert_mem_eq(again, id[k], sizeof again);
         ck_assert_mem_eq(aim, target[k], sizeof aim);
         for (int t = 0; t < SEEN; t++)
@@ -375,19 +398,111 @@ START_TEST(windows_are_masked_the_same_every_time_and_no_two_of_them_alike)
 }
 END_TEST
 
+/* Texts that use 3 tokens each. */
+static ClassSource *three_texts(Arena *mem)
+{
+    ClassSource *s = arena_zeros(mem, sizeof *s);
+
+    s->n = 3;
+    for (int i = 0; i < 3; i++) {
+        s->train[i] = noise(mem, 400 + 100 * (size_t)i, 3, (uint64_t)i);
+        s->validation[i] = noise(mem, 200 + 40 * (size_t)i, 3, 10 + (uint64_t)i);
+        for (size_t k = 0; k < s->train[i].n; k++)
+            s->train[i].at[k] = (Token)(s->train[i].at[k] + 3 * i);
+        for (size_t k = 0; k < s->validation[i].n; k++)
+            s->validation[i].at[k] = (Token)(s->validation[i].at[k] + 3 * i);
+    }
+    source_classes(s, 16);
+    s->source.seed = 5;
+    return s;
+}
+
+START_TEST(a_window_is_from_the_text_whose_number_is_asked_for)
+{
+    Arena *mem = arena_new();
+    const ClassSource *s = three_texts(mem);
+    Batch b = source_shape(source_batch(&s->source, mem, 16 * 30), 30, 16);
+    int of_class[3] = { 0 };
+    size_t rows = s->source.rows(&s->source, 16);
+
+    ck_assert_uint_eq(rows, 3 * (200 / 16)); /* as many of each as the shortest has */
+    for (uint64_t number = 0; number < 20; number++) {
+        s->source.batch(&s->source, number, b);
+        for (int i = 0; i < 30 * 16; i++)
+            ck_assert_int_eq(b.id[i] / 3, b.target[i / 16]);
+        for (int i = 0; i < 30; i++)
+            of_class[b.target[i]]++;
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_ge(of_class[i], 150);
+    for (size_t k = 0; k < rows; k++) {
+        s->source.row(&s->source, k, batch_row(b, 7));
+        for (int t = 0; t < 16; t++)
+            ck_assert_int_eq(b.id[7 * 16 + t] / 3, b.target[7]);
+    }
+    ck_assert_double_eq_tol(source_majority(&s->source, 16), 1.0 / 3, 1e-12);
+    ck_assert_double_eq_tol(s->source.chance, 1.0 / 3, 1e-12);
+    arena_free(mem);
+}
+END_TEST
+
+START_TEST(texts_are_told_apart)
+{
+    Arena *mem = arena_new();
+    const ClassSource *source = three_texts(mem);
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+
+    c.layers = 1, c.context = 16, c.task = TASK_CLASSIFY, c.classes = 3, c.tied = false;
+    Small *s = small_open(c, 8, 16);
+    Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8 };
+    const Evaluation before = evaluate(&tape, &s->model, &source->source, 4, 0);
+    ck_assert_double_eq_tol(before.loss, log(3), 0.1);
+    optimiser_init(&a, &s->model.params, s->mem);
+    s->batch.whole = true;
+    for (uint64_t step = 0; step < 60; step++) {
+        source->source.batch(&source->source, step, s->batch);
+        small_learn(s, &tape, 1);
+        optimiser_step(&a, tape.pool, 1e-2, 1);
+    }
+    const Evaluation e = evaluate(&tape, &s->model, &source->source, 4, 0);
+    ck_assert_double_ge(e.accuracy, 0.99);
+    ck_assert_double_eq(e.targets, 36);
+    tape_close(&tape);
+    small_close(s);
+    arena_free(mem);
+}
+END_TEST
+
+static void learn_from_too_little(const char *which)
+{
+    Arena *mem = arena_new();
+    Tokens enough = noise(mem, 17, 3, 1), little = noise(mem, 16, 3, 1);
+
+    source_text(*which == 't' ? little : enough, *which == 'v' ? little : enough, 16, -1);
+}
+
+START_TEST(a_text_has_to_hold_a_window_and_the_token_after_it)
+{
+    ck_assert_int_eq(exit_code_of(learn_from_too_little, "none"), 0);
+    check_dies(learn_from_too_little, "train", EXIT_DATA, "16 tokens to train on and 17");
+    check_dies(learn_from_too_little, "validation", EXIT_DATA, "takes 17 of each");
+}
+END_TEST
+
 START_TEST(evaluation_drops_nothing_and_leaves_the_tape_as_it_was)
 {
     Small *s = small_open(small_variant(0), 1, 8);
-    Bytes text = noise(s->mem, 100, 11, 4);
+    Tokens text = noise(s->mem, 100, 11, 4);
     Tape tape = tape_open(1);
-    double plain = evaluate(&tape, &s->model, text, 2, 0).loss;
+    double plain = judged(&tape, s, text, 2, 0).loss;
 
     s->model.config.dropout = 0.5;
-    ck_assert_double_eq(evaluate(&tape, &s->model, text, 2, 0).loss, plain);
+    ck_assert_double_eq(judged(&tape, s, text, 2, 0).loss, plain);
     ck_assert(!tape.forward_only);
     ck_assert_ptr_null(tape.last);
     tape.forward_only = true;
-    evaluate(&tape, &s->model, text, 2, 0);
+    judged(&tape, s, text, 2, 0);
     ck_assert(tape.forward_only);
     tape_close(&tape);
     small_close(s);
@@ -403,18 +518,18 @@ static double loss_on_noise(bool leak)
 
     c.vocab = 16, c.layers = 1, c.context = 16;
     Small *s = small_open(c, 8, 16);
-    Bytes text = noise(s->mem, 60000, 16, 1), other = noise(s->mem, 8000, 16, 2);
-    Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    Tokens text = noise(s->mem, 60000, 16, 1), other = noise(s->mem, 8000, 16, 2);
+    Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
     Batch b = s->batch;
 
-    adamw_init(&a, &s->model.params, s->mem);
+    optimiser_init(&a, &s->model.params, s->mem);
     for (uint64_t step = 0; step < (leak ? 100 : 300); step++) {
-        corpus_batch(text, 1, step, b);
+        tokens_batch(text, 1, step, b);
         s->batch.target = leak ? b.id : b.target;
         small_learn(s, &tape, 1);
-        adamw_step(&a, tape.pool, 3e-3, 1);
+        optimiser_step(&a, tape.pool, 3e-3, 1);
     }
-    loss = leak ? small_learn(s, &tape, 1) : evaluate(&tape, &s->model, other, 8, 0).loss;
+    loss = leak ? small_learn(s, &tape, 1) : judged(&tape, s, other, 8, 0).loss;
     tape_close(&tape);
     small_close(s);
     return loss;
@@ -431,7 +546,7 @@ START_TEST(noise_cannot_be_foretold)
 END_TEST
 
 /* Loss and accuracy on the second text of a masked model of 4 tokens that learned the first. */
-static Evaluation learn_masked(Bytes (*text)(Arena *mem, uint64_t seed))
+static Evaluation learn_masked(Tokens (*text)(Arena *mem, uint64_t seed))
 {
     enum { STEPS = 400 };
     Config c = small_variant(0);
@@ -439,35 +554,36 @@ static Evaluation learn_masked(Bytes (*text)(Arena *mem, uint64_t seed))
 
     c.vocab = 5, c.layers = 1, c.context = 16, c.task = TASK_MLM;
     Small *s = small_open(c, 8, 16);
-    Adamw a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
-    Bytes first = text(s->mem, 1), second = text(s->mem, 2);
+    Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    Tokens first = text(s->mem, 1), second = text(s->mem, 2);
+    const TextSource source = source_of(&c, first);
 
-    adamw_init(&a, &s->model.params, s->mem);
+    optimiser_init(&a, &s->model.params, s->mem);
     for (int step = 0; step < STEPS; step++) {
-        task_batch(&c, first, 1, (uint64_t)step, s->batch);
+        source.source.batch(&source.source, (uint64_t)step, s->batch);
         small_learn(s, &tape, 16.0 / masking_targets(16));
-        adamw_step(&a, tape.pool, 5e-3 * (1 - 0.9 * step / STEPS), 1);
+        optimiser_step(&a, tape.pool, 5e-3 * (1 - 0.9 * step / STEPS), 1);
     }
-    const Evaluation e = evaluate(&tape, &s->model, second, 8, 0);
+    const Evaluation e = judged(&tape, s, second, 8, 0);
     tape_close(&tape);
     small_close(s);
     return e;
 }
 
-static Bytes four_at_random(Arena *mem, uint64_t seed)
+static Tokens four_at_random(Arena *mem, uint64_t seed)
 {
     return noise(mem, 40000, 4, seed);
 }
 
 /* Four tokens in their order, again and again. */
-static Bytes four_in_order(Arena *mem, uint64_t seed)
+static Tokens four_in_order(Arena *mem, uint64_t seed)
 {
     enum { N = 40000 };
-    unsigned char *at = arena_take(mem, N);
+    Token *at = arena_take(mem, N * sizeof *at);
 
     for (size_t i = 0; i < N; i++)
-        at[i] = (unsigned char)((i + seed) % 4);
-    return (Bytes){ at, N };
+        at[i] = (Token)((i + seed) % 4);
+    return (Tokens){ at, N, N };
 }
 
 /*
@@ -499,6 +615,8 @@ END_TEST
 /* A run in the test's folder, on its file "text". */
 static struct {
     TrainOptions options;
+    uint64_t seed;
+    bool resume;
     int threads;
     Config config;
     volatile sig_atomic_t stop;
@@ -510,19 +628,16 @@ static void job_open(void)
 
     put(in_folder("text"), s.text, s.bytes);
     free(s.text);
-    job.threads = 1, job.stop = 0;
+    job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
     job.options = (TrainOptions){
         .batch = 3,
         .accumulation = 2,
         .steps = 10,
-        .schedule = { 1e-2, 1e-3, 3, 10 },
-        .beta1 = 0.9,
-        .beta2 = 0.99,
-        .decay = 0.1,
+        .schedule = { .rate = 1e-2, .least = 1e-3, .warmup = 3, .decay = 10 },
+        .optimiser = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 },
         .clip = 0.9,
-        .seed = 7,
         .eval_interval = 4,
         .eval_iters = 2,
         .log_interval = 3,
@@ -530,26 +645,50 @@ static void job_open(void)
     };
 }
 
-static Corpus text_of_folder(void)
+/* The text of the folder, in two parts, as tokens. */
+static TextSource lesson_open(void)
 {
     const char *path = in_folder("text");
+    Corpus corpus = corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 });
+    Tokenizer *t = tokenizer_learn("byte", corpus.train);
+    TextSource s = source_text(tokens_of(t, corpus.train), tokens_of(t, corpus.validation), 16,
+                               job.config.task == TASK_MLM ? config_mask(&job.config) : -1);
 
-    return corpus_read((CorpusFiles){ &path, 1, NULL, 0.1, 16 });
+    s.source.seed = job.seed;
+    corpus_free(&corpus);
+    tokenizer_free(t);
+    return s;
 }
 
-/* Trains from the start, in a process of its own: progress goes to stderr. */
+static void lesson_close(TextSource *s)
+{
+    tokens_free(&s->train);
+    tokens_free(&s->validation);
+}
+
+/* Trains in a process of its own, as progress goes to stderr: from the start, or on. */
 static void do_job(const char *path)
 {
     Tape tape = tape_open(job.threads);
-    Corpus corpus = text_of_folder();
     Arena *mem = arena_new();
-    Run *run = run_open(path, NULL, job.config.task);
+    TextSource source = lesson_open();
+    const Origin origin = { .task = "causal" };
+    Saved *from = job.resume ? saved_read(path, false) : NULL;
+    Run *run =
+        from ? run_resume(path, from->progress.step, &origin) : run_open(path, NULL, &origin);
     Model model;
 
-    model_init(&model, job.config, mem, job.options.seed);
-    train(&tape, &model, &corpus, run, &job.options, &job.stop);
+    if (from) {
+        model = from->model;
+        model.config.dropout = job.config.dropout;
+    } else {
+        model_init(&model, job.config, mem, job.seed);
+    }
+    train(&(Training){ &tape, &model, &source.source, run, from, &job.stop }, &job.options);
     run_close(run);
-    corpus_free(&corpus);
+    if (from)
+        saved_free(from);
+    lesson_close(&source);
     tape_close(&tape);
     arena_free(mem);
 }
@@ -565,39 +704,39 @@ static Model model_of(const char *name, Arena *mem)
 {
     Model model;
 
-    checkpoint_load(in_folder(name), &model, mem);
+    safetensors_free(checkpoint_load(in_folder(name), &model, mem));
     return model;
 }
 
 /* What train() promises, written down once more. */
-static void train_by_hand(Model *model, Bytes text, Arena *mem)
+static void train_by_hand(Model *model, Tokens text, Arena *mem)
 {
     enum { N = 3 * 16 };
     const bool masked = model->config.task == TASK_MLM;
     const TrainOptions *o = &job.options;
-    Adamw a = { .beta1 = o->beta1, .beta2 = o->beta2, .epsilon = 1e-8, .decay = o->decay };
+    Optimiser a = o->optimiser;
     int id[N], target[N];
     real dy[N];
     int clipped = 0;
     Tape tape = tape_open(2);
 
-    adamw_init(&a, &model->params, mem);
+    optimiser_init(&a, &model->params, mem);
     for (int i = 0; i < N; i++)
         dy[i] = R(1.0 / (masked ? 3 * 2 : N) / 2);
     for (int step = 1; step <= o->steps; step++) {
         for (uint64_t number = 2 * (uint64_t)step - 2; number < 2 * (uint64_t)step; number++) {
-            Batch b = { 3, 16, id, target };
+            Batch b = { .B = 3, .T = 16, .id = id, .target = target };
 
-            corpus_batch(text, o->seed, number, b);
+            tokens_batch(text, job.seed, number, b);
             if (masked)
-                masking_apply(b, 128, o->seed, number);
+                masking_apply(b, 128, job.seed, number);
             tape_reset(&tape);
             tape_backward(&tape, model_losses(&tape, model, b, number), dy);
         }
         double norm = gradient_norm(tape.pool, mem, &model->params);
         double scale = fmin(1, o->clip / norm);
         ck_assert_double_le(scale * norm, fmin(norm, o->clip) * (1 + 1e-6));
-        adamw_step(&a, tape.pool, schedule_rate(&o->schedule, step), scale);
+        optimiser_step(&a, tape.pool, schedule_rate(&o->schedule, step), scale);
         clipped += scale < 1;
     }
     ck_assert(clipped > 0 && clipped < o->steps);
@@ -607,18 +746,18 @@ static void train_by_hand(Model *model, Bytes text, Arena *mem)
 START_TEST(a_run_is_batches_clipped_gradients_and_adamw)
 {
     Arena *mem = arena_new();
-    Corpus corpus = text_of_folder();
     Model by_hand;
 
     job.config.dropout = 0.1;
     if (_i == TASK_MLM)
         job.config.task = TASK_MLM, job.config.vocab = 129, job.options.clip = 1.5;
+    TextSource lesson = lesson_open();
     check_trains();
-    model_init(&by_hand, job.config, mem, job.options.seed);
-    train_by_hand(&by_hand, corpus.train, mem);
+    model_init(&by_hand, job.config, mem, job.seed);
+    train_by_hand(&by_hand, lesson.train, mem);
     const Model trained = model_of("model.safetensors", mem);
     ck_assert(same_parameters(&trained, &by_hand));
-    corpus_free(&corpus);
+    lesson_close(&lesson);
     arena_free(mem);
 }
 END_TEST
@@ -640,6 +779,18 @@ static Weights trained_weights(int threads)
     return w;
 }
 
+static void check_same_files(const Weights *a, const Weights *b, const char *what)
+{
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(a->n[i] == b->n[i] && memcmp(a->at[i], b->at[i], a->n[i]) == 0,
+                      "%s: the %s weights differ", what, i ? "best" : "last");
+}
+
+static void let_go(Weights w)
+{
+    free(w.at[0]), free(w.at[1]);
+}
+
 START_TEST(a_run_leaves_the_same_weights_again_and_with_any_threads)
 {
     static const int threads[] = { 1, 2, 3, 7 };
@@ -648,20 +799,122 @@ START_TEST(a_run_leaves_the_same_weights_again_and_with_any_threads)
     for (int t = 0; t < COUNT(threads); t++) {
         Weights w = trained_weights(threads[t]);
 
-        for (int i = 0; i < 2; i++) {
-            ck_assert_uint_eq(w.n[i], first.n[i]);
-            ck_assert_mem_eq(w.at[i], first.at[i], first.n[i]);
-            free(w.at[i]);
-        }
+        check_same_files(&w, &first, "the same run");
+        let_go(w);
     }
-    free(first.at[0]), free(first.at[1]);
+    let_go(first);
+}
+END_TEST
+
+/* Mechanisms with parameters, states and frames of their own; each with another optimiser. */
+static void choose_model(int i)
+{
+    static const char *const name[] = { "softmax", "cosformer", "gau", "performer", "fastformer" };
+
+    job.config.attention = attention_find(name[i]);
+    job.config.position = POSITION_NONE;
+    job.config.heads = i == 2 ? 1 : 2;
+    job.config.dropout = 0.1;
+}
+
+/* Cut after these steps; 4 and 8 are those with an evaluation, whose first is the best of both. */
+START_TEST(a_run_that_was_cut_ends_like_one_that_was_not)
+{
+    static const int cuts[][3] = { { 1 }, { 4 }, { 7 }, { 9 }, { 2, 3 }, { 4, 8 }, { 1, 7, 8 } };
+
+    choose_model(_i);
+    const Weights whole = trained_weights(1);
+    for (int c = 0; c < COUNT(cuts); c++) {
+        char what[64];
+
+        job.resume = false;
+        for (int i = 0; i < 3 && cuts[c][i]; i++) {
+            job.options.stop_at = cuts[c][i];
+            check_trains();
+            job.resume = true;
+        }
+        job.options.stop_at = 0;
+        const Weights w = trained_weights(2);
+        snprintf(what, sizeof what, "model %d, cut after step %d", _i, cuts[c][0]);
+        check_same_files(&w, &whole, what);
+        let_go(w);
+    }
+    let_go(whole);
+}
+END_TEST
+
+START_TEST(a_run_that_was_complete_can_be_made_longer)
+{
+    const Weights whole = trained_weights(1);
+
+    job.options.steps = 7; /* the schedule is still that of 10 */
+    check_trains();
+    job.options.steps = 10, job.resume = true;
+    const Weights longer = trained_weights(1);
+    check_same_files(&longer, &whole, "7 steps and 3 more");
+    const Weights again = trained_weights(1); /* nothing is left to do */
+    check_same_files(&again, &whole, "and none");
+    let_go(whole), let_go(longer), let_go(again);
+}
+END_TEST
+
+static void put_more(const char *path, const char *text)
+{
+    FILE *out = fopen(path, "a");
+
+    ck_assert(out && fputs(text, out) >= 0 && fclose(out) == 0);
+}
+
+START_TEST(the_log_of_a_run_that_was_cut_tells_every_step_once)
+{
+    static const char *const cut[] = { "\"step\":1,", "\"step\":3,",  "\"step\":4,",
+                                       "\"step\":5,", "\"step\":6,",  "\"step\":8,",
+                                       "\"step\":9,", "\"step\":10,", "\"step\":10," };
+    int lines = 0;
+    size_t n;
+
+    job.options.stop_at = 5;
+    check_trains();
+    put_more(in_folder("log.jsonl"),
+             "{\"step\":6,\"split\":\"train\",\"loss\":9}\n{\"step\":7,\"sp");
+    job.options.stop_at = 0, job.resume = true;
+    check_trains();
+    char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+    for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n"), lines++) {
+        ck_assert_int_lt(lines, COUNT(cut));
+        ck_assert_msg(strstr(line, cut[lines]) != NULL, "line %d: %s", lines, line);
+        ck_assert_ptr_null(strstr(line, "\"loss\":9}"));
+    }
+    ck_assert_int_eq(lines, COUNT(cut));
+    free(log);
+}
+END_TEST
+
+START_TEST(every_batch_has_one_of_the_lengths_and_as_many_tokens)
+{
+    static const int length[] = { 4, 8, 16 };
+
+    job.options.length = length, job.options.lengths = 3;
+    const Weights mixed = trained_weights(1), again = trained_weights(2);
+    check_same_files(&again, &mixed, "lengths, drawn again");
+    job.options.lengths = 1;
+    const Weights shorter = trained_weights(1);
+    ck_assert(memcmp(mixed.at[0], shorter.at[0], mixed.n[0]) != 0);
+    job.options.length = length + 2;
+    const Weights one = trained_weights(1);
+    job.options.lengths = 0;
+    const Weights plain = trained_weights(1);
+    check_same_files(&one, &plain, "the context as the only length");
+    let_go(mixed), let_go(again), let_go(shorter), let_go(one), let_go(plain);
 }
 END_TEST
 
 START_TEST(the_checkpoints_say_how_good_they_are)
 {
     static const char *const name[] = { "model.safetensors", "best.safetensors" };
-    Corpus corpus = text_of_folder();
+    static const char *const key[] = { "attnc.val_loss", "attnc.best_val_loss" };
+    static const char *const step[] = { "10", "8" };
+    TextSource lesson = lesson_open();
     Arena *mem = arena_new();
     Tape tape = tape_open(2);
 
@@ -669,15 +922,15 @@ START_TEST(the_checkpoints_say_how_good_they_are)
     for (int i = 0; i < 2; i++) {
         const Model model = model_of(name[i], mem);
         Safetensors *file = safetensors_read(in_folder(name[i]));
-        double loss = evaluate(&tape, &model, corpus.validation, 3, i == 0 ? 0 : 6).loss;
+        double loss = evaluate(&tape, &model, &lesson.source, 3, i == 0 ? 0 : 6).loss;
 
-        ck_assert_double_eq_tol(atof(safetensors_meta(file, "attnc.val_loss")), loss, 1e-8);
-        ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "10");
+        ck_assert_double_eq(atof(safetensors_meta(file, key[i])), loss);
+        ck_assert_str_eq(safetensors_meta(file, "attnc.step"), step[i]);
         safetensors_free(file);
     }
     tape_close(&tape);
     arena_free(mem);
-    corpus_free(&corpus);
+    lesson_close(&lesson);
 }
 END_TEST
 
@@ -696,7 +949,7 @@ static int fields_of(const char *line)
     int n = 0, step, fields = 2;
 
     ck_assert_int_eq(sscanf(line, "{\"step\":%d,\"split\":\"%7[a-z]\"%n", &step, split, &n), 2);
-    ck_assert(strcmp(split, "train") == 0 || strcmp(split, "val") == 0);
+    ck_assert(!strcmp(split, "train") || !strcmp(split, "val") || !strcmp(split, "final"));
     for (line += n; *line == ','; fields++) {
         char *end;
         const char *value = key_at(line + 1, key);
@@ -718,10 +971,10 @@ START_TEST(every_line_of_the_log_is_a_json_object)
     char *log = (char *)file_read(in_folder("log.jsonl"), &n);
     ck_assert(n > 0 && log[n - 1] == '\n');
     for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
-        ck_assert_int_eq(fields_of(line), strstr(line, "\"val\"") ? 7 : 10);
+        ck_assert_int_eq(fields_of(line), strstr(line, "\"train\"") ? 10 : 7);
         lines++;
     }
-    ck_assert_int_eq(lines, 5 + 3);    /* steps 1, 3, 6, 9 and 10; after steps 4, 8 and 10 */
+    ck_assert_int_eq(lines, 5 + 3);    /* steps 1, 3, 6, 9 and 10; after steps 4, 8 and the last */
     ck_assert_int_eq(files(false), 4); /* text, log, last and best weights */
     free(log);
 }
@@ -735,7 +988,7 @@ START_TEST(the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte)
     check_trains();
     char *log = (char *)file_read(in_folder("log.jsonl"), &n);
     for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
-        bool validation = strstr(line, "\"val\"");
+        bool validation = !strstr(line, "\"train\"");
 
         ck_assert_int_eq(fields_of(line), validation ? 7 : 9);
         ck_assert_int_eq(strstr(line, "\"accuracy\"") != NULL, validation);
@@ -777,7 +1030,8 @@ START_TEST(a_run_that_diverges_later_leaves_finite_weights)
 {
     Arena *mem = arena_new();
 
-    job.options.schedule = (Schedule){ 1e-3, in_double ? 1e300 : 1e30, 4, 4 };
+    job.options.schedule =
+        (Schedule){ .rate = 1e-3, .least = in_double ? 1e300 : 1e30, .warmup = 4, .decay = 4 };
     job.options.eval_interval = 1;
     ck_assert_int_eq(exit_code_of(do_job, folder), EXIT_FAILED);
     ck_assert_ptr_nonnull(strstr(said, "the best weights so far are in"));
@@ -793,7 +1047,7 @@ Suite *suite_training(void)
     Suite *s = suite_create("training");
     TCase *t = group(s, "optimiser");
 
-    tcase_add_test(t, adamw_is_the_textbooks_for_a_thousand_steps);
+    tcase_add_test(t, optimiser_is_the_textbooks_for_a_thousand_steps);
     tcase_add_test(t, the_first_step_is_the_rate_against_the_gradients_sign);
     tcase_add_test(t, without_a_gradient_matrices_shrink_and_vectors_stay);
     tcase_add_test(t, the_norm_is_that_of_all_gradients_whatever_the_threads);
@@ -805,14 +1059,21 @@ Suite *suite_training(void)
     tcase_add_test(t, evaluation_of_what_is_not_masked_has_no_accuracy);
     tcase_add_test(t, evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch);
     tcase_add_test(t, windows_are_masked_the_same_every_time_and_no_two_of_them_alike);
+    tcase_add_test(t, a_window_is_from_the_text_whose_number_is_asked_for);
+    tcase_add_test(t, texts_are_told_apart);
     tcase_add_test(t, evaluation_drops_nothing_and_leaves_the_tape_as_it_was);
     tcase_add_test(t, noise_cannot_be_foretold);
     tcase_add_test(t, masked_noise_is_known_only_where_it_is_seen);
     tcase_add_test(t, masked_tokens_are_told_from_those_around_them);
     t = with_folder(s, "run");
+    tcase_add_test(t, a_text_has_to_hold_a_window_and_the_token_after_it);
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_loop_test(t, a_run_is_batches_clipped_gradients_and_adamw, TASK_CAUSAL, TASK_MLM + 1);
     tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
+    tcase_add_loop_test(t, a_run_that_was_cut_ends_like_one_that_was_not, 0, 5);
+    tcase_add_test(t, a_run_that_was_complete_can_be_made_longer);
+    tcase_add_test(t, the_log_of_a_run_that_was_cut_tells_every_step_once);
+    tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
     tcase_add_test(t, the_checkpoints_say_how_good_they_are);
     tcase_add_test(t, every_line_of_the_log_is_a_json_object);
     tcase_add_test(t, the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte);

@@ -500,3 +500,10 @@ bool options_given(const Program *program, const char *name)
         BUG("there is no option %s", name);
     return o->given;
 }
+
+bool options_restore(const Program *program, const char *name, const char *value)
+{
+    Option *o = find(program, name, strlen(name));
+
+    return o && (o->given || kinds[o->kind].read(o, value));
+}

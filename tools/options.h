@@ -22,6 +22,8 @@
 #ifndef TOOLS_OPTIONS_H
 #define TOOLS_OPTIONS_H
 
+#include "ops/text.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -98,6 +100,13 @@ const char *options_nearest(const Option *o, const char *given, size_t n);
 
 /* Whether the command line or its preset set this option. */
 bool options_given(const Program *program, const char *name);
+
+/* The value of an option as the command line takes it; empty: it is not set. */
+Text options_value(const Option *o);
+
+/* Sets an option, unless the command line or its preset did. False: there is none of that name, or
+ * it takes no such value. */
+bool options_restore(const Program *program, const char *name, const char *value);
 
 /* All values as a JSON object, a line each, names with '_'; null: not set. Numbers read back the
  * same; a byte that is no UTF-8 becomes U+FFFD. */

@@ -171,6 +171,11 @@ void options_help(const Program *program)
         printf("\n%s\n", program->notes);
 }
 
+Text options_value(const Option *o)
+{
+    return show(o, true);
+}
+
 static void print_json(const Option *o, FILE *out)
 {
     Text text = show(o, false);

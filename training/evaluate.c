@@ -1,52 +1,42 @@
 #include "training/evaluate.h"
 
 #include "model/sample.h"
-#include "ops/error.h"
 #include "ops/ops.h"
-#include "training/task.h"
 
-#include <stdlib.h>
-
-/* One by one, so that the sum has the same bits whatever batches it is made of. */
-static void add_to(double *sum, const Tensor *x)
+/* One by one, so that the sums have the same bits whatever batches they are made of. */
+static void add_batch(Evaluation *sum, const Tensor *logits, const Tensor *loss, Batch batch)
 {
-    for (size_t i = 0; i < x->n; i++)
-        *sum += (double)x->data[i];
+    int V = tensor_cols(logits);
+
+    for (int i = 0; i < batch.B * batch_targets(batch); i++) {
+        sum->loss += (double)loss->data[i];
+        sum->targets += batch.target[i] >= 0;
+        if (!isnan(sum->accuracy) && batch.target[i] >= 0)
+            sum->accuracy +=
+                sample_likeliest(logits->data + (size_t)i * (size_t)V, V) == batch.target[i];
+    }
 }
 
-/* How many targets are the likeliest token. */
-static int count_right(const Tensor *logits, const int *target)
+Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows)
 {
-    int V = tensor_cols(logits), right = 0;
-
-    for (int i = 0; i < tensor_rows(logits); i++)
-        right += target[i] >= 0 &&
-                 target[i] == sample_likeliest(logits->data + (size_t)i * (size_t)V, V);
-    return right;
-}
-
-Evaluation evaluate(Tape *tape, const Model *model, Bytes text, int B, size_t windows)
-{
-    const Config *c = &model->config;
-    int T = c->context, *id = xmalloc((size_t)(2 * B * T) * sizeof *id);
-    Batch batch = { B, T, id, id + B * T };
-    size_t all = corpus_windows(text, T), n = windows == 0 || windows > all ? all : windows;
-    double loss = 0, right = 0, targets = (double)n * task_targets(c, T);
+    int T = model->config.context;
+    Arena *mem = arena_new();
+    Batch batch = source_shape(source_batch(source, mem, B * T), B, T);
+    size_t all = source->rows(source, T), n = rows == 0 || rows > all ? all : rows;
+    Evaluation sum = { .accuracy = source->counted ? 0 : (double)NAN };
     bool before = tape->forward_only;
 
     tape->forward_only = true;
     for (size_t k = 0; k < n; k += (size_t)B) {
         batch.B = n - k < (size_t)B ? (int)(n - k) : B;
         for (int b = 0; b < batch.B; b++)
-            task_window(c, text, (k + (size_t)b) * all / n, batch_row(batch, b));
+            source->row(source, (k + (size_t)b) * all / n, batch_row(batch, b));
         tape_reset(tape);
-        Tensor *logits = model_logits(tape, model, batch.id, batch.B, T, 0);
-        if (c->task == TASK_MLM)
-            right += count_right(logits, batch.target);
-        add_to(&loss, op_cross_entropy(tape, logits, batch.target));
+        Tensor *logits = model_outputs(tape, model, batch, 0);
+        add_batch(&sum, logits, op_cross_entropy(tape, logits, batch.target), batch);
     }
     tape->forward_only = before;
     tape_reset(tape);
-    free(id);
-    return (Evaluation){ loss / targets, c->task == TASK_MLM ? right / targets : (double)NAN };
+    arena_free(mem);
+    return (Evaluation){ sum.loss / sum.targets, sum.accuracy / sum.targets, sum.targets };
 }

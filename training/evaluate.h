@@ -1,20 +1,21 @@
-/* How good a model is on text that was not trained on. */
+/* How good a model is on what it was not trained on. */
 #ifndef TRAINING_EVALUATE_H
 #define TRAINING_EVALUATE_H
 
-#include "data/corpus.h"
 #include "model/model.h"
+#include "training/source.h"
 
 typedef struct {
     double loss;     /* nats a target */
-    double accuracy; /* of TASK_MLM: the share of masked tokens that are the likeliest; else NaN */
+    double accuracy; /* the share of targets that are the likeliest answer; NaN: not counted */
+    double targets;
 } Evaluation;
 
 /*
- * Over at most `windows` windows of the model's context, spread evenly over
- * those that lie side by side in the text; 0: all of them. The same windows
- * every time, with the same tokens masked, B at once; the tape is reset.
+ * Over at most `rows` of the rows that are held back, of the model's context,
+ * spread evenly over all of them; 0: all of them. The same rows every time, B at
+ * once; the tape is reset.
  */
-Evaluation evaluate(Tape *tape, const Model *model, Bytes text, int B, size_t windows);
+Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows);
 
 #endif

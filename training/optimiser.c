@@ -26,7 +26,7 @@ double schedule_rate(const Schedule *s, int step)
     return s->least + (s->rate - s->least) * (1 + cos(3.14159265358979323846 * done)) / 2;
 }
 
-void adamw_init(Adamw *a, Params *params, Arena *mem)
+void optimiser_init(Optimiser *a, Params *params, Arena *mem)
 {
     size_t bytes = params_count(params) * sizeof(real);
 
@@ -34,6 +34,19 @@ void adamw_init(Adamw *a, Params *params, Arena *mem)
     a->step = 0;
     a->m = arena_zeros(mem, bytes);
     a->v = arena_zeros(mem, bytes);
+}
+
+int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2])
+{
+    size_t at = 0;
+
+    if (p->fixed)
+        return 0;
+    for (const Param *q = o->params->first; q != p; q = q->next)
+        at += q->fixed ? 0 : q->tensor->n;
+    out[0] = (Moment){ "m", o->m + at, p->tensor->n };
+    out[1] = (Moment){ "v", o->v + at, p->tensor->n };
+    return 2;
 }
 
 typedef struct {
@@ -96,7 +109,7 @@ static void update_range(void *ctx, int begin, int end)
     }
 }
 
-void adamw_step(Adamw *a, Pool *pool, double rate, double scale)
+void optimiser_step(Optimiser *a, Pool *pool, double rate, double scale)
 {
     size_t at = 0;
 

@@ -17,14 +17,21 @@ typedef struct {
     double beta1, beta2, epsilon, decay;
     int step;    /* updates made so far */
     real *m, *v; /* of all parameters that are trained, one after the other */
-} Adamw;
+} Optimiser;
 
-void adamw_init(Adamw *a, Params *params, Arena *mem);
+typedef struct {
+    const char *name;
+    real *at;
+    size_t n;
+} Moment;
+int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2]);
+
+void optimiser_init(Optimiser *a, Params *params, Arena *mem);
 
 /* sqrt of the sum of squares of all gradients, in double. */
 double gradient_norm(Pool *pool, Arena *mem, const Params *params);
 
 /* One update with gradients times `scale`; afterwards no parameter has a gradient. */
-void adamw_step(Adamw *a, Pool *pool, double rate, double scale);
+void optimiser_step(Optimiser *a, Pool *pool, double rate, double scale);
 
 #endif

@@ -22,7 +22,7 @@ typedef struct {
 struct Run {
     char path[PATH_BYTES];
     int log;
-    Task task;
+    const Origin *origin;
     Points train, validation;
 };
 
@@ -50,32 +50,56 @@ static void join(char *to, const char *folder, const char *name)
         die(EXIT_IO, "the path %.60s.../%.60s is too long", folder, name);
 }
 
-Run *run_open(const char *path, const char *name, Task task)
+static Run *run_new(const Origin *origin)
 {
     Run *run = xmalloc(sizeof *run);
-    char log[PATH_BYTES];
+
+    *run = (Run){ .log = -1, .origin = origin };
+    return run;
+}
+
+static void open_folder(Run *run, const char *path)
+{
     struct stat info;
 
-    *run = (Run){ .log = -1, .task = task };
-    if (path) {
-        join(run->path, path, "");
-        make_folder(path);
-        if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-            die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
-        run->path[strlen(run->path) - 1] = 0;
-    }
-    for (int i = 1; !path; i++) {
-        char numbered[256];
+    join(run->path, path, "");
+    make_folder(path);
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
+    run->path[strlen(run->path) - 1] = 0;
+}
 
+static void find_folder(Run *run, const char *name)
+{
+    char numbered[256];
+
+    for (int i = 1;; i++) {
         snprintf(numbered, sizeof numbered, i == 1 ? "%.200s" : "%.200s-%d", name, i);
         join(run->path, "runs", numbered);
         if (make_folder(run->path))
-            break;
+            return;
     }
+}
+
+static void open_log(Run *run, int flags)
+{
+    char log[PATH_BYTES];
+
     join(log, run->path, "log.jsonl");
-    run->log = open(log, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0666);
+    run->log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
     if (run->log < 0)
         die(EXIT_IO, "cannot write %.200s: %s", log, strerror(errno));
+}
+
+Run *run_open(const char *path, const char *name, const Origin *origin)
+{
+    Run *run = run_new(origin);
+
+    if (path)
+        open_folder(run, path);
+    else
+        find_folder(run, name);
+    open_log(run, O_TRUNC);
     return run;
 }
 
@@ -111,6 +135,14 @@ static void points_add(Points *p, double x, double y)
     p->n++;
 }
 
+static void add_point(Run *run, const char *split, int step, double loss)
+{
+    if (strcmp(split, "train") == 0)
+        points_add(&run->train, step, loss);
+    else if (strcmp(split, "val") == 0)
+        points_add(&run->validation, step, loss);
+}
+
 /* JSON has no NaN: what is not known is left out. */
 static int field(char *to, const char *name, double value)
 {
@@ -124,8 +156,7 @@ void run_log(Run *run, LogLine l)
 
     n += field(line + n, "loss", l.loss);
     n += field(line + n, "ppl", exp(l.loss));
-    if (run->task == TASK_CAUSAL)
-        n += field(line + n, "bits_per_byte", l.loss / log(2));
+    n += field(line + n, "bits_per_byte", l.bits);
     n += field(line + n, "accuracy", l.accuracy);
     n += field(line + n, "lr", l.rate);
     n += field(line + n, "grad_norm", l.grad_norm);
@@ -135,15 +166,58 @@ void run_log(Run *run, LogLine l)
     n += sprintf(line + n, "}\n");
     if (write(run->log, line, (size_t)n) != n) /* one call: a reader never sees half a line */
         die(EXIT_IO, "cannot write %.200s/log.jsonl: %s", run->path, strerror(errno));
-    points_add(strcmp(l.split, "val") == 0 ? &run->validation : &run->train, l.step, l.loss);
+    add_point(run, l.split, l.step, l.loss);
 }
 
-void run_save(const Run *run, const char *name, const Model *model, CheckpointNote note)
+/* What a line of this program's log says; false if it is no such line. */
+static bool read_line(const char *line, char split[8], int *step, double *loss)
+{
+    return sscanf(line, "{\"step\":%9d,\"split\":\"%7[a-z]\",\"loss\":%lf", step, split, loss) == 3;
+}
+
+/* The lines of the log up to that step, with their points in the picture, are its new contents; but
+ * the last one of a run that had ended. */
+static void keep_log(Run *run, int last)
+{
+    char path[PATH_BYTES], split[8];
+    size_t bytes, kept = 0;
+    int step;
+    double loss;
+
+    join(path, run->path, "log.jsonl");
+    if (access(path, F_OK) != 0)
+        return;
+    char *log = (char *)file_read(path, &bytes);
+    for (char *line = log, *end; (end = strchr(line, '\n')); line = end + 1) {
+        size_t n = (size_t)(end + 1 - line);
+
+        if (!read_line(line, split, &step, &loss) || step > last || !strcmp(split, "final"))
+            continue;
+        add_point(run, split, step, loss);
+        memmove(log + kept, line, n);
+        kept += n;
+    }
+    file_replace(path, &(Piece){ log, kept }, 1);
+    free(log);
+}
+
+Run *run_resume(const char *path, int step, const Origin *origin)
+{
+    Run *run = run_new(origin);
+
+    open_folder(run, path);
+    keep_log(run, step);
+    open_log(run, 0);
+    return run;
+}
+
+void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
+              Progress progress)
 {
     char path[PATH_BYTES];
 
     join(path, run->path, name);
-    checkpoint_save(path, model, note);
+    saved_write(path, model, o, progress, run->origin);
 }
 
 static void draw(FILE *out, void *plot)
@@ -151,8 +225,9 @@ static void draw(FILE *out, void *plot)
     plot_svg(plot, out);
 }
 
-void run_draw(const Run *run, const char *title, double floor)
+void run_draw(const Run *run, RunPicture picture)
 {
+    Text label = { 0 };
     const Series series[] = {
         { .name = "training loss",
           .x = run->train.x,
@@ -166,15 +241,15 @@ void run_draw(const Run *run, const char *title, double floor)
           .points = true,
           .best = true },
     };
-    const PlotLine line = { floor, "true entropy" };
-    Plot plot = { .title = title,
+    const PlotLine line = { picture.floor, "true entropy" };
+    text_add(&label, "loss (nats per %s)", picture.target);
+    Plot plot = { .title = picture.title,
                   .x_label = "step",
-                  .y_label = run->task == TASK_MLM ? "loss (nats per masked byte)"
-                                                   : "loss (nats per byte)",
+                  .y_label = label.at,
                   .series = series,
                   .n_series = 2,
                   .lines = &line,
-                  .n_lines = floor > 0 };
+                  .n_lines = picture.floor > 0 };
 
     run_file(run, "loss.svg", draw, &plot);
 }

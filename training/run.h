@@ -5,7 +5,7 @@
 #ifndef TRAINING_RUN_H
 #define TRAINING_RUN_H
 
-#include "model/checkpoint.h"
+#include "training/saved.h"
 
 #include <stdio.h>
 
@@ -17,30 +17,39 @@ typedef struct Run Run;
  *     step, split, loss, ppl, bits_per_byte, accuracy, lr, grad_norm, tokens, tok_s, seconds
  *
  * NaN where there is nothing to say: that key is left out. The loss is in nats a
- * target; only that of a causal model is one of the text, in bits a byte, and
- * only a masked one has an accuracy.
+ * target; only that of a causal model of text is one in bits a byte as well.
  */
 typedef struct {
     int step;
-    const char *split; /* "train" or "val" */
-    double loss, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
+    const char *split; /* "train", "val", or "final": all that is held back, at the end */
+    double loss, bits, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 
 /*
  * Makes the folder and its parents, and starts a new log. `path` NULL: the first
- * of runs/<name>, runs/<name>-2, ... that does not exist.
+ * of runs/<name>, runs/<name>-2, ... that does not exist. The origin goes into
+ * every checkpoint, and lasts as long as the run.
  */
-Run *run_open(const char *path, const char *name, Task task);
+Run *run_open(const char *path, const char *name, const Origin *origin);
+
+/* Goes on with the folder of a run that has come to `step`: what its log says of later ones is
+ * forgotten. */
+Run *run_resume(const char *path, int step, const Origin *origin);
 const char *run_path(const Run *run);
 
 /* A file of the folder, replaced at once by what `write` prints. */
 void run_file(const Run *run, const char *name, void (*write)(FILE *out, void *ctx), void *ctx);
 
 void run_log(Run *run, LogLine line);
-void run_save(const Run *run, const char *name, const Model *model, CheckpointNote note);
+void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
+              Progress progress);
 
-/* Draws loss.svg from all that was logged; `floor` in nats a token, 0 if unknown. */
-void run_draw(const Run *run, const char *title, double floor);
+/* Draws loss.svg from all that was logged. */
+typedef struct {
+    const char *title, *target; /* "masked byte" */
+    double floor;               /* nats a target; 0: unknown */
+} RunPicture;
+void run_draw(const Run *run, RunPicture picture);
 
 void run_close(Run *run);
 

@@ -2,20 +2,22 @@
 #ifndef TRAINING_TRAIN_H
 #define TRAINING_TRAIN_H
 
-#include "data/corpus.h"
 #include "model/model.h"
 #include "training/evaluate.h"
 #include "training/optimiser.h"
 #include "training/run.h"
+#include "training/source.h"
 
 #include <signal.h>
 
 typedef struct {
     int batch, accumulation; /* sequences at once, and times that before an update */
-    int steps;
+    int steps, stop_at;      /* after this one the run is interrupted, if not 0 */
+    const int *length;       /* every batch has one of these lengths, */
+    int lengths;             /* and as many tokens; 0: that of the context */
     Schedule schedule;
-    double beta1, beta2, decay, clip; /* clip 0: never */
-    uint64_t seed;
+    Optimiser optimiser; /* its first lines */
+    double clip;         /* 0: never */
     int eval_interval, eval_iters, log_interval;
     double max_seconds; /* 0: no limit */
     double peak;        /* operations a second, to compare with */
@@ -29,12 +31,24 @@ typedef struct {
     double seconds, step_seconds; /* the whole loop; the median step */
 } TrainResult;
 
+typedef struct {
+    Tape *tape;
+    Model *model;
+    const Source *source;
+    Run *run;
+    const Saved *from; /* to go on with; NULL: from the start */
+    const volatile sig_atomic_t *stop;
+} Training;
+
 /*
  * Trains until the steps are done, the time is over or *stop is set; logs to the
  * run, prints progress on stderr, and leaves model.safetensors and
  * best.safetensors. Dies with EXIT_FAILED when the numbers stay not finite.
+ *
+ * An evaluation is due every eval_interval steps, and these alone choose the best
+ * weights: so a run that is cut in parts, anywhere, leaves the same files as one
+ * that is not. Where none was due, the last weights are the best.
  */
-TrainResult train(Tape *tape, Model *model, const Corpus *corpus, Run *run, const TrainOptions *o,
-                  const volatile sig_atomic_t *stop);
+TrainResult train(const Training *t, const TrainOptions *o);
 
 #endif

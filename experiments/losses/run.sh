@@ -17,7 +17,7 @@ for task in causal mlm; do
     for name in $names; do
         grep -q "^$name,$task," $rows && continue
         ./train --attn "$name" --task $task --n-layer 4 --n-head 4 --n-embd 128 --block-size 256 \
-            --batch-size 8 --max-iters 500 --eval-interval 500 --sample-bytes 0 \
+            --batch-size 8 --max-iters 500 --eval-interval 500 --sample-tokens 0 \
             --out-dir "$folder/$name-$task" "$text" >"$folder/out" 2>"$folder/err" ||
             { cat "$folder/err" >&2; exit 1; }
         parameters=$(awk '/ parameters, / { print $1; exit }' "$folder/err")

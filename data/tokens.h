@@ -1,0 +1,27 @@
+/* A text as tokens, and the windows of it that a model sees. */
+#ifndef DATA_TOKENS_H
+#define DATA_TOKENS_H
+
+#include "data/tokenizer.h"
+#include "ops/batch.h"
+
+typedef struct {
+    Token *at;       /* for free() */
+    size_t n, bytes; /* so many tokens, of so many bytes of text */
+} Tokens;
+
+Tokens tokens_of(const Tokenizer *t, Bytes text);
+void tokens_free(Tokens *tokens);
+
+/*
+ * Fills a batch with windows of the text, which has more than T tokens: its tokens, and for each
+ * the next one. A batch depends on the seed and its number, on nothing else.
+ */
+void tokens_batch(Tokens from, uint64_t seed, uint64_t number, Batch batch);
+
+/* Fills one row with window k of those that lie side by side; and how many of T tokens there are.
+ */
+void tokens_window(Tokens from, size_t k, Batch row);
+size_t tokens_windows(Tokens from, int T);
+
+#endif

@@ -1,0 +1,252 @@
+#include "tools/train_print.h"
+
+#include "model/sample.h"
+#include "ops/error.h"
+#include "ops/kernel.h"
+#include "ops/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Control characters as '?': names come from strangers, and a terminal obeys what it is sent. */
+static void make_plain(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = '?';
+}
+
+static Text plain(const char *name)
+{
+    Text text = text_cut(name, 200);
+
+    make_plain(text.at);
+    return text;
+}
+
+/* "nice/text.txt" -> "text", or "stories". */
+static const char *text_name(const char *path, char *to, size_t size)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
+
+    if (!path)
+        base = "stories";
+    if (strcmp(base, "-") == 0)
+        base = "stdin";
+    snprintf(to, size, "%s", base);
+    char *dot = strrchr(to, '.');
+    if (dot && dot != to)
+        *dot = 0;
+    make_plain(to);
+    return to;
+}
+
+Text job_name(const Job *job)
+{
+    char base[128];
+    Text name = { 0 };
+
+    text_add(&name, "%s-%s", text_name(job->files ? job->file[0] : NULL, base, sizeof base),
+             job->config.attention->name);
+    if (job->config.task != TASK_CAUSAL)
+        text_add(&name, "-%s", job->task);
+    return name;
+}
+
+/* What a loss is of, in a word or two: "byte", "masked character". */
+static Text target_of(const Show *s)
+{
+    const char *words = tokenizer_words(s->tokenizer);
+    Text text = { 0 };
+
+    if (s->model->config.task == TASK_CLASSIFY)
+        text_add(&text, "%s", s->source->target);
+    else
+        text_add(&text, "%s%s", s->model->config.task == TASK_MLM ? "masked " : "",
+                 strcmp(words, "byte") == 0   ? "byte"
+                 : strcmp(words, "char") == 0 ? "character"
+                                              : "token");
+    return text;
+}
+
+static void show_text(const Show *s)
+{
+    const Config *c = &s->model->config;
+    const char *name = s->job->files ? s->job->file[0] : "built-in stories";
+    size_t train = s->corpus->train.n, validation = s->corpus->validation.n;
+
+    for (int i = 1; c->task == TASK_CLASSIFY && i < c->classes; i++) {
+        train += s->corpus[i].train.n;
+        validation += s->corpus[i].validation.n;
+    }
+    fprintf(stderr,
+            "%s%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary (%s)\n",
+            plain(name).at, s->job->files > 1 ? " and others" : "", train, validation, c->vocab,
+            tokenizer_words(s->tokenizer));
+    if (c->task == TASK_CLASSIFY)
+        fprintf(stderr, "a window is from one of %d files: guessing is right in %.1f%%\n",
+                c->classes, 100 * s->source->chance);
+    if (c->task == TASK_MLM)
+        fprintf(stderr, "15%% of the tokens are masked, and to be told from both sides\n");
+    if (c->task == TASK_CAUSAL && s->corpus->floor > 0)
+        fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
+                s->corpus->floor);
+}
+
+void show_banner(const Show *s)
+{
+    const Config *c = &s->model->config;
+    const Job *job = s->job;
+    const Text set = settings_text(c);
+
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s\n",
+            c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
+            c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
+            c->attention->frame == FRAME_GATED ? "none" : ffn_names[c->ffn]);
+    fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
+            params_count(&s->model->params), config_flops(c) / 1e6,
+            config_memory(c, (double)job->training.batch * c->context) / 0x1p20);
+    show_text(s);
+    fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
+            job->threads, VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
+            plain(run_path(s->run)).at);
+    if (job->from)
+        fprintf(stderr, "going on after step %d\n", job->from->progress.step);
+}
+
+/* Nats a target that no model does better than; 0: unknown. */
+static double floor_of(const Show *s)
+{
+    bool causal = s->model->config.task == TASK_CAUSAL;
+
+    return causal ? s->corpus->floor * log(2) * s->source->bytes[1] : 0;
+}
+
+void show_picture(const Show *s)
+{
+    Text name = job_name(s->job), target = target_of(s);
+
+    run_draw(s->run, (RunPicture){ name.at, target.at, floor_of(s) });
+}
+
+void show_interrupted(const Show *s, const TrainResult *r)
+{
+    fprintf(stderr, "stopped at step %d; %s holds the run: --resume --out-dir goes on with it\n",
+            r->steps, plain(run_path(s->run)).at);
+}
+
+static void print_quality(const Show *s, Evaluation e)
+{
+    double bits = source_bits(s->source, true, e.loss);
+
+    printf("validation loss %.4f nats/%s, ppl %.3f", e.loss, target_of(s).at, exp(e.loss));
+    if (!isnan(bits))
+        printf(", %.4f bits/byte", bits);
+    if (!isnan(e.accuracy))
+        printf(", accuracy %.1f%%", 100 * e.accuracy);
+    printf(" (all %.0f, side by side, context %d)\n", e.targets, s->model->config.context);
+    if (s->model->config.task == TASK_CLASSIFY)
+        printf("for comparison: guessing is right in %.1f%%, the likeliest class in %.1f%%\n",
+               100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
+}
+
+void show_result(const Show *s, const TrainResult *r, double setup)
+{
+    printf("%d steps in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
+           r->seconds, 1e3 * r->step_seconds, setup);
+    printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
+    print_quality(s, r->last);
+    if (s->job->preset && s->model->config.task == TASK_CAUSAL)
+        printf("for comparison: nanoGPT reached 1.88 with these settings\n");
+    if (floor_of(s) > 0)
+        printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", s->corpus->floor * log(2),
+               s->corpus->floor);
+    printf("left in %s: model.safetensors best.safetensors log.jsonl config.json loss.svg\n",
+           plain(run_path(s->run)).at);
+}
+
+/*
+ * Tokens as a terminal can show them: what is no UTF-8 as U+FFFD, control characters as '?', and
+ * what hides a token as '_'; all in one line if so asked.
+ */
+static void print_tokens(const Show *s, const int *id, int n, bool one_line)
+{
+    int mask = s->model->config.task == TASK_MLM ? config_mask(&s->model->config) : -1;
+    char *text = NULL;
+    size_t bytes = 0;
+    uint32_t code;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (!out)
+        die(EXIT_MEMORY, "out of memory (printing a sample)");
+    for (int t = 0; t < n; t++) {
+        Bytes token = id[t] == mask ? (Bytes){ (const unsigned char *)"_", 1 }
+                                    : tokenizer_token(s->tokenizer, id[t]);
+
+        fwrite(token.at, 1, token.n, out);
+    }
+    if (fclose(out) != 0)
+        die(EXIT_MEMORY, "out of memory (printing a sample)");
+    const unsigned char *at = (const unsigned char *)text;
+    for (size_t i = 0, length; i < bytes; i += length) {
+        length = (size_t)utf8_decode(at + i, bytes - i, &code);
+        if (length == 0)
+            fputs("\xef\xbf\xbd", stdout), length = 1;
+        else if (code == '\n')
+            putchar(one_line ? ' ' : '\n');
+        else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
+            putchar('?');
+        else
+            fwrite(at + i, 1, length, stdout);
+    }
+    putchar('\n');
+    free(text);
+}
+
+static void show_written(const Show *s, Tape *tape)
+{
+    const int prompt = '\n';
+    int n = s->job->sample_tokens, *out = xmalloc((size_t)(n + 1) * sizeof *out);
+
+    model_sample(tape, s->model, (Sampling){ &prompt, 1, n, s->job->temperature, s->job->seed },
+                 out);
+    printf("\na sample:\n");
+    print_tokens(s, out, n, false);
+    free(out);
+}
+
+/* The first row that is held back, with every target hidden; and what the model puts there. */
+static void show_filled(const Show *s, Tape *tape)
+{
+    const Config *c = &s->model->config;
+    int T = s->job->sample_tokens < c->context ? s->job->sample_tokens : c->context;
+    int targets = 0, right = 0;
+    Arena *mem = arena_new();
+    Batch row = source_shape(source_batch(s->source, mem, T), 1, T);
+
+    s->source->row(s->source, 0, row);
+    for (int t = 0; t < T; t++)
+        row.id[t] = row.target[t] < 0 ? row.id[t] : config_mask(c);
+    tape_reset(tape);
+    const Tensor *logits = model_outputs(tape, s->model, row, 0);
+    printf("\nmasked:\n");
+    print_tokens(s, row.id, T, true);
+    for (int t = 0; t < T; t++)
+        if (row.target[t] >= 0) {
+            row.id[t] = sample_likeliest(logits->data + (size_t)t * (size_t)c->vocab, c->vocab);
+            right += row.id[t] == row.target[t];
+            targets++;
+        }
+    printf("filled in, %d of %d right:\n", right, targets);
+    print_tokens(s, row.id, T, true);
+    arena_free(mem);
+}
+
+void show_sample(const Show *s, Tape *tape)
+{
+    tape->forward_only = true;
+    if (s->model->config.task == TASK_CAUSAL)
+        show_written(s, tape);
+    else if (s->model->config.task == TASK_MLM)
+        show_filled(s, tape);
+}
