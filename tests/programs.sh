@@ -24,6 +24,7 @@ cd "$dir/here" || exit 1
 exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
+tokenize=$root/tokenize
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -178,6 +179,12 @@ refused 'bench with heads that do not divide'    2 '--n-head'            $b --n-
 refused 'bench with an SVG file it cannot write' 4 'No such file'        $b --svg nowhere/x
 refused 'bench with more attention than memory'  3 'GiB'                 $b --lengths 16777216
 
+refused 'tokenize without a text'              2 'one TEXT to learn from'    "$tokenize"
+refused 'tokenize with two texts'              2 'not also in/more'          "$tokenize" in/text in/more
+refused 'tokenize with an unknown tokenizer'   2 "'word' is no tokenizer"    "$tokenize" --tokenizer word $text
+refused 'tokenize with a tiny vocabulary'      2 'N from 257 to 65536'       "$tokenize" --tokenizer bpe:256 $text
+refused 'tokenize of a text that is not there' 4 'No such file'              "$tokenize" ../in/nowhere
+refused 'tokenize of a folder'                 4 'is a directory'            "$tokenize" ../in/folder
 refused 'attend without an attention'      2 '--attn NAME is missing'    "$attend" $tensors out
 refused 'attend without files'             2 'two files, not 0'          $a
 refused 'attend with one file'             2 'two files, not 1'          $a $tensors
@@ -234,7 +241,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train bench gradcheck attend; do
+for program in train bench gradcheck attend tokenize; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -636,6 +643,24 @@ check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
 
+# ./tokenize, on a text that has all bytes, and on none.
+tokenizes() { # LINE OPTION...: the summary's first line is LINE
+    line=$1
+    shift
+    "$tokenize" --check "$@" >"$dir/stdout" 2>"$dir/err" && [ "$(head -n 1 "$dir/stdout")" = "$line" ]
+}
+cat "$train" $text >../out/bytes
+check 'tokenize learns bytes' tokenizes 'byte: 256 tokens in the vocabulary' --tokenizer byte ../out/bytes
+check 'tokenize learns pieces' tokenizes 'bpe:400: 400 tokens in the vocabulary' --tokenizer bpe:400 ../out/bytes
+check 'and says what they make of the text' grep -q 'bytes are .* bytes a token; they lead back' "$dir/stdout"
+check 'tokenize takes an empty text' tokenizes 'char: 256 tokens in the vocabulary' --tokenizer char ../in/empty
+check 'which has no tokens' grep -q '^0 bytes are 0 tokens;' "$dir/stdout"
+check 'tokenize takes another text than it learns from' tokenizes 'bpe:300: 300 tokens in the vocabulary' \
+    --tokenizer bpe:300 --text ../out/bytes --json ../out/json $text
+check 'and writes what Hugging Face reads' grep -q '^"~": 126,$' ../out/json
+ids() { [ "$("$tokenize" --tokenizer byte --ids ../in/one | wc -l)" = 1 ]; }
+check 'tokenize prints tokens, and nothing else' ids
+
 # --help and --version.
 help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }
 version() { [ "$("$1" --version | grep -c '^attn.c [0-9]')" = 1 ]; }
@@ -644,7 +669,7 @@ help_is_whole() { # every option that a run's configuration knows
         "$train" --help | grep -q -e "^  --$option\( \|$\)" -e "^  --\[no-\]$option\( \|$\)" || no "$option" || return
     done
 }
-for program in "$train" "$bench" "$gradcheck" "$attend" "${attend}64"; do
+for program in "$train" "$bench" "$gradcheck" "$attend" "${attend}64" "$tokenize"; do
     check "${program##*/} --help fits 100 columns" help_fits "$program"
     check "${program##*/} --version is a line" version "$program"
 done

@@ -13,6 +13,7 @@ Suite *suite_attention(void);   /* every attention, alone and in a block */
 Suite *suite_safetensors(void); /* whole files, and tensors in them */
 Suite *suite_stories(void);     /* the built-in text and its exact probability */
 Suite *suite_corpus(void);      /* text files and batches of them */
+Suite *suite_tokenizer(void);   /* text as tokens, and back */
 Suite *suite_masking(void);     /* what is hidden of a window, and asked of it */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model, its files, its samples */

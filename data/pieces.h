@@ -1,0 +1,30 @@
+/*
+ * The pieces of a text that bpe joins bytes in, never across: words, numbers,
+ * marks, each with the space before it, and white space. Nearly GPT-2's:
+ *
+ *     's 't 'd 'm 'll 've 're     whatever follows
+ *     a space if there is one, and letters; or digits; or others
+ *     white space up to the last one before something else, or all
+ *
+ * of which the first that fits is taken, as long as it can be. A letter is a-z, A-Z
+ * and every byte from 128 on: UTF-8 has characters beyond ASCII made of those
+ * alone, so the pattern below says the same of characters, in an expression
+ * that needs no table of Unicode.
+ */
+#ifndef DATA_PIECES_H
+#define DATA_PIECES_H
+
+#include "data/tokenizer.h"
+
+/* The first piece of a text that is not empty: its length. */
+size_t piece_length(Bytes text);
+
+#define PIECE_LETTER "[^\\x00-\\x40\\x5b-\\x60\\x7b-\\x7f]"
+#define PIECE_OTHER "[\\x00-\\x08\\x0e-\\x1f\\x21-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]"
+#define PIECE_SPACE "[\\x09-\\x0d\\x20]"
+#define PIECE_SOMETHING "[^\\x09-\\x0d\\x20]"
+#define PIECE_PATTERN                                                                              \
+    "'(?:[stdm]|ll|ve|re)| ?" PIECE_LETTER "+| ?[0-9]+| ?" PIECE_OTHER "+|" PIECE_SPACE            \
+    "+(?!" PIECE_SOMETHING ")|" PIECE_SPACE "+"
+
+#endif

@@ -1,0 +1,996 @@
+/* Text as tokens, and back: every tokenizer, as it is learnt, saved, read and used. */
+#include "data/bpe.h"
+#include "data/pieces.h"
+#include "ops/error.h"
+#include "ops/random.h"
+#include "ops/text.h"
+#include "ops/utf8.h"
+#include "tests/folder.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts ---------------------------------------------------------------------------------- */
+
+/* A string without its 0, and with not one byte behind it that a reader could touch unseen. */
+static Bytes bytes_of(const char *s, size_t n)
+{
+    return (Bytes){ memcpy(xmalloc(n), s, n), n };
+}
+
+static void let_go(Bytes b)
+{
+    free((void *)(uintptr_t)b.at);
+}
+
+/* n characters of that alphabet, or any bytes. */
+static Bytes random_text(uint64_t seed, const char *alphabet, size_t n)
+{
+    const Random r = random_stream(seed, RANDOM_TEST, n);
+    const size_t letters = alphabet ? strlen(alphabet) : 256;
+    unsigned char *at = xmalloc(n);
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = random_below(r, i, letters);
+
+        at[i] = (unsigned char)(alphabet ? (size_t)alphabet[k] : k);
+    }
+    return (Bytes){ at, n };
+}
+
+static const char *const alphabets[] = { "a",        "ab",   "ab ",        "aab's \n",
+                                         "abcdefgh", "a1 !", "st'dmlvre ", "\xe4\xb8\x80\xff",
+                                         "  \n\ta",  NULL };
+enum { ALPHABETS = COUNT(alphabets) };
+
+static Tokenizer *learn(const char *words, const char *text)
+{
+    return tokenizer_learn(words, (Bytes){ (const unsigned char *)text, strlen(text) });
+}
+
+/* The tokens of a text, checked: they are of the vocabulary, and their bytes are the text. */
+static Token *tokens_of(const Tokenizer *t, Bytes text, size_t *n)
+{
+    Token *to = xmalloc(text.n * sizeof *to);
+    size_t at = 0;
+
+    *n = tokenizer_encode(t, text, to);
+    ck_assert_uint_le(*n, text.n);
+    for (size_t i = 0; i < *n; i++) { /* an assertion for each of a million would take seconds */
+        const bool known = to[i] < tokenizer_size(t);
+        const Bytes token = tokenizer_token(t, known ? to[i] : 0);
+
+        if (!known || token.n > text.n - at || memcmp(token.at, text.at + at, token.n) != 0)
+            ck_abort_msg("token %zu, %d, is not what byte %zu begins", i, to[i], at);
+        at += token.n;
+    }
+    ck_assert_uint_eq(at, text.n);
+    return to;
+}
+
+static void check_there_and_back(const Tokenizer *t, Bytes text)
+{
+    size_t n;
+
+    free(tokens_of(t, text, &n));
+}
+
+static void check_tokens(const Tokenizer *t, const char *text, const int *want)
+{
+    const Bytes b = bytes_of(text, strlen(text));
+    size_t n, wanted = 0;
+    Token *got = tokens_of(t, b, &n);
+
+    for (; want[wanted] >= 0; wanted++)
+        ck_assert_msg(wanted < n && got[wanted] == want[wanted], "%s: token %zu", text, wanted);
+    ck_assert_uint_eq(n, wanted);
+    free(got);
+    let_go(b);
+}
+
+static const char some[] =
+    "It's the \xe4\xb8\x80\xe4\xb8\x80 of the \xe4\xb8\x80, that's all: "
+    "the the the, 12 12 12 \xf0\x9f\x98\x80\xf0\x9f\x98\x80\xf0\x9f\x98\x80.\n";
+static const char *const kinds[] = { "byte", "char", "bpe:257", "bpe:265" };
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+START_TEST(words_name_a_tokenizer_or_are_told_why_not)
+{
+    static const char *const right[] = { "byte", "char", "bpe:257", "bpe:4096", "bpe:65536" };
+    static const char *const wrong[] = { "",
+                                         "Byte",
+                                         "byte ",
+                                         "bytes",
+                                         "characters",
+                                         "bpe",
+                                         "bpe:",
+                                         "bpe:0",
+                                         "bpe:256",
+                                         "bpe:65537",
+                                         "bpe:0257",
+                                         "bpe:+300",
+                                         "bpe:-300",
+                                         "bpe: 300",
+                                         "bpe:300 ",
+                                         "bpe:1e3",
+                                         "bpe:300x",
+                                         "bpe:4294967596",
+                                         "bpe:65536000000000000000000",
+                                         "BPE:300",
+                                         "bpe300" };
+
+    for (int i = 0; i < COUNT(right); i++)
+        ck_assert_msg(!tokenizer_wrong(right[i]), "%s", right[i]);
+    for (int i = 0; i < COUNT(wrong); i++)
+        ck_assert_msg(tokenizer_wrong(wrong[i]) != NULL, "%s", wrong[i]);
+    ck_assert_ptr_nonnull(strstr(tokenizer_wrong("bpe:256"), "257 to 65536"));
+    ck_assert_ptr_nonnull(strstr(tokenizer_wrong("word"), "byte, char and bpe:N"));
+}
+END_TEST
+
+static void learn_of_wrong_words(const char *words)
+{
+    learn(words, some);
+}
+
+START_TEST(to_learn_by_wrong_words_is_a_bug)
+{
+    ck_assert_int_eq(exit_code_of(learn_of_wrong_words, "bpe:9"), -6);
+    ck_assert_ptr_nonnull(strstr(said, "BUG"));
+}
+END_TEST
+
+START_TEST(a_tokenizer_remembers_its_words)
+{
+    for (int k = 0; k < COUNT(kinds); k++) {
+        Tokenizer *t = learn(kinds[k], some);
+
+        ck_assert_str_eq(tokenizer_words(t), kinds[k]);
+        tokenizer_free(t);
+    }
+    tokenizer_free(NULL);
+}
+END_TEST
+
+/* ---- every tokenizer ------------------------------------------------------------------------ */
+
+START_TEST(tokens_below_256_are_the_bytes)
+{
+    for (int k = 0; k < COUNT(kinds); k++) {
+        Tokenizer *t = learn(kinds[k], some);
+
+        for (int i = 0; i < 256; i++) {
+            const Bytes token = tokenizer_token(t, i);
+
+            ck_assert_uint_eq(token.n, 1);
+            ck_assert_uint_eq(token.at[0], i);
+        }
+        tokenizer_free(t);
+    }
+}
+END_TEST
+
+static void check_many_texts(const Tokenizer *t)
+{
+    static const char *const broken[] = { "\xc0\x80",
+                                          "\xc1\xbf",
+                                          "\xe0\x80\x80",
+                                          "\xed\xa0\x80",
+                                          "\xf4\x90\x80\x80",
+                                          "\xff\xfe",
+                                          "\xe4\xb8",
+                                          "\xe4",
+                                          "\xb8\x80",
+                                          "\xe4\xe4\xb8\x80",
+                                          "\xf0\x9f\x98",
+                                          "",
+                                          "\xe4\xb8\x80\xb8\x80",
+                                          "a\xf0\x9f\x98\x80\x98z",
+                                          "'",
+                                          " ",
+                                          "  ",
+                                          " '",
+                                          "'l",
+                                          "\n ",
+                                          " \xff " };
+    unsigned char all[256];
+
+    for (int i = 0; i < 256; i++)
+        all[i] = (unsigned char)i;
+    check_there_and_back(t, (Bytes){ all, 256 });
+    for (int i = 0; i < COUNT(broken); i++) {
+        const Bytes text = bytes_of(broken[i], strlen(broken[i]));
+
+        check_there_and_back(t, text);
+        let_go(text);
+    }
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        const Bytes text = random_text(seed, alphabets[seed % ALPHABETS], 10 * seed * seed);
+
+        check_there_and_back(t, text);
+        let_go(text);
+    }
+}
+
+START_TEST(any_bytes_are_what_their_tokens_say)
+{
+    for (int k = 0; k < COUNT(kinds); k++) {
+        const Bytes noise = random_text(5, NULL, 20000);
+        Tokenizer *t = learn(kinds[k], some), *of_noise = tokenizer_learn(kinds[k], noise);
+
+        check_many_texts(t);
+        check_many_texts(of_noise);
+        tokenizer_free(t), tokenizer_free(of_noise);
+        let_go(noise);
+    }
+}
+END_TEST
+
+START_TEST(an_empty_text_has_no_tokens)
+{
+    for (int k = 0; k < COUNT(kinds); k++) {
+        Tokenizer *t = learn(kinds[k], some);
+
+        ck_assert_uint_eq(tokenizer_encode(t, (Bytes){ NULL, 0 }, NULL), 0);
+        tokenizer_free(t);
+    }
+}
+END_TEST
+
+START_TEST(the_same_text_teaches_the_same)
+{
+    for (int k = 0; k < COUNT(kinds); k++) {
+        const Bytes text = random_text(9, "abc \xe4\xb8\x80", 3000),
+                    copy = bytes_of((const char *)text.at, text.n);
+        Tokenizer *t = tokenizer_learn(kinds[k], text), *u = tokenizer_learn(kinds[k], copy);
+        char *a = tokenizer_save(t), *b = tokenizer_save(u);
+
+        ck_assert_str_eq(a, b);
+        free(a), free(b);
+        tokenizer_free(t), tokenizer_free(u);
+        let_go(text), let_go(copy);
+    }
+}
+END_TEST
+
+/* ---- characters ----------------------------------------------------------------------------- */
+
+START_TEST(characters_met_three_times_are_tokens_in_the_order_of_their_codes)
+{
+    Tokenizer *t =
+        learn("char", "\xf0\x9f\x98\x80\xc3\xa4\xf0\x9f\x98\x80"
+                      "aaa\xe4\xb8\x80\xe4\xb8\x80\xc3\xa4\xf0\x9f\x98\x80\xc3\xa4\xc3\xa4");
+
+    ck_assert_int_eq(tokenizer_size(t), 258);
+    check_tokens(t,
+                 "\xc3\xa4\xf0\x9f\x98\x80"
+                 "a\xe4\xb8\x80\xc3\xa4",
+                 (const int[]){ 256, 257, 'a', 0xe4, 0xb8, 0x80, 256, -1 });
+    check_tokens(t, "\xf0\x9f\x98\xc3\xa4\xc3\xc3\xa4\xa4",
+                 (const int[]){ 0xf0, 0x9f, 0x98, 256, 0xc3, 256, 0xa4, -1 });
+    tokenizer_free(t);
+}
+END_TEST
+
+/* `times` of each character from `first` to `last`. */
+static unsigned char *put_characters(unsigned char *to, uint32_t first, uint32_t last, int times)
+{
+    for (uint32_t code = first; code <= last; code++)
+        for (int i = 0; i < times; i++)
+            to += utf8_encode(to, code);
+    return to;
+}
+
+START_TEST(of_too_many_characters_the_most_frequent_have_tokens)
+{
+    enum { FROM = 0x10000, LAST = FROM + TOKENS_MAX - 256 + 1 }; /* two too many */
+    unsigned char *at = xmalloc((LAST - FROM + 1) * 4 * 5), *end = at;
+
+    end = put_characters(end, FROM, FROM + 4, 3);
+    end = put_characters(end, FROM + 5, LAST - 3, 5);
+    end = put_characters(end, LAST - 2, LAST, 4);
+    Tokenizer *t = tokenizer_learn("char", (Bytes){ at, (size_t)(end - at) });
+    ck_assert_int_eq(tokenizer_size(t), TOKENS_MAX);
+    check_tokens(t, "\xf0\x90\x80\x80", (const int[]){ 256, -1 });
+    check_tokens(t, "\xf0\x90\x80\x82", (const int[]){ 258, -1 });
+    check_tokens(t, "\xf0\x90\x80\x83", (const int[]){ 0xf0, 0x90, 0x80, 0x83, -1 });
+    check_tokens(t, "\xf0\x90\x80\x84", (const int[]){ 0xf0, 0x90, 0x80, 0x84, -1 });
+    check_tokens(t, "\xf0\x90\x80\x85", (const int[]){ 259, -1 });
+    check_there_and_back(t, (Bytes){ at, (size_t)(end - at) });
+    tokenizer_free(t);
+    free(at);
+}
+END_TEST
+
+static void learn_characters(const char *text)
+{
+    tokenizer_free(learn("char", text));
+}
+
+START_TEST(bytes_of_no_character_are_counted_once_for_all)
+{
+    ck_assert_int_eq(exit_code_of(learn_characters, "a\xff\xe4\xb8\x80\xed\xa0\x80\xc3"), 0);
+    ck_assert_ptr_nonnull(strstr(said, "warning: 5 of the text's 9 bytes are no UTF-8"));
+    ck_assert_ptr_eq(strchr(said, '\n'), strrchr(said, '\n'));
+    ck_assert_int_eq(exit_code_of(learn_characters, some), 0);
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+/* ---- pieces, by the definition -------------------------------------------------------------- */
+
+static bool is_space(int c)
+{
+    return c != 0 && strchr(" \t\n\v\f\r", c) != NULL;
+}
+
+static bool is_letter(int c)
+{
+    return c > 127 || isalpha(c);
+}
+
+static bool is_digit(int c)
+{
+    return c < 128 && isdigit(c);
+}
+
+static bool is_other(int c)
+{
+    return !is_space(c) && !is_letter(c) && !is_digit(c);
+}
+
+static bool all_are(bool (*is)(int c), const unsigned char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!is(s[i]))
+            return false;
+    return n > 0;
+}
+
+static bool is_contraction(const unsigned char *s, size_t n)
+{
+    static const char *const ends[] = { "s", "t", "d", "m", "ll", "ve", "re" };
+
+    for (int i = 0; i < COUNT(ends); i++)
+        if (n == strlen(ends[i]) + 1 && s[0] == '\'' && memcmp(s + 1, ends[i], n - 1) == 0)
+            return true;
+    return false;
+}
+
+/* Whether the pattern's k-th way fits the first n bytes. */
+static bool fits(int k, Bytes text, size_t n)
+{
+    static bool (*const is[])(int c) = { is_letter, is_digit, is_other };
+    const unsigned char *s = text.at;
+
+    if (k == 0)
+        return is_contraction(s, n);
+    if (k <= 3)
+        return all_are(is[k - 1], s, n) || (s[0] == ' ' && all_are(is[k - 1], s + 1, n - 1));
+    return all_are(is_space, s, n) && (k == 5 || n == text.n || is_space(s[n]));
+}
+
+static size_t naive_piece(Bytes text)
+{
+    for (int k = 0; k <= 5; k++)
+        for (size_t n = text.n; n > 0; n--)
+            if (fits(k, text, n))
+                return n;
+    return 0;
+}
+
+START_TEST(pieces_are_what_the_pattern_says)
+{
+    for (uint64_t seed = 0; seed < 3000; seed++) {
+        const Bytes text = random_text(seed, alphabets[seed % ALPHABETS], 1 + seed % 13);
+
+        ck_assert_msg(piece_length(text) == naive_piece(text), "seed %d: %zu, not %zu", (int)seed,
+                      piece_length(text), naive_piece(text));
+        let_go(text);
+    }
+}
+END_TEST
+
+START_TEST(a_sentence_falls_into_words_numbers_marks_and_space)
+{
+    static const char *const want[] = {
+        "I",  "'ll", " say", ",",   " it",  "'s", " 42",
+        "nd", " (",  "no",   "?!)", " \n ", "\t", "na\xc3\xafve\xe3\x80\x80x",
+        "  ", NULL
+    };
+    char text[100] = "";
+
+    for (int i = 0; want[i]; i++)
+        strcat(text, want[i]);
+    Bytes rest = { (unsigned char *)text, strlen(text) };
+    for (int i = 0; want[i]; i++) {
+        const size_t n = strlen(want[i]);
+
+        ck_assert_msg(piece_length(rest) == n, "'%s': %zu", want[i], piece_length(rest));
+        rest = (Bytes){ rest.at + n, rest.n - n };
+    }
+}
+END_TEST
+
+/* ---- bpe, by the definition ----------------------------------------------------------------- */
+
+enum { LONGEST = 400, JOINS = 24, PARTED = -1 };
+
+/* A text in tokens, with PARTED after each piece; and what has been joined so far. */
+typedef struct {
+    int token[2 * LONGEST], n;
+    int left[JOINS], right[JOINS], joins;
+} Naive;
+
+static void naive_spread(Naive *v, Bytes text)
+{
+    v->n = 0;
+    for (size_t n; text.n > 0; text = (Bytes){ text.at + n, text.n - n }) {
+        n = naive_piece(text);
+        for (size_t i = 0; i < n; i++)
+            v->token[v->n++] = text.at[i];
+        v->token[v->n++] = PARTED;
+    }
+}
+
+static bool is_pair(const Naive *v, int i, int left, int right)
+{
+    return v->token[i] == left && v->token[i + 1] == right;
+}
+
+static void naive_join(Naive *v, int left, int right, int token)
+{
+    int n = 0;
+
+    for (int i = 0; i < v->n; i++) {
+        const bool both = i + 1 < v->n && is_pair(v, i, left, right);
+
+        v->token[n++] = both ? token : v->token[i];
+        i += both;
+    }
+    v->n = n;
+}
+
+static int naive_spell(const Naive *v, int token, char *to)
+{
+    if (token >= 256) {
+        const int n = naive_spell(v, v->left[token - 256], to);
+
+        return n + naive_spell(v, v->right[token - 256], to + n);
+    }
+    *to = (char)token;
+    return 1;
+}
+
+static bool may_join(const Naive *v, int left, int right)
+{
+    char spelt[4 * BPE_TOKEN_BYTES], other[4 * BPE_TOKEN_BYTES];
+    int n = naive_spell(v, left, spelt);
+
+    n += naive_spell(v, right, spelt + n);
+    for (int k = 0; k < v->joins; k++)
+        if (naive_spell(v, 256 + k, other) == n && memcmp(spelt, other, (size_t)n) == 0)
+            return false;
+    return n <= BPE_TOKEN_BYTES;
+}
+
+static int count_pair(const Naive *v, int left, int right)
+{
+    int count = 0;
+
+    for (int i = 0; i + 1 < v->n; i++)
+        count += is_pair(v, i, left, right);
+    return count;
+}
+
+/* Joins the best pair, the smallest of the most frequent; false if there is none. */
+static bool naive_step(Naive *v)
+{
+    int most = 1, left = 0, right = 0;
+
+    for (int i = 0; i + 1 < v->n; i++) {
+        const int a = v->token[i], b = v->token[i + 1], count = count_pair(v, a, b);
+        const bool smaller = a < left || (a == left && b < right);
+
+        if (a == PARTED || b == PARTED || count < most ||
+            (count == most && (most == 1 || !smaller)) || !may_join(v, a, b))
+            continue;
+        most = count, left = a, right = b;
+    }
+    if (most == 1)
+        return false;
+    naive_join(v, left, right, 256 + v->joins);
+    v->left[v->joins] = left;
+    v->right[v->joins++] = right;
+    return true;
+}
+
+/* What tokenizer_save() should say, or the words alone. */
+static Text naive_saved(const Naive *v, bool words_alone)
+{
+    Text text = { 0 };
+
+    text_add(&text, "bpe:%d", 256 + v->joins);
+    for (int k = 0; k < v->joins && !words_alone; k++)
+        text_add(&text, " %d,%d", v->left[k], v->right[k]);
+    return text;
+}
+
+static void check_encodes(const Tokenizer *t, const Naive *v, Bytes text)
+{
+    size_t n, k = 0;
+    Token *got = tokens_of(t, text, &n);
+
+    for (int i = 0; i < v->n; i++)
+        if (v->token[i] != PARTED)
+            ck_assert_msg(k < n && got[k++] == v->token[i], "token %zu", k - 1);
+    ck_assert_uint_eq(n, k);
+    free(got);
+}
+
+/* Learns from one text, and tries what was learnt on it and on another one. */
+static int compare_with_naive(Bytes text, Bytes other)
+{
+    Naive v = { .joins = 0 };
+
+    naive_spread(&v, text);
+    while (v.joins < JOINS && naive_step(&v))
+        ;
+    if (v.joins == 0)
+        return 0;
+    Tokenizer *t = tokenizer_learn(naive_saved(&v, true).at, text);
+    char *saved = tokenizer_save(t);
+    ck_assert_str_eq(saved, naive_saved(&v, false).at);
+    check_encodes(t, &v, text);
+    naive_spread(&v, other);
+    for (int k = 0; k < v.joins; k++)
+        naive_join(&v, v.left[k], v.right[k], 256 + k);
+    check_encodes(t, &v, other);
+    free(saved);
+    tokenizer_free(t);
+    return v.joins;
+}
+
+START_TEST(bpe_learns_and_encodes_by_the_definition)
+{
+    int joins = 0;
+
+    for (uint64_t seed = 0; seed < 400; seed++) {
+        const char *alphabet = alphabets[seed % (ALPHABETS - 1)];
+        const size_t n = 1 + seed % (seed % 10 ? 100 : LONGEST);
+        const Bytes text = random_text(seed, alphabet, n),
+                    other = random_text(~seed, alphabet, 150);
+
+        joins += compare_with_naive(text, other);
+        let_go(text), let_go(other);
+    }
+    ck_assert_int_gt(joins, 2000);
+}
+END_TEST
+
+START_TEST(bpe_joins_the_most_frequent_pair_and_of_these_the_smallest)
+{
+    Tokenizer *t = learn("bpe:259", "abab abab cd cd cd"); /* ab 4, " c" 3, cd 3 */
+    char *saved = tokenizer_save(t);
+
+    ck_assert_str_eq(saved, "bpe:259 97,98 32,99 257,100");
+    check_tokens(t, "ab cdcd ab", (const int[]){ 256, 258, 'c', 'd', ' ', 256, -1 });
+    free(saved);
+    tokenizer_free(t);
+}
+END_TEST
+
+static void learn_1000(const char *text)
+{
+    Tokenizer *t = learn("bpe:1000", text);
+
+    if (tokenizer_size(t) != 258)
+        exit(1);
+}
+
+START_TEST(bpe_stops_where_nothing_is_left_to_join_and_says_so)
+{
+    ck_assert_int_eq(exit_code_of(learn_1000, "abc abc"), 0);
+    ck_assert_ptr_nonnull(
+        strstr(said, "warning: bpe:1000: nothing is left to join after 258 tokens"));
+    ck_assert_int_eq(exit_code_of(learn_characters, "abc abc"), 0);
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+START_TEST(no_two_tokens_of_bpe_have_the_same_bytes)
+{
+    Tokenizer *t = learn("bpe:270", "abc abc ab ab xbc xbc xbc xbc abcabcbc abcbcabc aabcbc bcabc "
+                                    "the then there these that than thane hat hate ate at");
+
+    for (int i = 0; i < tokenizer_size(t); i++)
+        for (int j = 0; j < i; j++)
+            ck_assert(!bytes_same(tokenizer_token(t, i), tokenizer_token(t, j)));
+    tokenizer_free(t);
+    ck_assert_ptr_null(tokenizer_load("bpe:260 97,98 98,99 256,99 97,257"));
+}
+END_TEST
+
+START_TEST(a_million_equal_letters_are_as_few_tokens_as_may_be)
+{
+    enum { MILLION = 1000000 };
+    const Bytes text = random_text(1, "a", MILLION);
+    const int doublings = in_double ? 3 : 7; /* up to BPE_TOKEN_BYTES */
+    Text words = { 0 };
+    size_t n;
+
+    for (int k = 0; k < COUNT(kinds) - 2; k++) {
+        Tokenizer *t = tokenizer_learn(kinds[k], text);
+
+        check_there_and_back(t, text);
+        tokenizer_free(t);
+    }
+    text_add(&words, "bpe:%d", 256 + doublings);
+    Tokenizer *t = tokenizer_learn(words.at, text);
+    ck_assert_int_eq(tokenizer_size(t), 256 + doublings);
+    ck_assert_uint_eq(tokenizer_token(t, tokenizer_size(t) - 1).n, BPE_TOKEN_BYTES);
+    free(tokens_of(t, text, &n));
+    ck_assert_uint_eq(n, MILLION / BPE_TOKEN_BYTES + (in_double ? 0 : 1));
+    tokenizer_free(t);
+    let_go(text);
+}
+END_TEST
+
+/* More text than is learnt from: "ab" as far as it counts, then twice as much of "cd". */
+static void learn_too_much(const char *path)
+{
+    unsigned char *at = xmalloc(3 * (size_t)BPE_TEXT_MAX);
+
+    (void)path;
+    for (size_t i = 0; i < 3 * (size_t)BPE_TEXT_MAX; i++)
+        at[i] = (unsigned char)(i % 4 == 3 ? ' ' : i < BPE_TEXT_MAX ? "aba"[i % 4] : 'c');
+    char *saved =
+        tokenizer_save(tokenizer_learn("bpe:258", (Bytes){ at, 3 * (size_t)BPE_TEXT_MAX }));
+    if (strcmp(saved, "bpe:258 97,98 256,97") != 0)
+        exit(1);
+}
+
+START_TEST(bpe_learns_from_the_beginning_of_a_text_that_is_too_long)
+{
+    if (!in_double) /* the other build has a smaller limit */
+        return;
+    ck_assert_int_eq(exit_code_of(learn_too_much, NULL), 0);
+    ck_assert_ptr_nonnull(
+        strstr(said, "bpe:258 is learnt from the first 1048576 of the text's 3145728 bytes"));
+}
+END_TEST
+
+/* ---- tokenizers as strings ------------------------------------------------------------------ */
+
+START_TEST(a_tokenizer_that_is_read_back_is_the_same)
+{
+    const Bytes text = random_text(3, "abcd \xe4\xb8\x80", 5000);
+
+    for (int k = 0; k < COUNT(kinds); k++) {
+        Tokenizer *t = tokenizer_learn(kinds[k], text);
+        char *saved = tokenizer_save(t);
+        Tokenizer *again = tokenizer_load(saved);
+        size_t n, m;
+
+        ck_assert_ptr_nonnull(again);
+        ck_assert_str_eq(tokenizer_words(again), kinds[k]);
+        ck_assert_int_eq(tokenizer_size(again), tokenizer_size(t));
+        Token *a = tokens_of(t, text, &n), *b = tokens_of(again, text, &m);
+        ck_assert_uint_eq(n, m);
+        ck_assert_mem_eq(a, b, n * sizeof *a);
+        free(a), free(b), free(saved);
+        tokenizer_free(t), tokenizer_free(again);
+    }
+    let_go(text);
+}
+END_TEST
+
+/* A string that is accepted is a tokenizer, and the only way to write it. */
+static bool accepts(const char *saved)
+{
+    Tokenizer *t = tokenizer_load(saved);
+
+    if (!t)
+        return false;
+    char *again = tokenizer_save(t);
+    ck_assert_str_eq(again, saved);
+    free(again);
+    check_there_and_back(t, (Bytes){ (const unsigned char *)some, sizeof some });
+    for (int i = 256; i < tokenizer_size(t); i++)
+        ck_assert_uint_le(tokenizer_token(t, i).n, BPE_TOKEN_BYTES);
+    tokenizer_free(t);
+    return true;
+}
+
+START_TEST(strings_that_are_no_tokenizer_are_refused)
+{
+    static const char *const right[] = { "byte",
+                                         "char",
+                                         "char 80",
+                                         "char e4 f6 4e00 10ffff",
+                                         "bpe:300",
+                                         "bpe:257 0,0",
+                                         "bpe:300 97,98 256,99 99,257",
+                                         "bpe:65536 255,255" };
+    static const char *const wrong[] = { "",
+                                         " ",
+                                         "byte ",
+                                         "byte 1",
+                                         "bytes",
+                                         "char ",
+                                         "char  e4",
+                                         " char e4",
+                                         "char e4 ",
+                                         "char e4,f6",
+                                         "char f6 e4",
+                                         "char e4 e4",
+                                         "char 7f",
+                                         "char 0",
+                                         "char 0e4",
+                                         "char E4",
+                                         "char 0xe4",
+                                         "char -e4",
+                                         "char d800",
+                                         "char dfff",
+                                         "char 110000",
+                                         "char 10ffff0",
+                                         "char 10000e4",
+                                         "char g",
+                                         "char e4\n",
+                                         "char e4 d7fg",
+                                         "bpe:257 ",
+                                         "bpe:257 97",
+                                         "bpe:257 97,",
+                                         "bpe:257 ,97",
+                                         "bpe:257 97,98,99",
+                                         "bpe:257 97;98",
+                                         "bpe:257 97, 98",
+                                         "bpe:257 97,098",
+                                         "bpe:257 97,+98",
+                                         "bpe:257 97,256",
+                                         "bpe:257 256,97",
+                                         "bpe:257 97,98 97,99",
+                                         "bpe:300 97,98 97,98",
+                                         "bpe:300 97,98 257,97",
+                                         "bpe:300 97,98 98,257",
+                                         "bpe:300 97,65633",
+                                         "bpe:300 65633,97",
+                                         "bpe:300 97,4294967394",
+                                         "bpe:300 97,98 ",
+                                         "bpe:256",
+                                         "bpe:65537 97,98",
+                                         "bpe:1234567890123456",
+                                         "bpe:65536000",
+                                         "bpe 97,98" };
+
+    for (int i = 0; i < COUNT(right); i++)
+        ck_assert_msg(accepts(right[i]), "'%s'", right[i]);
+    for (int i = 0; i < COUNT(wrong); i++)
+        ck_assert_msg(!accepts(wrong[i]), "'%s'", wrong[i]);
+}
+END_TEST
+
+START_TEST(tokens_that_double_do_not_grow_beyond_the_limit)
+{
+    Text text = { 0 };
+    int token = 256;
+
+    text_add(&text, "bpe:65536 97,97");
+    for (int length = 2; 2 * length <= BPE_TOKEN_BYTES; length *= 2, token++)
+        text_add(&text, " %d,%d", token, token);
+    ck_assert(accepts(text.at));
+    text_add(&text, " %d,97", token);
+    ck_assert(!accepts(text.at));
+}
+END_TEST
+
+/* Changes one byte, takes one away, puts one in, or cuts the end off. */
+static void mutate(char *s, size_t n, Random r)
+{
+    static const char letters[] = "0123456789abcdef ,:xbpechart\xff";
+    const size_t at = random_below(r, 0, n);
+    const char letter = letters[random_below(r, 1, sizeof letters - 1)];
+
+    switch (random_below(r, 2, 4)) {
+    case 0:
+        s[at] = letter;
+        break;
+    case 1:
+        memmove(s + at, s + at + 1, n - at);
+        break;
+    case 2:
+        memmove(s + at + 1, s + at, n - at + 1);
+        s[at] = letter;
+        break;
+    default:
+        s[at] = 0;
+    }
+}
+
+START_TEST(strings_that_were_damaged_are_refused_or_are_other_tokenizers)
+{
+    int accepted = 0, refused = 0;
+
+    for (int k = 0; k < COUNT(kinds); k++) {
+        Tokenizer *t = learn(kinds[k], some);
+        char *saved = tokenizer_save(t);
+
+        for (uint64_t seed = 0; seed < 3000; seed++) {
+            const size_t n = strlen(saved), changes = 1 + seed % 3;
+            char *s = strcpy(xmalloc(n + 1 + changes), saved);
+
+            for (uint64_t i = 0; i < changes && *s; i++)
+                mutate(s, strlen(s), random_stream(seed, RANDOM_TEST, i));
+            *(accepts(s) ? &accepted : &refused) += 1;
+            free(s);
+        }
+        free(saved);
+        tokenizer_free(t);
+    }
+    ck_assert_int_gt(accepted, 500);
+    ck_assert_int_gt(refused, 5000);
+}
+END_TEST
+
+/* ---- tokenizer.json ------------------------------------------------------------------------- */
+
+static char *json_of(const Tokenizer *t)
+{
+    char *at;
+    size_t bytes;
+    FILE *out = open_memstream(&at, &bytes);
+
+    tokenizer_json(t, out);
+    fclose(out);
+    return at;
+}
+
+static const char *skip_space(const char *s)
+{
+    return s + strspn(s, " \n");
+}
+
+static const char *json_string(const char *s)
+{
+    if (*s++ != '"')
+        return NULL;
+    for (; *s != '"'; s++) {
+        if ((unsigned char)*s < 0x20 || (*s == '\\' && !strchr("\"\\u", *++s)))
+            return NULL;
+        if (s[-1] == '\\' && *s == 'u' && strspn(s + 1, "0123456789abcdef") < 4)
+            return NULL;
+    }
+    return s + 1;
+}
+
+/* What follows the value at s; NULL if there is none. Objects and lists differ by their brackets.
+ */
+static const char *json_value(const char *s)
+{
+    static const char *const words[] = { "null", "true", "false" };
+    const bool object = *s == '{';
+
+    for (int i = 0; i < COUNT(words); i++)
+        if (strncmp(s, words[i], strlen(words[i])) == 0)
+            return s + strlen(words[i]);
+    if (isdigit(*s))
+        return s + strspn(s, "0123456789");
+    if (!object && *s != '[')
+        return json_string(s);
+    s = skip_space(s + 1);
+    for (bool first = true; *s != (object ? '}' : ']'); first = false, s = skip_space(s)) {
+        if (!first && *s++ != ',')
+            return NULL;
+        if (object && (!(s = json_string(skip_space(s))) || *s++ != ':'))
+            return NULL;
+        if (!(s = json_value(skip_space(s))))
+            return NULL;
+    }
+    return s + 1;
+}
+
+START_TEST(tokenizer_json_is_json_and_numbers_every_token)
+{
+    for (int k = 0; k < COUNT(kinds); k++) {
+        Tokenizer *t = learn(kinds[k], some);
+        char *json = json_of(t), *vocab = strstr(json, "\"vocab\": {"),
+             *end = json_value(json) ? vocab : NULL;
+
+        ck_assert_ptr_nonnull(end);
+        ck_assert_str_eq(json_value(json), "\n");
+        for (int i = 0; i < tokenizer_size(t); i++) {
+            Text line = { 0 };
+
+            text_add(&line, ": %d%s", i, i + 1 < tokenizer_size(t) ? ",\n" : "}");
+            end = strstr(end, line.at);
+            ck_assert_msg(end != NULL, "%s has no %s", kinds[k], line.at);
+        }
+        free(json);
+        tokenizer_free(t);
+    }
+}
+END_TEST
+
+static void check_has(const char *json, const char *words)
+{
+    ck_assert_msg(strstr(json, words) != NULL, "no %s", words);
+}
+
+START_TEST(tokenizer_json_names_bytes_as_its_kind_does)
+{
+    Tokenizer *bpe = learn("bpe:257", " a a a a"), *characters = learn("char", some);
+    char *json = json_of(bpe), *other = json_of(characters);
+
+    check_has(json, "\n\"\xc4\x80\": 0,\n");
+    check_has(json, "\n\"\xc4\xa0\": 32,\n\"!\": 33,\n\"\\\"\": 34,\n");
+    check_has(json, "\n\"~\": 126,\n\"\xc4\xa1\": 127,\n\"\xc4\xa2\": 128,\n");
+    check_has(json, "\n\"\xc5\x82\": 160,\n\"\xc2\xa1\": 161,\n");
+    check_has(json, "\n\"\xc2\xac\": 172,\n\"\xc5\x83\": 173,\n\"\xc2\xae\": 174,\n");
+    check_has(json, "\n\"\xc4\xa0"
+                    "a\": 256");
+    check_has(json, "\"merges\": [\n\"\xc4\xa0 a\"");
+    check_has(other, "\n\"\\u0000\": 0,\n\"\\u0001\": 1,\n");
+    check_has(other, "\n\"\\u007f\": 127,\n\"<0x80>\": 128,\n");
+    check_has(other, "\n\"<0xFF>\": 255,\n\"\xe4\xb8\x80\": 256,\n");
+    check_has(other, "\"byte_fallback\": true,");
+    free(json), free(other);
+    tokenizer_free(bpe), tokenizer_free(characters);
+}
+END_TEST
+
+static void add_tests_of_all(Suite *s)
+{
+    TCase *t = group(s, "every tokenizer");
+
+    tcase_add_test(t, words_name_a_tokenizer_or_are_told_why_not);
+    tcase_add_test(t, to_learn_by_wrong_words_is_a_bug);
+    tcase_add_test(t, a_tokenizer_remembers_its_words);
+    tcase_add_test(t, tokens_below_256_are_the_bytes);
+    tcase_add_test(t, any_bytes_are_what_their_tokens_say);
+    tcase_add_test(t, an_empty_text_has_no_tokens);
+    tcase_add_test(t, the_same_text_teaches_the_same);
+}
+
+static void add_tests_of_learning(Suite *s)
+{
+    TCase *t = group(s, "characters");
+
+    tcase_add_test(t, characters_met_three_times_are_tokens_in_the_order_of_their_codes);
+    tcase_add_test(t, of_too_many_characters_the_most_frequent_have_tokens);
+    tcase_add_test(t, bytes_of_no_character_are_counted_once_for_all);
+    t = group(s, "bpe");
+    tcase_add_test(t, pieces_are_what_the_pattern_says);
+    tcase_add_test(t, a_sentence_falls_into_words_numbers_marks_and_space);
+    tcase_add_test(t, bpe_learns_and_encodes_by_the_definition);
+    tcase_add_test(t, bpe_joins_the_most_frequent_pair_and_of_these_the_smallest);
+    tcase_add_test(t, bpe_stops_where_nothing_is_left_to_join_and_says_so);
+    tcase_add_test(t, no_two_tokens_of_bpe_have_the_same_bytes);
+    tcase_add_test(t, a_million_equal_letters_are_as_few_tokens_as_may_be);
+    tcase_add_test(t, bpe_learns_from_the_beginning_of_a_text_that_is_too_long);
+}
+
+static void add_tests_of_strings(Suite *s)
+{
+    TCase *t = group(s, "strings");
+
+    tcase_add_test(t, a_tokenizer_that_is_read_back_is_the_same);
+    tcase_add_test(t, strings_that_are_no_tokenizer_are_refused);
+    tcase_add_test(t, tokens_that_double_do_not_grow_beyond_the_limit);
+    tcase_add_test(t, strings_that_were_damaged_are_refused_or_are_other_tokenizers);
+    tcase_add_test(t, tokenizer_json_is_json_and_numbers_every_token);
+    tcase_add_test(t, tokenizer_json_names_bytes_as_its_kind_does);
+}
+
+Suite *suite_tokenizer(void)
+{
+    Suite *s = suite_create("tokenizer");
+
+    add_tests_of_all(s);
+    add_tests_of_learning(s);
+    add_tests_of_strings(s);
+    return s;
+}

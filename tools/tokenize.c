@@ -1,0 +1,151 @@
+/* ./tokenize: learns a tokenizer from a text, and says what it makes of it, or of another one. */
+#include "data/tokenizer.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "tools/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *words = "bpe:4096", *json_path, *other_path;
+static bool ids, check;
+
+static Option options[] = {
+    { .name = "Options" },
+    { "tokenizer", OPTION_TEXT, &words, .word = "WORDS",
+      .help = "byte, char, or bpe:N with a vocabulary of N" },
+    { "text", OPTION_TEXT, &other_path, .word = "FILE", .help = "make tokens of this instead" },
+    { "ids", OPTION_FLAG, &ids, .help = "print the tokens, a line each, and nothing else" },
+    { "json", OPTION_TEXT, &json_path, .word = "FILE",
+      .help = "write a tokenizer.json of Hugging Face's tokenizers" },
+    { "check", OPTION_FLAG, &check,
+      .help = "compare the text with its tokens' bytes, and the tokenizer with itself read back" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./tokenize [options] TEXT",
+    .summary = "Learns a tokenizer from a text, and makes tokens of it.",
+    .options = options,
+};
+
+typedef struct {
+    Token *at;
+    size_t n;
+} Tokens;
+
+static Bytes read_text(const char *path)
+{
+    Bytes text;
+
+    text.at = file_read(path, &text.n);
+    return text;
+}
+
+static void free_text(Bytes text)
+{
+    free((void *)(uintptr_t)text.at);
+}
+
+static Tokens encode(const Tokenizer *t, Bytes text)
+{
+    if (text.n > SIZE_MAX / sizeof(Token))
+        die(EXIT_MEMORY, "the tokens of %zu bytes do not fit in memory", text.n);
+    Tokens tokens = { xmalloc(text.n * sizeof(Token)), 0 };
+
+    tokens.n = tokenizer_encode(t, text, tokens.at);
+    return tokens;
+}
+
+static void write_json(const Tokenizer *t)
+{
+    char *at;
+    size_t bytes;
+    FILE *out = open_memstream(&at, &bytes);
+
+    if (out)
+        tokenizer_json(t, out);
+    if (!out || (ferror(out) | fclose(out)) != 0)
+        die(EXIT_MEMORY, "out of memory for %.200s", json_path);
+    file_replace(json_path, &(Piece){ at, bytes }, 1);
+    free(at);
+}
+
+static void check_bytes(const Tokenizer *t, Bytes text, Tokens tokens)
+{
+    size_t at = 0;
+
+    for (size_t i = 0; i < tokens.n; i++) {
+        const Bytes token = tokenizer_token(t, tokens.at[i]);
+
+        if (token.n > text.n - at || memcmp(token.at, text.at + at, token.n) != 0)
+            die(EXIT_FAILED, "token %zu is not what the text has at byte %zu", i, at);
+        at += token.n;
+    }
+    if (at != text.n)
+        die(EXIT_FAILED, "the tokens have %zu bytes, the text %zu", at, text.n);
+}
+
+static void check_saved(const Tokenizer *t, Bytes text, Tokens tokens)
+{
+    char *saved = tokenizer_save(t);
+    Tokenizer *again = tokenizer_load(saved);
+
+    if (!again)
+        die(EXIT_FAILED, "%s cannot be read back", tokenizer_words(t));
+    const Tokens same = encode(again, text);
+    if (same.n != tokens.n || memcmp(same.at, tokens.at, same.n * sizeof *same.at) != 0)
+        die(EXIT_FAILED, "%s makes other tokens when it is read back", tokenizer_words(t));
+    free(same.at);
+    free(saved);
+    tokenizer_free(again);
+}
+
+static void print_summary(const Tokenizer *t, Bytes text, Tokens tokens)
+{
+    printf("%s: %d tokens in the vocabulary\n", tokenizer_words(t), tokenizer_size(t));
+    printf("%zu bytes are %zu tokens", text.n, tokens.n);
+    if (tokens.n)
+        printf(", %.3f bytes a token", (double)text.n / (double)tokens.n);
+    printf("%s\n", check ? "; they lead back to the same bytes" : "");
+}
+
+static void check_words(int left, char **argv)
+{
+    const char *wrong = tokenizer_wrong(words);
+
+    if (wrong)
+        die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong);
+    if (left != 1)
+        die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
+            left ? argv[1] : "");
+}
+
+int main(int argc, char **argv)
+{
+    check_words(options_parse(&program, argc, argv), argv);
+
+    const Bytes learnt = read_text(argv[0]);
+    Tokenizer *t = tokenizer_learn(words, learnt);
+    const Bytes text = other_path ? read_text(other_path) : learnt;
+    const Tokens tokens = encode(t, text);
+    if (check) {
+        check_bytes(t, text, tokens);
+        check_saved(t, text, tokens);
+    }
+    if (json_path)
+        write_json(t);
+    for (size_t i = 0; ids && i < tokens.n; i++)
+        printf("%u\n", tokens.at[i]);
+    if (!ids)
+        print_summary(t, text, tokens);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    free(tokens.at);
+    if (other_path)
+        free_text(text);
+    free_text(learnt);
+    tokenizer_free(t);
+    return 0;
+}
