@@ -20,7 +20,7 @@ ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) 
 
 PROGRAMS = train bench attend tokenize
 DOUBLE   = gradcheck attend64
-LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c training/*.c)
+LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c data/synthetic/*.c training/*.c)
 SHARED   = tools/derivative.c tools/options.c tools/options_print.c tools/settings.c
 TESTS    = $(wildcard tests/*.c)
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))

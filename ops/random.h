@@ -23,6 +23,7 @@ enum {
     RANDOM_TEST = 6,
     RANDOM_MASK = 7,
     RANDOM_LENGTH = 8,
+    RANDOM_HELD_BACK = 9,
 };
 
 /* The sequence of that seed and purpose; `of` parts it further (a layer, a step). */

@@ -280,10 +280,10 @@ safetensors_is_valid() {
 
 # Of a run that was stopped before it was evaluated, $2 says so, there is no best.
 folder_is_valid() {
-    for file in model.safetensors ${2:-best.safetensors} log.jsonl config.json loss.svg; do
+    for file in model.safetensors ${2:-best.safetensors} log.jsonl config.json tokenizer.json loss.svg; do
         [ -s "$1/$file" ] || no "$file is missing" || return
     done
-    [ "$(find "$1" ! -type d | wc -l)" -le 5 ] || no "more than five files in $1" || return
+    [ "$(find "$1" ! -type d | wc -l)" -le 6 ] || no "more than six files in $1" || return
     log_is_valid "$1" && safetensors_is_valid "$1/model.safetensors" || return
     [ $# -gt 1 ] || safetensors_is_valid "$1/best.safetensors" || return
     case $(cat "$1/config.json") in
@@ -441,6 +441,47 @@ refused 'going on with another task'          2 'task is causal'    $resume --ta
 check 'going on with another text on purpose' part 0 cut --resume --max-iters 11 \
     --allow-corpus-change ../in/other
 rm -f ../in/other
+
+# --- tokenizers, and tasks whose rows are made -----------------------------------------------------
+
+works 'a run of characters' --tokenizer char $text
+check 'a loss of characters' says '^validation loss [0-9.]* nats/character, .* bits/byte '
+check 'the checkpoint has the tokenizer' grep -aq '"attnc.tokenizer":"char' "$run/model.safetensors"
+works 'a run of pairs of bytes' --tokenizer bpe:300 $text
+check 'a loss of tokens' says '^validation loss [0-9.]* nats/token, .* bits/byte '
+works 'masked characters' --tokenizer char --task mlm $text
+check 'a run of pairs that stops' part 130 bpe $steps --tokenizer bpe:270 --stop-at 5 $text
+check 'has its tokens when it goes on' part 0 bpe --resume
+works 'three lengths' --lengths 4,8,16 $text
+check 'the lengths are in the configuration' grep -q '"lengths": \[4,8,16\],$' "$run/config.json"
+refused 'a tokenizer that there is not'       2 '--tokenizer word'  $t --tokenizer word $text
+refused 'a length that does not fit'          2 '--lengths 5'       $t --lengths 5 $text
+refused 'a length beyond the context'         2 'for shorter ones'  $t --lengths 32 $text
+
+two='../in/text ../in/least'
+check 'two texts are told apart' part 0 classes $small --block-size 8 --task classify $two
+check 'how often' says '^validation loss .* nats/window, .* accuracy [0-9.]*%'
+check 'and how often without a model' says '^for comparison: guessing is right in 50.0%'
+refused 'one text told apart'                 2 'from 2 to 256'     $t --task classify $text
+refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
+
+made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed 1,3d; }
+answered() { says '^validation loss .* nats/answer, .* accuracy ' && says '^a row that was held back'; }
+for task in $(made); do
+    check "a run of $task" part 0 "made-$task" $small --block-size 128 --task $task
+    check "$task has an accuracy" answered
+    check "$task says what guessing gets" says '^for comparison: guessing is right in [0-9.]*%'
+done
+check 'a made task with a length of its own' part 0 made-own --max-iters 1 --n-embd 16 --task passkey
+check 'a made task that stops' part 130 made $steps --block-size 64 --task mqar --stop-at 5
+check 'goes on' part 0 made --resume
+check 'a made task that does not' part 0 unmade $steps --block-size 64 --task mqar
+check 'is the same' same_run made unmade
+refused 'a text for a made task'              2 'takes no text'     $t --task mqar $text
+refused 'symbols for a text'                  2 '--symbols means nothing' $t --symbols 5 $text
+refused 'a row that is too short'             2 'positions'         $t --task mqar --items 40
+refused 'a folder for another task'           2 '--data means nothing' $t --task copy --data ../in
+refused 'a folder without rows'               4 'basic_train.tsv'   $t --task listops --data ../in
 
 # Every attention, and what is settled for it.
 attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z_]*\)  .*/\1/p'; }

@@ -33,7 +33,7 @@ static void catch_signals(void)
     sigaction(SIGXFSZ, &a, NULL); /* so that a full disk is an error message */
 }
 
-/* The text of a run, and what it is made of. */
+/* What a run learns from. */
 typedef struct {
     Corpus corpus[CLASSES_MAX]; /* one, or one for each class */
     int n;
@@ -41,6 +41,9 @@ typedef struct {
     Tokenizer *tokenizer;
     TextSource text;
     ClassSource classes;
+    RowSource rows;
+    Lra lra;
+    LraSource arena, test;
     Source *source; /* one of these */
 } Lesson;
 
@@ -107,7 +110,21 @@ static void make_source(Lesson *l, const Job *job)
                               tokens_of(l->tokenizer, l->corpus[0].validation), context, mask);
         l->source = &l->text.source;
     }
-    l->source->seed = job->seed;
+}
+
+static void make_rows(Lesson *l, const Job *job)
+{
+    double chance = synthetic_chance(job->made, job->shape);
+
+    if (job->data) {
+        l->lra = lra_read(job->data);
+        l->arena = source_lra(&l->lra.train, &l->lra.validation, chance);
+        l->test = source_lra(&l->lra.train, &l->lra.test, chance);
+        l->source = &l->arena.source;
+    } else {
+        l->rows = source_rows(job->made, job->shape);
+        l->source = &l->rows.source;
+    }
 }
 
 static Lesson *lesson_open(Job *job)
@@ -115,10 +132,15 @@ static Lesson *lesson_open(Job *job)
     Lesson *l = xmalloc(sizeof *l);
 
     memset(l, 0, sizeof *l);
-    read_files(l, job);
-    l->tokenizer = learn_tokenizer(l, job);
-    make_source(l, job);
-    job->config.vocab = tokenizer_size(l->tokenizer) + (job->config.task == TASK_MLM);
+    if (job->made) {
+        make_rows(l, job);
+    } else {
+        read_files(l, job);
+        l->tokenizer = learn_tokenizer(l, job);
+        make_source(l, job);
+        job->config.vocab = tokenizer_size(l->tokenizer) + (job->config.task == TASK_MLM);
+    }
+    l->source->seed = job->seed;
     job_check_memory(job);
     return l;
 }
@@ -132,7 +154,9 @@ static void lesson_free(Lesson *l, const Job *job)
     }
     tokens_free(&l->text.train);
     tokens_free(&l->text.validation);
-    if (!job->from)
+    if (job->data)
+        lra_free(&l->lra);
+    if (!job->from && l->tokenizer)
         tokenizer_free(l->tokenizer);
     free(l);
 }
@@ -151,12 +175,19 @@ static Model make_model(const Job *job, Arena *mem)
     return model;
 }
 
-static Run *open_run(const Job *job, const char *name, const Origin *origin)
+static void write_tokenizer(FILE *out, void *tokenizer)
+{
+    tokenizer_json(tokenizer, out);
+}
+
+static Run *open_run(const Job *job, const char *name, const Origin *origin, Tokenizer *tokenizer)
 {
     Run *run = job->from ? run_resume(job->out_dir, job->from->progress.step, origin)
                          : run_open(job->out_dir, name, origin);
 
     run_file(run, "config.json", job_json, NULL);
+    if (tokenizer)
+        run_file(run, "tokenizer.json", write_tokenizer, tokenizer);
     return run;
 }
 
@@ -174,8 +205,14 @@ int main(int argc, char **argv)
     origin.option = job_options(&job, mem, &origin.options);
     Model model = make_model(&job, mem);
     job.training.peak = machine_peak(tape.pool);
-    Run *run = open_run(&job, name.at, &origin);
-    const Show show = { &job, &model, lesson->source, lesson->tokenizer, lesson->corpus, run };
+    Run *run = open_run(&job, name.at, &origin, lesson->tokenizer);
+    const Show show = { &job,
+                        &model,
+                        lesson->source,
+                        job.data ? &lesson->test.source : NULL,
+                        lesson->tokenizer,
+                        lesson->corpus,
+                        run };
     show_banner(&show);
 
     const double setup = seconds_now() - start;
@@ -185,7 +222,7 @@ int main(int argc, char **argv)
     if (result.interrupted)
         show_interrupted(&show, &result);
     else
-        show_result(&show, &result, setup);
+        show_result(&show, &result, &tape, setup);
     if (!result.interrupted && job.sample_tokens > 0 && !stop)
         show_sample(&show, &tape);
     run_close(run);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { STORY_SECONDS = 110 };
+enum { STORY_SECONDS = 110, TEXT_TASKS = 3, TASK_LENGTH = 64 };
 
 static int position = -1, ffn, layer_norm, preset = -1, task;
 static SettingsOptions mechanism;
@@ -44,14 +44,16 @@ static const Preset presets[] = {
 
 static Choice task_choice(int i)
 {
-    static const Choice of_text[] = {
+    static const Choice of_text[TEXT_TASKS] = {
         [TASK_CAUSAL] = { "causal", "the next token of a text" },
         [TASK_MLM] = { "mlm", "masked tokens, from both sides" },
         [TASK_CLASSIFY] = { "classify", "which of the files a window is from" },
     };
-    const int n = sizeof of_text / sizeof *of_text;
+    if (i < TEXT_TASKS)
+        return of_text[i];
+    const Synthetic *made = synthetics[i - TEXT_TASKS];
 
-    return i < n ? of_text[i] : (Choice){ NULL, NULL };
+    return made ? (Choice){ made->name, made->summary } : (Choice){ NULL, NULL };
 }
 
 static Option options[] = {
@@ -71,6 +73,16 @@ static Option options[] = {
     { "share", OPTION_SET, &job.config.share, .choices = share_names,
       .help = "fastformer: weights that are there once" },
     { "gate", OPTION_FLAG, &gate, .help = "gau, flash: the gate" },
+    { .name = "Tasks whose rows are made" },
+    { "symbols", OPTION_INT, &job.shape.symbols, .max = TOKENS_MAX,
+      .help = "size of the alphabet; 0: the task's own" },
+    { "items", OPTION_INT, &job.shape.items, .max = 1 << 20,
+      .help = "pairs, triggers, digits or what else a row has; 0: the task's own" },
+    { "least", OPTION_INT, &job.shape.least, .max = 1 << 24,
+      .help = "listops: a row is longer than this; 0: the task's own" },
+    { "noise", OPTION_FLAG, &job.shape.noise, .help = "mqar: any tokens where blanks would be" },
+    { "data", OPTION_TEXT, &job.data, .word = "FOLDER",
+      .help = "listops: the rows of the Long Range Arena's files" },
     { .name = "Model" },
     { "n-layer", OPTION_INT, &job.config.layers, .min = 1, .max = 1000, .help = "blocks" },
     { "n-head", OPTION_INT, &job.config.heads, .min = 1, .max = 1024, .help = "heads of a block" },
@@ -181,9 +193,9 @@ static void settle_model(void)
     c->ffn = (Ffn)ffn;
     c->norm = (NormKind)layer_norm;
     c->gateless = !gate;
-    c->task = (Task)task;
-    c->vocab = 256; /* at least */
-    c->classes = c->task == TASK_CLASSIFY ? job.files : 0;
+    c->task = !job.made ? (Task)task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
+    c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
+    c->classes = c->task != TASK_CLASSIFY ? 0 : job.made ? job.made->classes : job.files;
     config_check(c);
 }
 
@@ -222,8 +234,56 @@ static void settle_training(void)
         s->decay = o->steps;
     if (!options_given(&program, "warmup-iters") && s->warmup > s->decay / 10)
         s->warmup = s->decay / 10;
-    if (job.files == 0 && !options_given(&program, "max-time"))
+    if (job.files == 0 && !job.made && !options_given(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
+}
+
+/* An option of one kind of task was given, and the task is of the other. */
+static void refuse_option(const char *name, bool wrong)
+{
+    if (wrong && options_given(&program, name))
+        die(EXIT_USAGE, "--%s means nothing to --task %s", name, task_choice(task).name);
+}
+
+/* The first length that the task's own sizes fit into. */
+static void settle_row_length(void)
+{
+    job.config.context = job.shape.T = TASK_LENGTH;
+    while (job.shape.T < 64 * TASK_LENGTH && synthetic_misfit(job.made, job.shape).n)
+        job.config.context = job.shape.T *= 2;
+}
+
+static void settle_rows(void)
+{
+    const Synthetic *made = job.made;
+    const unsigned takes = made ? made->takes : 0;
+
+    refuse_option("symbols", !(takes & SYNTHETIC_SYMBOLS));
+    refuse_option("items", !(takes & SYNTHETIC_ITEMS));
+    refuse_option("least", !(takes & SYNTHETIC_LEAST));
+    refuse_option("noise", !(takes & SYNTHETIC_NOISE));
+    refuse_option("data", !made || strcmp(made->name, "listops") != 0);
+    refuse_option("tokenizer", made);
+    refuse_option("val-file", made);
+    refuse_option("val-share", made);
+    if (made && job.files > 0)
+        die(EXIT_USAGE, "--task %s makes its own rows: it takes no text, and there is %s",
+            made->name, text_cut(job.file[0], 60).at);
+    if (made && !options_given(&program, "block-size") && lengths.n == 0 && !job.from)
+        settle_row_length();
+}
+
+/* Of every length that there will be. */
+static void check_shape(void)
+{
+    for (int i = -1; job.made && i < lengths.n; i++) {
+        job.shape.T = i < 0 ? job.config.context : lengths.at[i];
+        Text why = synthetic_misfit(job.made, job.shape);
+
+        if (why.n)
+            die(EXIT_USAGE, "%s", why.at);
+    }
+    job.shape.T = job.config.context;
 }
 
 static void settle_text(void)
@@ -320,8 +380,11 @@ Job job_read(int argc, char **argv)
     job.file = (const char *const *)argv;
     if (resume)
         read_saved();
+    job.made = task >= TEXT_TASKS ? synthetics[task - TEXT_TASKS] : NULL;
     settle_text();
+    settle_rows();
     settle_lengths();
+    check_shape();
     settle_model();
     settle_training();
     if (job.threads == 0)

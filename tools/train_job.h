@@ -11,6 +11,9 @@ typedef struct {
     Config config; /* but for the vocabulary, which the text may have to say */
     TrainOptions training;
     const char *task;
+    const Synthetic *made; /* its rows are made; NULL: they are of text */
+    SyntheticShape shape;
+    const char *data; /* a folder with such rows */
     const char *const *file;
     int files;
     const char *tokenizer, *validation_path, *out_dir;

@@ -46,9 +46,10 @@ Text job_name(const Job *job)
     char base[128];
     Text name = { 0 };
 
-    text_add(&name, "%s-%s", text_name(job->files ? job->file[0] : NULL, base, sizeof base),
+    text_add(&name, "%s-%s",
+             job->made ? job->task : text_name(job->files ? job->file[0] : NULL, base, sizeof base),
              job->config.attention->name);
-    if (job->config.task != TASK_CAUSAL)
+    if (!job->made && job->config.task != TASK_CAUSAL)
         text_add(&name, "-%s", job->task);
     return name;
 }
@@ -56,10 +57,10 @@ Text job_name(const Job *job)
 /* What a loss is of, in a word or two: "byte", "masked character". */
 static Text target_of(const Show *s)
 {
-    const char *words = tokenizer_words(s->tokenizer);
+    const char *words = s->tokenizer ? tokenizer_words(s->tokenizer) : "";
     Text text = { 0 };
 
-    if (s->model->config.task == TASK_CLASSIFY)
+    if (!s->tokenizer || s->model->config.task == TASK_CLASSIFY)
         text_add(&text, "%s", s->source->target);
     else
         text_add(&text, "%s%s", s->model->config.task == TASK_MLM ? "masked " : "",
@@ -93,6 +94,14 @@ static void show_text(const Show *s)
                 s->corpus->floor);
 }
 
+static void show_task(const Show *s)
+{
+    const Synthetic *made = s->job->made;
+
+    fprintf(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%\n",
+            made->name, made->summary, s->model->config.vocab, 100 * s->source->chance);
+}
+
 void show_banner(const Show *s)
 {
     const Config *c = &s->model->config;
@@ -106,7 +115,10 @@ void show_banner(const Show *s)
     fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
             params_count(&s->model->params), config_flops(c) / 1e6,
             config_memory(c, (double)job->training.batch * c->context) / 0x1p20);
-    show_text(s);
+    if (s->job->made)
+        show_task(s);
+    else
+        show_text(s);
     fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
             job->threads, VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
             plain(run_path(s->run)).at);
@@ -117,7 +129,7 @@ void show_banner(const Show *s)
 /* Nats a target that no model does better than; 0: unknown. */
 static double floor_of(const Show *s)
 {
-    bool causal = s->model->config.task == TASK_CAUSAL;
+    bool causal = s->tokenizer && s->model->config.task == TASK_CAUSAL;
 
     return causal ? s->corpus->floor * log(2) * s->source->bytes[1] : 0;
 }
@@ -144,25 +156,30 @@ static void print_quality(const Show *s, Evaluation e)
         printf(", %.4f bits/byte", bits);
     if (!isnan(e.accuracy))
         printf(", accuracy %.1f%%", 100 * e.accuracy);
-    printf(" (all %.0f, side by side, context %d)\n", e.targets, s->model->config.context);
-    if (s->model->config.task == TASK_CLASSIFY)
-        printf("for comparison: guessing is right in %.1f%%, the likeliest class in %.1f%%\n",
+    printf(" (all %.0f targets, side by side, context %d)\n", e.targets, s->model->config.context);
+    if (!isnan(s->source->chance))
+        printf("for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%\n",
                100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
 }
 
-void show_result(const Show *s, const TrainResult *r, double setup)
+void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
 {
     printf("%d steps in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
            r->seconds, 1e3 * r->step_seconds, setup);
     printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
     print_quality(s, r->last);
-    if (s->job->preset && s->model->config.task == TASK_CAUSAL)
+    if (s->test) {
+        Evaluation e = evaluate(tape, s->model, s->test, s->job->training.batch, 0);
+
+        printf("test accuracy %.1f%% (all %.0f rows)\n", 100 * e.accuracy, e.targets);
+    }
+    if (s->job->preset && s->tokenizer && s->model->config.task == TASK_CAUSAL)
         printf("for comparison: nanoGPT reached 1.88 with these settings\n");
     if (floor_of(s) > 0)
         printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", s->corpus->floor * log(2),
                s->corpus->floor);
-    printf("left in %s: model.safetensors best.safetensors log.jsonl config.json loss.svg\n",
-           plain(run_path(s->run)).at);
+    printf("left in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg\n",
+           plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
 }
 
 /*
@@ -242,10 +259,40 @@ static void show_filled(const Show *s, Tape *tape)
     arena_free(mem);
 }
 
+/* A row that was held back, and under it what the model says where it is asked. */
+static void show_answered(const Show *s, Tape *tape)
+{
+    const Config *c = &s->model->config;
+    const Job *job = s->job;
+    int V = config_outputs(c);
+    Arena *mem = arena_new();
+    Batch row = source_shape(source_batch(s->source, mem, c->context), 1, c->context);
+
+    s->source->row(s->source, 0, row);
+    tape_reset(tape);
+    const Tensor *logits = model_outputs(tape, s->model, row, 0);
+    printf("\na row that was held back, and said : right\n");
+    for (int t = 0; t < (row.length ? row.length[0] : row.T); t++) {
+        printf("%s%s", t ? " " : "", synthetic_word(job->made, job->shape, row.id[t]).at);
+        if (!row.whole && row.target[t] >= 0)
+            printf("(%s : %s)",
+                   synthetic_word(job->made, job->shape,
+                                  sample_likeliest(logits->data + (size_t)t * (size_t)V, V))
+                       .at,
+                   synthetic_word(job->made, job->shape, row.target[t]).at);
+    }
+    if (row.whole)
+        printf(" (%d : %d)", sample_likeliest(logits->data, V), row.target[0]);
+    putchar('\n');
+    arena_free(mem);
+}
+
 void show_sample(const Show *s, Tape *tape)
 {
     tape->forward_only = true;
-    if (s->model->config.task == TASK_CAUSAL)
+    if (s->job->made)
+        show_answered(s, tape);
+    else if (s->model->config.task == TASK_CAUSAL)
         show_written(s, tape);
     else if (s->model->config.task == TASK_MLM)
         show_filled(s, tape);

@@ -8,9 +8,9 @@
 typedef struct {
     const Job *job;
     const Model *model;
-    const Source *source;
-    const Tokenizer *tokenizer;
-    const Corpus *corpus;
+    const Source *source, *test; /* test: what nothing was chosen by; NULL: there is none */
+    const Tokenizer *tokenizer;  /* NULL: rows are made, */
+    const Corpus *corpus;        /* of no text */
     const Run *run;
 } Show;
 
@@ -20,9 +20,9 @@ Text job_name(const Job *job);
 void show_banner(const Show *s);
 void show_picture(const Show *s); /* loss.svg */
 void show_interrupted(const Show *s, const TrainResult *r);
-void show_result(const Show *s, const TrainResult *r, double setup);
+void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup);
 
-/* Text of the model's own, or what it fills in. */
+/* Text of the model's own, or what it fills in, or how it answers. */
 void show_sample(const Show *s, Tape *tape);
 
 #endif

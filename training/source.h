@@ -6,6 +6,8 @@
 #ifndef TRAINING_SOURCE_H
 #define TRAINING_SOURCE_H
 
+#include "data/lra.h"
+#include "data/synthetic.h"
 #include "data/tokens.h"
 #include "model/config.h"
 
@@ -49,6 +51,21 @@ typedef struct {
     Tokens train[CLASSES_MAX], validation[CLASSES_MAX];
 } ClassSource;
 void source_classes(ClassSource *s, int context);
+
+/* Rows of a task, made as they are asked for; some that no run is trained on are held back. */
+typedef struct {
+    Source source;
+    const Synthetic *task;
+    SyntheticShape shape;
+} RowSource;
+RowSource source_rows(const Synthetic *task, SyntheticShape shape);
+
+/* Rows of the Long Range Arena, in any order. */
+typedef struct {
+    Source source;
+    const LraRows *train, *held_back;
+} LraSource;
+LraSource source_lra(const LraRows *train, const LraRows *held_back, double chance);
 
 /* Bits a byte of a loss in nats a target; NaN where it is no text's. */
 double source_bits(const Source *s, bool held_back, double loss);

@@ -1,0 +1,183 @@
+/*
+ * A file is read whole, and its rows take the place of its text: a row of n tokens has at least as
+ * many bytes, and a tab and its class beside them, so what is written never meets what is yet to
+ * be read.
+ */
+#include "data/lra.h"
+
+#include "data/synthetic/listops.h"
+#include "ops/error.h"
+#include "ops/file.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* As much of a name as leaves room for the rest in one line of die(). */
+#define PATH "%.200s"
+enum { PATH_ROOM = 4096, WORD_ROOM = 8 };
+
+typedef struct {
+    const char *path;
+    unsigned char *byte;
+    size_t at, end; /* of the line that is being read */
+    size_t bytes, line;
+    size_t put; /* rows are before this */
+    size_t room;
+    LraRows rows;
+} Reader;
+
+/* Goes to the next line, without what ends it; false: there is none. */
+static bool next_line(Reader *r, size_t *next)
+{
+    if (*next >= r->bytes)
+        return false;
+    const unsigned char *from = r->byte + *next, *end = memchr(from, '\n', r->bytes - *next);
+    r->at = *next;
+    r->end = end ? (size_t)(end - r->byte) : r->bytes;
+    *next = r->end + 1;
+    if (r->end > r->at && r->byte[r->end - 1] == '\r')
+        r->end--;
+    r->line++;
+    return true;
+}
+
+static void check_header(Reader *r, size_t *next)
+{
+    static const char header[] = "Source\tTarget";
+    const size_t n = sizeof header - 1;
+    const char *looks = file_looks_like(r->byte, r->bytes);
+
+    if (r->bytes == 0)
+        die(EXIT_DATA, PATH " is empty", r->path);
+    next_line(r, next);
+    if (r->end - r->at != n || memcmp(r->byte + r->at, header, n) != 0)
+        die(EXIT_DATA, PATH ":1: the first line of such a file is Source, a tab, Target%s%s",
+            r->path, looks ? "; it looks like " : "", looks ? looks : "");
+}
+
+/* The token of a word, or LISTOPS_PADDING, which has no word. */
+static int token_of(const char *word, size_t n)
+{
+    for (int i = LISTOPS_VOCAB - 1; i > LISTOPS_PADDING; i--)
+        if (strlen(listops_words[i]) == n && memcmp(listops_words[i], word, n) == 0)
+            return i;
+    return LISTOPS_PADDING;
+}
+
+/* The word at r->at, up to a blank or the end of the expression, becomes a token. */
+static void read_word(Reader *r, size_t end)
+{
+    char word[WORD_ROOM];
+    size_t n = 0;
+
+    for (; r->at < end && r->byte[r->at] != ' '; r->at++) {
+        const unsigned char c = r->byte[r->at];
+
+        if (c != '(' && c != ')' && n < sizeof word)
+            word[n++] = c == ']' ? 'X' : (char)c;
+    }
+    if (n == 0)
+        return;
+    const int token = token_of(word, n);
+    if (token == LISTOPS_PADDING)
+        die(EXIT_DATA, PATH ":%zu: '%.*s' is no token of listops", r->path, r->line, (int)n, word);
+    r->byte[r->put++] = (unsigned char)token;
+}
+
+static void start_row(Reader *r)
+{
+    if (r->rows.rows + 1 >= r->room) {
+        r->room = 2 * r->room + 1024;
+        r->rows.start = xrealloc(r->rows.start, r->room * sizeof *r->rows.start);
+    }
+    r->rows.start[r->rows.rows++] = r->put;
+}
+
+static void read_row(Reader *r)
+{
+    const unsigned char *line = r->byte + r->at, *tab = memchr(line, '\t', r->end - r->at);
+    const size_t end = tab ? (size_t)(tab - r->byte) : 0;
+
+    if (!tab)
+        die(EXIT_DATA, PATH ":%zu: a row is an expression, a tab and a digit; there is no tab",
+            r->path, r->line);
+    if (r->end - end != 2 || tab[1] < '0' || tab[1] > '9')
+        die(EXIT_DATA, PATH ":%zu: after the tab is a digit, 0 to 9, and nothing else", r->path,
+            r->line);
+    const unsigned char label = (unsigned char)(tab[1] - '0');
+    start_row(r);
+    r->byte[r->put++] = label;
+    for (; r->at < end; r->at++)
+        read_word(r, end);
+    if (r->put == r->rows.start[r->rows.rows - 1] + 1)
+        die(EXIT_DATA, PATH ":%zu: there is no token before the tab", r->path, r->line);
+}
+
+static LraRows read_rows(const char *path)
+{
+    Reader r = { .path = path };
+    size_t next = 0;
+
+    r.byte = file_read(path, &r.bytes);
+    check_header(&r, &next);
+    while (next_line(&r, &next))
+        read_row(&r);
+    if (r.rows.rows == 0)
+        die(EXIT_DATA, PATH " has a first line and no rows", path);
+    r.rows.start[r.rows.rows] = r.put;
+    r.rows.start = xrealloc(r.rows.start, (r.rows.rows + 1) * sizeof *r.rows.start);
+    r.rows.byte = xrealloc(r.byte, r.put);
+    return r.rows;
+}
+
+static void join(char path[PATH_ROOM], const char *folder, const char *below, const char *name)
+{
+    if (snprintf(path, PATH_ROOM, "%s/%s%s", folder, below, name) >= PATH_ROOM)
+        die(EXIT_IO, "the name of the folder " PATH "... is too long", folder);
+}
+
+Lra lra_read(const char *folder)
+{
+    static const char *const name[] = { "basic_train.tsv", "basic_val.tsv", "basic_test.tsv" };
+    const char *below = "";
+    char path[PATH_ROOM];
+    LraRows rows[3];
+    struct stat st;
+
+    join(path, folder, "listops-1000/", name[0]);
+    if (stat(path, &st) == 0)
+        below = "listops-1000/";
+    for (int i = 0; i < 3; i++) {
+        join(path, folder, below, name[i]);
+        rows[i] = read_rows(path);
+    }
+    return (Lra){ rows[0], rows[1], rows[2] };
+}
+
+void lra_free(Lra *lra)
+{
+    LraRows *rows[] = { &lra->train, &lra->validation, &lra->test };
+
+    for (int i = 0; i < 3; i++) {
+        free(rows[i]->start);
+        free(rows[i]->byte);
+        *rows[i] = (LraRows){ 0 };
+    }
+}
+
+int lra_row(const LraRows *rows, size_t i, Batch row)
+{
+    const unsigned char *token = rows->byte + rows->start[i] + 1;
+    const size_t n = rows->start[i + 1] - rows->start[i] - 1, T = (size_t)row.T;
+    const size_t length = n < T ? n : T;
+
+    for (size_t t = 0; t < T; t++) {
+        row.id[t] = t < length ? token[t] : LISTOPS_PADDING;
+        row.target[t] = -1;
+    }
+    row.target[0] = token[-1];
+    return (int)length;
+}

@@ -1,0 +1,38 @@
+/*
+ * ListOps of the Long Range Arena (arXiv:2011.04006) from its own files: the
+ * folder listops-1000 of its release, or the folder around that, with
+ *
+ *     basic_train.tsv, basic_val.tsv, basic_test.tsv:
+ *     Source\tTarget
+ *     ( ( ( [MAX 2 ) 9 ) ] )\t9
+ *     ...
+ *
+ * Rows become the tokens that its reader makes of them, numbered as those of the
+ * task listops (data/synthetic/listops.h): parentheses are dropped, "]" is X, and
+ * the rest is parted at blanks.
+ */
+#ifndef DATA_LRA_H
+#define DATA_LRA_H
+
+#include "ops/batch.h"
+
+/* Row i is byte[start[i]], its class, and its tokens, up to byte[start[i + 1]]. */
+typedef struct {
+    size_t rows, *start;
+    unsigned char *byte;
+} LraRows;
+
+typedef struct {
+    LraRows train, validation, test;
+} Lra;
+
+/* Dies with EXIT_IO where a file is missing, and with EXIT_DATA and the line's number where one is
+ * not what it should be. */
+Lra lra_read(const char *folder);
+void lra_free(Lra *lra);
+
+/* Puts row i into a batch of one sequence: as many of its tokens as there are positions, padding
+ * after them, and its class as the first target. How many of the tokens are no padding. */
+int lra_row(const LraRows *rows, size_t i, Batch row);
+
+#endif

@@ -1,0 +1,126 @@
+#include "data/synthetic.h"
+
+#include "data/synthetic/row.h"
+#include "ops/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { T_MAX = 1 << 24, SYMBOLS_MAX = 1 << 20 }; /* no sum of a few sizes overflows */
+
+const Synthetic *const synthetics[] = {
+    &synthetic_mqar,
+    &synthetic_recall,
+    &synthetic_induction,
+    &synthetic_copy,
+    &synthetic_reverse,
+    &synthetic_selective_copy,
+    &synthetic_passkey,
+    &synthetic_parity,
+    &synthetic_cumulative_parity,
+    &synthetic_majority_of_bits,
+    &synthetic_listops,
+    NULL,
+};
+
+const Synthetic *synthetic_find(const char *name)
+{
+    for (int i = 0; synthetics[i]; i++)
+        if (strcmp(synthetics[i]->name, name) == 0)
+            return synthetics[i];
+    return NULL;
+}
+
+SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s)
+{
+    return task->complete ? task->complete(s) : s;
+}
+
+/* The sizes that a shape has, as a task's `takes` has them. */
+static unsigned given(SyntheticShape s)
+{
+    return (s.least ? SYNTHETIC_LEAST : 0u) | (s.symbols ? SYNTHETIC_SYMBOLS : 0u) |
+           (s.items ? SYNTHETIC_ITEMS : 0u) | (s.noise ? SYNTHETIC_NOISE : 0u);
+}
+
+Text synthetic_misfit(const Synthetic *task, SyntheticShape s)
+{
+    static const char *const size[] = { "least length", "alphabet", "number of items", "noise" };
+    const unsigned foreign = given(s) & ~task->takes;
+    Text why = { 0 };
+
+    for (int i = 0; i < 4; i++)
+        if (foreign >> i & 1 && !why.n)
+            text_add(&why, "%s takes no %s", task->name, size[i]);
+    if (why.n)
+        return why;
+    if (s.T < 1 || s.T > T_MAX)
+        text_add(&why, "a row has 1 to %d positions, not %d", T_MAX, s.T);
+    else if (s.least < 0 || s.symbols < 0 || s.items < 0)
+        text_add(&why, "a size of %s is positive, or 0 for the task's own", task->name);
+    else if (s.symbols > SYMBOLS_MAX)
+        text_add(&why, "an alphabet has at most %d symbols, not %d", SYMBOLS_MAX, s.symbols);
+    else if (s.items > s.T)
+        text_add(&why, "%d items do not fit into %d positions", s.items, s.T);
+    else if (task->misfit)
+        task->misfit(synthetic_complete(task, s), &why);
+    return why;
+}
+
+int synthetic_vocab(const Synthetic *task, SyntheticShape s)
+{
+    return task->vocab(synthetic_complete(task, s));
+}
+
+double synthetic_chance(const Synthetic *task, SyntheticShape s)
+{
+    return task->chance(synthetic_complete(task, s));
+}
+
+Text synthetic_word(const Synthetic *task, SyntheticShape s, int token)
+{
+    Text word = { 0 };
+
+    task->word(synthetic_complete(task, s), token, &word);
+    return word;
+}
+
+int synthetic_draw(const Synthetic *task, SyntheticShape s, Random r, int *id, int *target)
+{
+    SyntheticRow row = { synthetic_complete(task, s), id, target, s.T, r, 0 };
+    const Text why = synthetic_misfit(task, s);
+
+    if (why.n)
+        BUG("%s", why.at);
+    for (int t = 0; t < s.T; t++)
+        id[t] = 0, target[t] = -1;
+    task->draw(&row);
+    return row.length;
+}
+
+Random synthetic_row(Random r, uint64_t i)
+{
+    return (Random){ random_bits(r, i) };
+}
+
+double synthetic_majority(const Synthetic *task, SyntheticShape s, Random r, int rows)
+{
+    const size_t answers = (size_t)(task->classes ? task->classes : synthetic_vocab(task, s));
+    const size_t T = (size_t)s.T;
+    int *id = xmalloc(2 * T * sizeof *id), *target = id + T;
+    size_t *count = xmalloc(answers * sizeof *count), most = 0, all = 0;
+
+    memset(count, 0, answers * sizeof *count);
+    for (int i = 0; i < rows; i++) {
+        synthetic_draw(task, s, synthetic_row(r, (uint64_t)i), id, target);
+        for (size_t t = 0; t < T; t++)
+            if (target[t] >= 0) {
+                size_t n = ++count[target[t]];
+
+                most = n > most ? n : most;
+                all++;
+            }
+    }
+    free(id), free(count);
+    return all ? (double)most / (double)all : 0;
+}

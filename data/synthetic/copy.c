@@ -1,0 +1,122 @@
+/*
+ * Copying: M symbols stand among L blanks, and are said again after "=>"; T = L + 2M.
+ *
+ *     copy             3 1 4 . . . =>  3  1        the symbols first (as S4, arXiv:2111.00396)
+ *                                   3  1  4
+ *     reverse          3 1 4 . . . =>  4  1        the last one is said first
+ *                                   4  1  3
+ *     selective-copy   . 3 . 1 4 . =>  3  1        anywhere (as Mamba, arXiv:2312.00752)
+ *                                   3  1  4
+ *
+ * Copying fixed places takes time alone; to select takes content. Without blanks the state of a
+ * linear mechanism has to hold half of the row.
+ */
+#include "data/synthetic/row.h"
+
+static SyntheticShape complete(SyntheticShape s, int items)
+{
+    if (!s.symbols)
+        s.symbols = SYMBOLS;
+    if (!s.items)
+        s.items = items > 1 ? items : 1;
+    return s;
+}
+
+static SyntheticShape as_many_as_fit(SyntheticShape s)
+{
+    return complete(s, s.T / 2);
+}
+
+static SyntheticShape half_blanks(SyntheticShape s)
+{
+    return complete(s, s.T / 4);
+}
+
+static void misfit(SyntheticShape s, Text *why)
+{
+    if (s.T < 2 * s.items)
+        text_add(why, "to copy %d symbols takes %d positions or more, not %d", s.items, 2 * s.items,
+                 s.T);
+    else if (s.symbols < 2)
+        text_add(why, "to copy takes 2 different symbols or more, not %d", s.symbols);
+}
+
+/*
+ * The symbols into the places before the prompt: the first ones, or, by Knuth's algorithm S, any
+ * as likely as any others.
+ */
+static void write_symbols(SyntheticRow *row, bool anywhere)
+{
+    int places = row->s.T - row->s.items, left = row->s.items;
+
+    for (int t = 0; left > 0; t++)
+        if (!anywhere || row_below(row, places - t) < left) {
+            row->id[t] = 1 + row_below(row, row->s.symbols);
+            left--;
+        }
+}
+
+static void ask_for_symbols(SyntheticRow *row, bool backwards)
+{
+    int prompt = row->s.T - row->s.items;
+    int from = backwards ? prompt - 1 : 0;
+
+    row->id[prompt] = alphabet_prompt(row->s);
+    for (int t = prompt; t < row->s.T; from += backwards ? -1 : 1)
+        if (row->id[from] != BLANK)
+            row_answer(row, t++, row->id[from]);
+}
+
+static void draw_copy(SyntheticRow *row)
+{
+    write_symbols(row, false);
+    ask_for_symbols(row, false);
+}
+
+static void draw_reverse(SyntheticRow *row)
+{
+    write_symbols(row, false);
+    ask_for_symbols(row, true);
+}
+
+static void draw_selective(SyntheticRow *row)
+{
+    write_symbols(row, true);
+    ask_for_symbols(row, false);
+}
+
+const Synthetic synthetic_copy = {
+    .name = "copy",
+    .summary = "symbols, and after a while the same again",
+    .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
+    .complete = as_many_as_fit,
+    .misfit = misfit,
+    .vocab = alphabet_vocab,
+    .chance = alphabet_chance,
+    .draw = draw_copy,
+    .word = alphabet_word,
+};
+
+const Synthetic synthetic_reverse = {
+    .name = "reverse",
+    .summary = "symbols, and after a while the same backwards",
+    .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
+    .complete = as_many_as_fit,
+    .misfit = misfit,
+    .vocab = alphabet_vocab,
+    .chance = alphabet_chance,
+    .draw = draw_reverse,
+    .word = alphabet_word,
+};
+
+const Synthetic synthetic_selective_copy = {
+    .name = "selective-copy",
+    .summary = "symbols among blanks, and then the symbols alone",
+    .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
+    .complete = half_blanks,
+    .misfit = misfit,
+    .vocab = alphabet_vocab,
+    .chance = alphabet_chance,
+    .draw = draw_selective,
+    .word = alphabet_word,
+};

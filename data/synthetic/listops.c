@@ -1,0 +1,151 @@
+/*
+ * ListOps (Nangia and Bowman, arXiv:1804.06028) as the Long Range Arena makes it
+ * (arXiv:2011.04006): nested lists of digits under an operator, and one digit that they come to.
+ *
+ *     [MIN 1 1 2 [MED 1 [MED 0 6 9 5 X 0 X X   is 1
+ *
+ * MIN, MAX, the median MED (of an even number of values the mean of the two in the middle, rounded
+ * down) and SM, the sum modulo 10. The Arena writes trees of pairs with parentheses and "]"; its
+ * reader drops the parentheses and has X for "]", so a row here is what a model there is given.
+ *
+ * An expression is a digit with probability 3/4, and always at the greatest depth; or else a list
+ * of 2 to `args` expressions, all numbers as likely. Rows with least < tokens < T are kept, of
+ * which 500 < tokens < 2000 are the Arena's. For 64 positions or less lists are shorter and less
+ * deep. Most expressions are a digit alone and others grow without bounds: one in twelve is kept,
+ * and one that is too long is left as soon as it is.
+ */
+#include "data/synthetic/listops.h"
+
+#include "data/synthetic/row.h"
+
+enum { ARGS = 10 };
+
+const char *const listops_words[LISTOPS_VOCAB] = {
+    "", "[MIN", "[MAX", "[MED", "[SM", "X", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+};
+
+static bool small(SyntheticShape s)
+{
+    return s.T <= 64;
+}
+
+static SyntheticShape complete(SyntheticShape s)
+{
+    if (!s.least)
+        s.least = s.T < 2000 ? s.T / 4 : 500;
+    return s;
+}
+
+/* The shortest list has 4 tokens. */
+static void misfit(SyntheticShape s, Text *why)
+{
+    if (s.T < 5)
+        text_add(why, "a row of listops takes 5 positions or more, not %d", s.T);
+    else if (s.least > 1000 || s.least > s.T / 2)
+        text_add(why,
+                 "listops of %d positions with more than %d tokens are too rare: up to %d would do",
+                 s.T, s.least, s.T < 2000 ? s.T / 2 : 1000);
+}
+
+static int vocab(SyntheticShape s)
+{
+    (void)s;
+    return LISTOPS_VOCAB;
+}
+
+static double chance(SyntheticShape s)
+{
+    (void)s;
+    return 0.1;
+}
+
+static void word(SyntheticShape s, int token, Text *word_of_it)
+{
+    (void)s;
+    text_add(word_of_it, "%s", listops_words[token]);
+}
+
+/* A row that has T tokens is too long, whatever else would follow. */
+static bool too_long(const SyntheticRow *row)
+{
+    return row->length == row->s.T;
+}
+
+static void put(SyntheticRow *row, int token)
+{
+    if (!too_long(row))
+        row->id[row->length++] = token;
+}
+
+/* One value more among n that are sorted. */
+static void insert(int *arg, int n, int value)
+{
+    for (; n > 0 && arg[n - 1] > value; n--)
+        arg[n] = arg[n - 1];
+    arg[n] = value;
+}
+
+static int apply(int kind, const int *arg, int n)
+{
+    int sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += arg[i];
+    switch (kind) {
+    case LISTOPS_MIN:
+        return arg[0];
+    case LISTOPS_MAX:
+        return arg[n - 1];
+    case LISTOPS_MED:
+        return (arg[(n - 1) / 2] + arg[n / 2]) / 2;
+    default:
+        return sum % 10;
+    }
+}
+
+/* Writes an expression; its value, or anything if it is too long. */
+static int draw_expression(SyntheticRow *row, int depth)
+{
+    const bool deepest = depth == (small(row->s) ? 6 : 10);
+    int arg[ARGS];
+
+    if (deepest || row_below(row, 4) > 0) {
+        int value = row_below(row, 10);
+
+        put(row, LISTOPS_DIGIT + value);
+        return value;
+    }
+    const int kind = LISTOPS_MIN + row_below(row, 4);
+    const int n = 2 + row_below(row, (small(row->s) ? ARGS / 2 : ARGS) - 1);
+    put(row, kind);
+    for (int i = 0; i < n; i++) {
+        if (too_long(row))
+            return 0;
+        insert(arg, i, draw_expression(row, depth + 1));
+    }
+    put(row, LISTOPS_END);
+    return apply(kind, arg, n);
+}
+
+static void draw(SyntheticRow *row)
+{
+    do {
+        row->length = 0;
+        row->target[0] = draw_expression(row, 1);
+    } while (row->length <= row->s.least || too_long(row));
+    for (int t = row->length; t < row->s.T; t++)
+        row->id[t] = LISTOPS_PADDING;
+}
+
+const Synthetic synthetic_listops = {
+    .name = "listops",
+    .summary = "the value of nested lists (arXiv:2011.04006)",
+    .classes = 10,
+    .takes = SYNTHETIC_LEAST,
+    .complete = complete,
+    .misfit = misfit,
+    .vocab = vocab,
+    .chance = chance,
+    .draw = draw,
+    .word = word,
+};

@@ -1,0 +1,102 @@
+/*
+ * Associative recall (as H3, arXiv:2212.14052): pairs of a key and its value, and one of the keys
+ * again. The first half of the symbols are keys, the rest values. Each row maps the keys to values
+ * at random, and draws its pairs with replacement, so a pair may come again, but never a key with
+ * another value. The key that is asked for is any of those in the row, however often it is there.
+ *
+ *     . k1 v4 k2 v4 k1 v4 => k2
+ *                            v4
+ *
+ * What the pairs leave of T are blanks, in front.
+ */
+#include "data/synthetic/row.h"
+
+static int keys(SyntheticShape s)
+{
+    return s.symbols / 2;
+}
+
+static int values(SyntheticShape s)
+{
+    return s.symbols - keys(s);
+}
+
+static SyntheticShape complete(SyntheticShape s)
+{
+    if (!s.symbols)
+        s.symbols = SYMBOLS;
+    if (!s.items)
+        s.items = s.T > 4 ? s.T / 2 - 1 : 1;
+    return s;
+}
+
+static void misfit(SyntheticShape s, Text *why)
+{
+    if (s.T < 2 * s.items + 2)
+        text_add(why, "to recall one of %d pairs takes %d positions or more, not %d", s.items,
+                 2 * s.items + 2, s.T);
+    else if (s.symbols < 4)
+        text_add(why, "two keys and two values are 4 symbols, not %d", s.symbols);
+}
+
+static double chance(SyntheticShape s)
+{
+    return 1.0 / values(s);
+}
+
+static void word(SyntheticShape s, int token, Text *word_of_it)
+{
+    if (token == BLANK || token == alphabet_prompt(s))
+        alphabet_word(s, token, word_of_it);
+    else if (token <= keys(s))
+        text_add(word_of_it, "k%d", token);
+    else
+        text_add(word_of_it, "v%d", token - keys(s));
+}
+
+/* The first place of a pair with that key. */
+static const int *first_with(const int *pair, int key)
+{
+    while (*pair != key)
+        pair += 2;
+    return pair;
+}
+
+/* Draw `key` of the row's is its value: the map needs no memory. */
+static int value_of(const SyntheticRow *row, int key)
+{
+    uint64_t v = random_below(row->random, (uint64_t)key, (uint64_t)values(row->s));
+
+    return 1 + keys(row->s) + (int)v;
+}
+
+/* A pair that is the first with its key: so each key of the row is as likely as any other. */
+static void draw(SyntheticRow *row)
+{
+    const SyntheticShape s = row->s;
+    int *pair = row->id + s.T - 2 - 2 * s.items, *asked;
+
+    row->drawn = (uint64_t)keys(s) + 1;
+    for (int i = 0; i < s.items; i++) {
+        pair[2 * i] = 1 + row_below(row, keys(s));
+        pair[2 * i + 1] = value_of(row, pair[2 * i]);
+    }
+    do
+        asked = pair + 2 * row_below(row, s.items);
+    while (asked != first_with(pair, *asked));
+    row->id[s.T - 2] = alphabet_prompt(s);
+    row->id[s.T - 1] = *asked;
+    row->target[s.T - 1] = value_of(row, *asked);
+}
+
+const Synthetic synthetic_recall = {
+    .name = "recall",
+    .summary = "the value that a key had among pairs",
+    .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
+    .complete = complete,
+    .misfit = misfit,
+    .vocab = alphabet_vocab,
+    .chance = chance,
+    .draw = draw,
+    .word = word,
+};
