@@ -64,12 +64,14 @@ plant()
     }' tests/mutants.txt
 }
 
-# The first test of program $1 that fails, or nothing; the suite called $2 goes first, and that of
-# ./attend stays out: it would find any change by comparing with a program that has none. A test is
-# printed when it has ended, so the end of sed ends the rest. (awk may wait for more to read.)
+# The first test of program $1 that fails, or nothing; the suites called $2 go first, and those of
+# ./attend and ./export stay out: they would find any change by comparing with a program that has
+# none. A test is printed when it has ended, so the end of sed ends the rest. (awk may wait for more
+# to read.)
 first_failing()
 {
-    for suite in "$2" $(sed -n '/attend/d; s/^Suite \*suite_\([a-z_]*\).*/\1/p' tests/suites.h); do
+    others=$(sed -n '/attend/d; /export/d; s/^Suite \*suite_\([a-z_]*\).*/\1/p' tests/suites.h)
+    for suite in $2 $others; do
         failing=$(CK_RUN_SUITE=$suite CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- \
             CK_DEFAULT_TIMEOUT=60 "$1" 2>/dev/null | # a busy machine is no failure
             sed '/^not ok/q' | awk -F: '/^not ok/ { print $3 }
@@ -98,7 +100,8 @@ try()
     elif right "$name" && cmp -s "$me.o" "$OUT/$name.right.o"; then
         by="CHANGES NOTHING"
     elif $CC $FLAGS $(echo "$objects" | sed "s|[^ ]*/proof/${2%.c}\.o|$me.o|") $LIBS -o "$me"; then
-        by=$(first_failing "$me" "$(basename "$(dirname "$2")")")
+        own=$(basename "$2" .c)
+        by=$(first_failing "$me" "${own%%_*} $(basename "$(dirname "$2")")")
         [ -z "$by" ] || verdict=caught
     fi
     rm -f "$me" "$me.o"

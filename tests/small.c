@@ -1,5 +1,7 @@
 #include "tests/small.h"
 
+#include "training/saved.h"
+
 #include <string.h>
 
 /* What a frame's variants have beside the common. */
@@ -157,6 +159,16 @@ double small_learn(const Small *s, Tape *tape, double by)
     tape_backward(tape, loss, dy);
     arena_free(mem);
     return sum / (double)n;
+}
+
+void small_save(const Small *s, const char *path, int step)
+{
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+    const Origin origin = { .task = task_names[s->model.config.task], .tokenizer = t };
+    const Progress progress = { .step = step, .best = 2.5, .best_step = step, .loss = 2.5 };
+
+    saved_write(path, &s->model, NULL, progress, &origin);
+    tokenizer_free(t);
 }
 
 bool same_parameters(const Model *a, const Model *b)

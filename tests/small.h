@@ -39,6 +39,9 @@ void small_overwrite(Small *s, double scale);
 /* The mean loss of the batch; its gradient times `by` is added to those of the parameters. */
 double small_learn(const Small *s, Tape *tape, double by);
 
+/* A run that has come to that step, whose tokens are bytes. */
+void small_save(const Small *s, const char *path, int step);
+
 bool same_parameters(const Model *a, const Model *b);
 
 #endif

@@ -3,8 +3,8 @@
 #include <stddef.h>
 
 Suite *(*const suites[])(void) = {
-    suite_base,   suite_derivative, suite_ops,         suite_attention,
-    suite_layers, suite_model,      suite_safetensors, suite_training,
-    suite_corpus, suite_tokenizer,  suite_masking,     suite_stories,
-    suite_plot,   suite_options,    suite_attend,      NULL,
+    suite_base,     suite_derivative, suite_ops,         suite_attention, suite_layers,
+    suite_model,    suite_form,       suite_safetensors, suite_training,  suite_tensorboard,
+    suite_corpus,   suite_tokenizer,  suite_masking,     suite_stories,   suite_plot,
+    suite_options,  suite_attend,     suite_export,      NULL,
 };

@@ -19,7 +19,10 @@ Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model, its files, its samples */
 Suite *suite_training(void);    /* optimiser, schedule, evaluation, the loop */
 Suite *suite_plot(void);        /* the plotter */
+Suite *suite_tensorboard(void); /* TensorBoard's files */
+Suite *suite_form(void);        /* a model in the form of another's classes */
 Suite *suite_options(void);     /* the command line of every program */
 Suite *suite_attend(void);      /* ./attend, run */
+Suite *suite_export(void);      /* ./export, run */
 
 #endif

@@ -1,4 +1,5 @@
-/* The ground that the ops stand on: arena, pool, random numbers, errors. */
+/* The ground that the ops stand on: arena, pool, random numbers, checksums, errors. */
+#include "ops/checksum.h"
 #include "ops/error.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -201,6 +202,33 @@ START_TEST(draws_below_n_are_even)
 }
 END_TEST
 
+/* The division, bit by bit. */
+static uint32_t remainder_of(const unsigned char *at, size_t n)
+{
+    uint32_t r = 0xffffffff;
+
+    for (size_t i = 0; i < 8 * n; i++) {
+        const uint32_t out = (r ^ (uint32_t)at[i / 8] >> i % 8) & 1;
+
+        r = r >> 1 ^ (out ? 0x82f63b78 : 0);
+    }
+    return ~r;
+}
+
+START_TEST(a_checksum_is_the_remainder_of_the_division)
+{
+    unsigned char bytes[300] = { 0 };
+
+    ck_assert_uint_eq(checksum_crc32c("123456789", 9), 0xe3069283);
+    ck_assert_uint_eq(checksum_crc32c(bytes, 32), 0x8a9136aa);
+    ck_assert_uint_eq(checksum_crc32c(bytes, 0), 0);
+    for (size_t n = 0; n < sizeof bytes; n++) {
+        bytes[n] = (unsigned char)(n * n + 7 * n + 129);
+        ck_assert_uint_eq(checksum_crc32c(bytes, n), remainder_of(bytes, n));
+    }
+}
+END_TEST
+
 START_TEST(the_users_mistake_has_an_exit_code)
 {
     die(EXIT_DATA, "as it should be");
@@ -224,6 +252,7 @@ Suite *suite_base(void)
     tcase_add_test(t, normal_numbers_have_mean_0_and_variance_1);
     tcase_add_test(t, a_normal_number_does_not_know_its_neighbour);
     tcase_add_test(t, draws_below_n_are_even);
+    tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
     tcase_add_exit_test(t, the_users_mistake_has_an_exit_code, EXIT_DATA);
     suite_add_tcase(s, t);
     return s;

@@ -100,7 +100,7 @@ static void put_optimiser(Parts *parts, const Optimiser *o)
 {
     Moment moment[2];
 
-    for (const Param *p = o->params->first; p; p = p->next)
+    for (const Param *p = o ? o->params->first : NULL; p; p = p->next)
         for (int i = 0, n = optimiser_moments(o, p, moment); i < n; i++)
             parts->entry[parts->entries++] =
                 checkpoint_entry(moment_name(parts->mem, &moment[i], p), p->tensor, moment[i].at);
@@ -176,6 +176,8 @@ static void find_file(Saved *s, const char *path, bool best)
     bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     const char *name = best ? "/best.safetensors" : "/model.safetensors";
 
+    if (best && !folder)
+        die(EXIT_USAGE, "--best is about a run's folder, and %.200s is none", path);
     if (snprintf(s->path, sizeof s->path, "%s%s", path, folder ? name : "") >= (int)sizeof s->path)
         die(EXIT_IO, "the path %.60s... is too long", path);
     if (folder && stat(s->path, &info) != 0)

@@ -29,6 +29,7 @@ typedef struct {
     int options;
 } Origin;
 
+/* `o` NULL: a model to use, not to go on with. */
 void saved_write(const char *path, const Model *model, const Optimiser *o, Progress progress,
                  const Origin *origin);
 

@@ -1,0 +1,19 @@
+/* Other people's models, as their papers and transformers' source have them: naive, in double. */
+#ifndef TESTS_FOREIGN_H
+#define TESTS_FOREIGN_H
+
+#include "model/safetensors.h"
+#include "ops/arena.h"
+
+typedef struct {
+    const char *class_name; /* "LlamaForCausalLM", "ArceeForCausalLM", "GPT2LMHeadModel" */
+    int layers, heads, width, hidden, vocab;
+} Foreign;
+
+/*
+ * Logits (T, vocab) of the tokens by the tensors of a file, in `mem`. Fails where
+ * one is missing, has another shape, is not finite, or is there without need.
+ */
+double *foreign_logits(Arena *mem, Foreign f, const Safetensors *s, const int *id, int T);
+
+#endif

@@ -1,0 +1,427 @@
+/*
+ * ./export as it lies in the root: a checkpoint in, a folder out. Its checkpoints
+ * are in float in the proof build too, where they are made from those in double.
+ */
+#include "data/tokenizer.h"
+#include "model/checkpoint.h"
+#include "model/form.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "tests/folder.h"
+#include "tests/foreign.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- the program -------------------------------------------------------------------------------
+ */
+
+enum { WORDS = 12, DOUBLED = 300 };
+static const char *word[WORDS]; /* of the command line, and NULL */
+static rlim_t size_limit;       /* of a file; 0: none */
+
+#define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
+
+static void execute(const char *path)
+{
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (size_limit)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){ size_limit, size_limit });
+    execv(path, (char *const *)(uintptr_t)word);
+    _exit(127);
+}
+
+/* Words that begin with '@' are paths in the folder. */
+static int run(const char *const *words)
+{
+    static char path[WORDS][400];
+    int n = 0;
+
+    word[n++] = "./export";
+    for (; *words; words++, n++) {
+        snprintf(path[n], sizeof path[n], "%s", in_folder(*words + 1));
+        word[n] = **words == '@' ? path[n] : *words;
+    }
+    word[n] = NULL;
+    return exit_code_of(execute, word[0]);
+}
+
+/* It ends with that code and one line that has the words in it, and leaves `left` names. */
+static void check_refused(int got, int code, const char *words, int left)
+{
+    const char *end = strchr(said, '\n');
+
+    ck_assert_msg(got == code, "exit %d instead of %d: %s", got, code, said);
+    ck_assert_msg(strstr(said, words) != NULL, "no '%s' in: %s", words, said);
+    ck_assert_msg(strncmp(said, "attn.c: error: ", 15) == 0 && end && !end[1], "%s", said);
+    ck_assert_int_eq(files(false), left);
+}
+
+/* --- folders -----------------------------------------------------------------------------------
+ */
+
+/* How many files are in a folder of the folder; with `all` it and they are removed. */
+static int files_of(const char *name, bool all)
+{
+    char path[DOUBLED + 400];
+    DIR *dir = opendir(in_folder(name));
+    int n = 0;
+
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        if (*e->d_name != '.') {
+            n++;
+            snprintf(path, sizeof path, "%s/%s", in_folder(name), e->d_name);
+            if (all)
+                remove(path);
+        }
+    if (dir)
+        closedir(dir);
+    if (all)
+        rmdir(in_folder(name));
+    return n;
+}
+
+static void remove_folders(void)
+{
+    files_of("run", true), files_of("out", true), files_of("again", true);
+}
+
+/* The same numbers and metadata in float. */
+static void narrow(const char *path)
+{
+    Arena *mem = arena_new();
+    Safetensors *s = safetensors_read(path);
+    int metas = 0;
+
+    for (int i = 0; i < s->entries; i++) {
+        Entry *e = &s->entry[i];
+        const size_t n = e->bytes / sizeof(double);
+        float *to = arena_take(mem, n * sizeof *to);
+
+        for (size_t j = 0; j < n; j++) {
+            double x;
+
+            memcpy(&x, (const double *)e->data + j, sizeof x);
+            to[j] = (float)x;
+        }
+        e->dtype = DTYPE_F32, e->data = to, e->bytes = n * sizeof *to;
+    }
+    for (int i = 0; i < s->metas; i++)
+        if (strcmp(s->meta[i].key, "format") != 0)
+            s->meta[metas++] = s->meta[i];
+    safetensors_write(path, s->entry, s->entries, s->meta, metas);
+    safetensors_free(s);
+    arena_free(mem);
+}
+
+static void save(const char *name, Config c, int step)
+{
+    Small *s = small_open(c, 1, 4);
+
+    small_overwrite(s, 0.4 + 0.01 * step);
+    small_save(s, in_folder(name), step);
+    if (in_double)
+        narrow(in_folder(name));
+    small_close(s);
+}
+
+enum { MODELS = 7 };
+
+/* Llama, Arcee, GPT-2, and four that are none. */
+static Config config_of(int i)
+{
+    static const Config with[MODELS] = {
+        { .position = POSITION_ROPE, .ffn = FFN_SWIGLU, .bias = true },
+        { .position = POSITION_ROPE, .ffn = FFN_GELU, .tied = true },
+        { .position = POSITION_LEARNED, .ffn = FFN_GELU, .norm = NORM_LAYER, .tied = true },
+        { .position = POSITION_NONE, .ffn = FFN_GELU },
+        { .position = POSITION_ROPE, .ffn = FFN_SWIGLU, .task = TASK_MLM },
+        { .attention = &attention_cosformer, .position = POSITION_ROPE, .ffn = FFN_SWIGLU },
+        { .attention = &attention_performer, .position = POSITION_LEARNED, .features = 6 },
+    };
+    Config c = with[i];
+
+    c.attention = c.attention ? c.attention : &attention_softmax;
+    c.vocab = 256 + (c.task == TASK_MLM);
+    c.layers = 2, c.heads = 2, c.width = 12, c.context = 20;
+    return c;
+}
+
+static const Form *const form_of[MODELS] = { &form_llama, &form_arcee, &form_gpt };
+
+static char *text_of(const char *file)
+{
+    size_t bytes;
+
+    return (char *)file_read(in_folder(file), &bytes);
+}
+
+/* --- what comes out ----------------------------------------------------------------------------
+ */
+
+static const char text[] = "Once upon a time, the na\xc3\xafve \xff\n and so on";
+
+START_TEST(the_folder_is_what_from_pretrained_wants)
+{
+    const Config c = config_of(_i);
+    char want[300], *config;
+
+    save("model", c, 0);
+    ck_assert_msg(RUN("@model", "@out") == 0, "%s", said);
+    snprintf(want, sizeof want,
+             "%s: %s; transformers' AutoModelForCausalLM.from_pretrained() loads it\n",
+             in_folder("out"), form_of[_i]->class_name);
+    ck_assert_str_eq(said, want);
+    ck_assert_int_eq(files_of("out", false), 5);
+    ck_assert_int_eq(files(false), 2);
+    config = text_of("out/config.json");
+    ck_assert(strstr(config, form_of[_i]->class_name) && strstr(config, "\"float32\""));
+    free(config);
+    config = text_of("out/tokenizer_config.json");
+    ck_assert(strstr(config, "PreTrainedTokenizerFast") && strstr(config, "_length\": 20,"));
+    free(config);
+    config = text_of("out/generation_config.json");
+    ck_assert(strstr(config, "\"eos_token_id\": null") && strstr(config, "_length\": 20\n"));
+    free(config);
+    Safetensors *s = safetensors_read(in_folder("out/model.safetensors"));
+    ck_assert(s->metas == 1 && strcmp(safetensors_meta(s, "format"), "pt") == 0);
+    safetensors_free(s);
+}
+END_TEST
+
+/* tokens (T) and logits (T, V), whose numbers are copied to where they are aligned. */
+static float *logits_in(Arena *mem, const Config *c, int T, int64_t *token)
+{
+    Safetensors *s = safetensors_read(in_folder("logits"));
+    const Entry *tokens = safetensors_find(s, "tokens"), *logits = safetensors_find(s, "logits");
+    float *to = arena_take(mem, (size_t)(T * c->vocab) * sizeof *to);
+
+    ck_assert(s->entries == 2 && tokens && logits);
+    ck_assert(tokens->ndim == 1 && tokens->dim[0] == (size_t)T && tokens->dtype == DTYPE_I64);
+    ck_assert(logits->ndim == 2 && logits->dim[0] == (size_t)T && logits->dtype == DTYPE_F32);
+    ck_assert_uint_eq(logits->dim[1], (size_t)c->vocab);
+    memcpy(token, tokens->data, tokens->bytes);
+    memcpy(to, logits->data, logits->bytes);
+    safetensors_free(s);
+    return to;
+}
+
+/* By a naive model of that class, from the folder alone. */
+START_TEST(the_class_makes_of_the_folder_what_the_model_makes_of_the_text)
+{
+    Arena *mem = arena_new();
+    const Config c = config_of(_i);
+    const Foreign is = { form_of[_i]->class_name, 2, 2, 12, config_hidden(&c), 256 };
+    int64_t token[20];
+    int id[20];
+
+    save("model", c, 0);
+    put(in_folder("text"), text, sizeof text - 1);
+    ck_assert_int_eq(RUN("@model", "@out", "--text", "@text", "--logits", "@logits"), 0);
+    const float *logits = logits_in(mem, &c, 20, token);
+    for (int t = 0; t < 20; t++)
+        ck_assert_int_eq(id[t] = (int)token[t], (unsigned char)text[t]);
+    Safetensors *s = safetensors_read(in_folder("out/model.safetensors"));
+    const double *want = foreign_logits(mem, is, s, id, 20);
+    double off = 0, size = 0;
+    for (int i = 0; i < 20 * 256; i++) {
+        off += pow((double)logits[i] - want[i], 2);
+        size += pow(want[i], 2);
+    }
+    ck_assert_msg(off <= 1e-10 * size && size > 0, "%g of %g", off, size);
+    safetensors_free(s);
+    arena_free(mem);
+}
+END_TEST
+
+START_TEST(a_text_shorter_than_the_context_is_read_whole)
+{
+    Arena *mem = arena_new();
+    const Config c = config_of(4);
+    int64_t token[20];
+
+    save("model", c, 0);
+    put(in_folder("text"), text, 3);
+    ck_assert_int_eq(RUN("@model", "@out", "--text", "@text", "--logits", "@logits"), 0);
+    logits_in(mem, &c, 3, token);
+    ck_assert(token[0] == 'O' && token[1] == 'n' && token[2] == 'c');
+    arena_free(mem);
+}
+END_TEST
+
+static void check_same_numbers(const char *a, const char *b)
+{
+    Safetensors *x = safetensors_read(in_folder(a)), *y = safetensors_read(in_folder(b));
+
+    ck_assert(x->entries == y->entries && x->metas == y->metas);
+    for (int i = 0; i < x->entries; i++) {
+        ck_assert_str_eq(x->entry[i].name, y->entry[i].name);
+        ck_assert_uint_eq(x->entry[i].bytes, y->entry[i].bytes);
+        ck_assert_mem_eq(x->entry[i].data, y->entry[i].data, x->entry[i].bytes);
+    }
+    for (int i = 0; i < x->metas; i++) {
+        ck_assert_str_eq(x->meta[i].key, y->meta[i].key);
+        ck_assert_str_eq(x->meta[i].value, y->meta[i].value);
+    }
+    safetensors_free(x), safetensors_free(y);
+}
+
+START_TEST(a_model_without_a_class_stays_a_checkpoint_and_says_why)
+{
+    const Config c = config_of(_i);
+    Text why;
+
+    ck_assert_ptr_null(form_of_config(&c, &why));
+    save("model", c, 7);
+    ck_assert_msg(RUN("@model", "@out") == 0, "%s", said);
+    ck_assert_msg(strstr(said, why.at) && strstr(said, "plain tensors"), "%s", said);
+    ck_assert_int_eq(files_of("out", false), 5);
+    char *readme = text_of("out/README.md"), *config = text_of("out/config.json");
+    ck_assert_msg(strstr(readme, why.at) && strstr(readme, c.attention->name), "%s", readme);
+    ck_assert_int_eq(strstr(readme, "Token 256,") != NULL, c.task == TASK_MLM);
+    ck_assert_msg(strstr(config, "\"model_type\": \"attn.c\""), "%s", config);
+    free(readme), free(config);
+    check_same_numbers("model", "out/model.safetensors");
+    ck_assert_msg(RUN("@out", "@again") == 0, "%s", said);
+    check_same_numbers("model", "again/model.safetensors");
+}
+END_TEST
+
+START_TEST(a_run_gives_its_last_model_or_its_best)
+{
+    mkdir(in_folder("run"), 0777);
+    save("there is no model.safetensors in it", config_of(3), 9);
+    save("run/best.safetensors", config_of(3), 5);
+    ck_assert_msg(RUN("@run", "@out") == 0, "%s", said);
+    check_same_numbers("there is no model.safetensors in it", "out/model.safetensors");
+    mkdir(in_folder("again"), 0777); /* it may be there, if it is empty */
+    ck_assert_msg(RUN("--best", "@run", "@again/") == 0, "%s", said);
+    check_same_numbers("run/best.safetensors", "again/model.safetensors");
+}
+END_TEST
+
+START_TEST(the_tokenizer_is_that_of_bytes)
+{
+    save("model", config_of(0), 0);
+    ck_assert_int_eq(RUN("@model", "@out"), 0);
+    char *json = text_of("out/tokenizer.json");
+
+    ck_assert(strstr(json, "\"ByteLevel\"") && strstr(json, "\"BPE\""));
+    free(json);
+}
+END_TEST
+
+/* --- what does not -----------------------------------------------------------------------------
+ */
+
+START_TEST(words_that_make_no_sense_are_refused_before_anything_is_made)
+{
+    save("model", config_of(0), 0);
+    check_refused(RUN("@model"), EXIT_USAGE, "takes a run and a folder, not 1", 1);
+    check_refused(RUN("@model", "@out", "@again"), EXIT_USAGE, "not 3 names", 1);
+    check_refused(RUN("@model", "@out", "--best"), EXIT_USAGE, "--best is about a run's folder", 1);
+    check_refused(RUN("@model", "@out", "--text", "@model"), EXIT_USAGE, "go together", 1);
+    check_refused(RUN("@model", "@out", "--logits", "@logits"), EXIT_USAGE, "go together", 1);
+    check_refused(RUN("@model", "@out", "--beast"), EXIT_USAGE, "--best", 1);
+}
+END_TEST
+
+START_TEST(a_folder_that_has_something_in_it_is_left_alone)
+{
+    save("model", config_of(0), 0);
+    mkdir(in_folder("out"), 0777);
+    put(in_folder("out/mine"), "x", 1);
+    check_refused(RUN("@model", "@out"), EXIT_IO, "out is not empty; give DIR another name", 2);
+    ck_assert_int_eq(files_of("out", false), 1);
+    check_refused(RUN("@model", "@model"), EXIT_IO, "give DIR another name", 2);
+    check_refused(RUN("@model", "@nowhere/out"), EXIT_IO, "cannot make the folder", 2);
+}
+END_TEST
+
+START_TEST(a_run_that_cannot_be_read_makes_no_folder)
+{
+    static const char *const damaged[] = { "attnc.attn", "attnc.n_embd" };
+
+    check_refused(RUN("@model", "@out"), EXIT_IO, "cannot open", 0);
+    mkdir(in_folder("run"), 0777);
+    check_refused(RUN("@run", "@out"), EXIT_IO, "there is no model.safetensors in it", 1);
+    put(in_folder("run/best.safetensors"), text, sizeof text);
+    check_refused(RUN("--best", "@run", "@out"), EXIT_DATA, "run/best.safetensors", 1);
+    for (int i = 0; i < COUNT(damaged); i++) {
+        save("model", config_of(0), 0);
+        size_t bytes;
+        unsigned char *file = file_read(in_folder("model"), &bytes);
+        char *key = strstr((char *)file + 8, damaged[i]);
+
+        key[6] = 'X';
+        put(in_folder("model"), file, bytes);
+        free(file);
+        check_refused(RUN("@model", "@out"), EXIT_DATA, damaged[i], 2);
+    }
+}
+END_TEST
+
+START_TEST(a_vocabulary_that_is_not_the_tokenizers_is_refused)
+{
+    Config c = config_of(0);
+
+    c.vocab = 11;
+    save("model", c, 0);
+    check_refused(RUN("@model", "@out"), EXIT_DATA, "the tokenizer has 256 tokens, which is not what a model of 11 takes", 1);
+}
+END_TEST
+
+START_TEST(a_text_that_cannot_be_read_makes_no_folder)
+{
+    save("model", config_of(0), 0);
+    put(in_folder("text"), "", 0);
+    check_refused(RUN("@model", "@out", "--text", "@text", "--logits", "@logits"), EXIT_DATA,
+                  "text is empty", 2);
+    check_refused(RUN("@model", "@out", "--text", "@none", "--logits", "@logits"), EXIT_IO,
+                  "cannot open", 2);
+}
+END_TEST
+
+/* In the middle of the first file; and when all are written, because a link is no folder. */
+START_TEST(a_failure_while_writing_leaves_nothing)
+{
+    save("model", config_of(0), 0);
+    size_limit = 1000;
+    check_refused(RUN("@model", "@out"), EXIT_IO, "model.safetensors", 1);
+    size_limit = 0;
+    mkdir(in_folder("run"), 0777);
+    ck_assert_int_eq(symlink(in_folder("run"), in_folder("out")), 0);
+    check_refused(RUN("@model", "@out"), EXIT_IO, "cannot make the folder", 3);
+    ck_assert_int_eq(files_of("run", false), 0);
+}
+END_TEST
+
+Suite *suite_export(void)
+{
+    Suite *s = suite_create("export");
+    TCase *t = with_folder(s, "what comes out");
+
+    tcase_add_checked_fixture(t, NULL, remove_folders);
+    tcase_add_loop_test(t, the_folder_is_what_from_pretrained_wants, 0, 3);
+    tcase_add_loop_test(t, the_class_makes_of_the_folder_what_the_model_makes_of_the_text, 0, 3);
+    tcase_add_test(t, a_text_shorter_than_the_context_is_read_whole);
+    tcase_add_loop_test(t, a_model_without_a_class_stays_a_checkpoint_and_says_why, 3, MODELS);
+    tcase_add_test(t, a_run_gives_its_last_model_or_its_best);
+    tcase_add_test(t, the_tokenizer_is_that_of_bytes);
+    t = with_folder(s, "what does not");
+    tcase_add_checked_fixture(t, NULL, remove_folders);
+    tcase_add_test(t, words_that_make_no_sense_are_refused_before_anything_is_made);
+    tcase_add_test(t, a_folder_that_has_something_in_it_is_left_alone);
+    tcase_add_test(t, a_run_that_cannot_be_read_makes_no_folder);
+    tcase_add_test(t, a_vocabulary_that_is_not_the_tokenizers_is_refused);
+    tcase_add_test(t, a_text_that_cannot_be_read_makes_no_folder);
+    tcase_add_test(t, a_failure_while_writing_leaves_nothing);
+    return s;
+}

@@ -1,0 +1,241 @@
+/* A model in the form of other people's classes computes there what it computes here. */
+#include "model/form.h"
+#include "tests/folder.h"
+#include "tests/foreign.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLASSES = 3 };
+
+/* What --help says, with every choice of biases and of a head of its own. */
+static Config config_of(int i)
+{
+    static const Config with[CLASSES] = {
+        { .position = POSITION_ROPE, .ffn = FFN_SWIGLU, .norm = NORM_RMS },
+        { .position = POSITION_ROPE, .ffn = FFN_GELU, .norm = NORM_RMS },
+        { .position = POSITION_LEARNED, .ffn = FFN_GELU, .norm = NORM_LAYER },
+    };
+    Config c = with[i % CLASSES];
+
+    c.attention = &attention_softmax;
+    c.vocab = 11, c.layers = 2, c.heads = 3, c.width = 18, c.context = 7;
+    c.tied = i / CLASSES % 2, c.bias = i / CLASSES / 2;
+    return c;
+}
+
+static const char *const class_names[] = { "LlamaForCausalLM", "ArceeForCausalLM",
+                                           "GPT2LMHeadModel" };
+
+/* The model's file in its form. */
+static Safetensors *exported(const Small *s, const Form *form)
+{
+    FormTensors all = form_tensors(form, &s->model, s->mem);
+
+    safetensors_write(in_folder("model"), all.entry, all.n, NULL, 0);
+    return safetensors_read(in_folder("model"));
+}
+
+START_TEST(the_other_class_computes_the_same_logits)
+{
+    const Config c = config_of(_i);
+    Small *s = small_open(c, 1, c.context);
+    Tape tape = tape_open(1);
+    Text why;
+    const Form *form = form_of_config(&c, &why);
+
+    small_overwrite(s, 0.4);
+    ck_assert_msg(form != NULL, "%s", why.at);
+    ck_assert_str_eq(form->class_name, class_names[_i % CLASSES]);
+    Safetensors *file = exported(s, form);
+    const Foreign is = { form->class_name, c.layers, c.heads, c.width, config_hidden(&c), c.vocab };
+    const double *want = foreign_logits(s->mem, is, file, s->batch.id, c.context);
+    const Tensor *got = model_logits(&tape, &s->model, s->batch.id, 1, c.context, 0);
+    check_close(form->name, got->data, want, got->n, forward_tolerance);
+    ck_assert_int_eq(safetensors_find(file, "lm_head.weight") == NULL, c.tied);
+    safetensors_free(file);
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
+static char *config_text(const Form *form, const Config *c)
+{
+    char *text;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+
+    form_config(form, c, out);
+    fclose(out);
+    return text;
+}
+
+#define TYPE(name) "{\n  \"model_type\": \"" name "\",\n  \"dtype\": "
+#define IN(type) "\"" type "\",\n  \"torch_dtype\": \"" type "\",\n"
+#define COMMON "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"tie_word_embeddings\": "
+
+static const char *const llama_text =
+    "  \"vocab_size\": 11,\n  \"hidden_size\": 18,\n  \"intermediate_size\": 48,\n"
+    "  \"num_hidden_layers\": 2,\n  \"num_attention_heads\": 3,\n  \"num_key_value_heads\": 3,\n"
+    "  \"head_dim\": 6,\n  \"max_position_embeddings\": 7,\n  \"rms_norm_eps\": 1e-05,\n"
+    "  \"hidden_act\": \"silu\",\n  \"attention_bias\": false,\n  \"mlp_bias\": false,\n"
+    "  \"rope_theta\": 10000.0,\n"
+    "  \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 10000.0}\n}\n";
+
+static const char *const arcee_text =
+    "  \"vocab_size\": 11,\n  \"hidden_size\": 18,\n  \"intermediate_size\": 72,\n"
+    "  \"num_hidden_layers\": 2,\n  \"num_attention_heads\": 3,\n  \"num_key_value_heads\": 3,\n"
+    "  \"head_dim\": 6,\n  \"max_position_embeddings\": 7,\n  \"rms_norm_eps\": 1e-05,\n"
+    "  \"hidden_act\": \"gelu_new\",\n  \"attention_bias\": true,\n  \"mlp_bias\": true,\n"
+    "  \"rope_theta\": 10000.0,\n"
+    "  \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 10000.0}\n}\n";
+
+static const char *const gpt_text =
+    "  \"vocab_size\": 11,\n  \"n_positions\": 7,\n  \"n_embd\": 18,\n  \"n_layer\": 2,\n"
+    "  \"n_head\": 3,\n  \"n_inner\": 72,\n  \"activation_function\": \"gelu_new\",\n"
+    "  \"layer_norm_epsilon\": 1e-05,\n  \"scale_attn_weights\": true,\n"
+    "  \"resid_pdrop\": 0.0,\n  \"embd_pdrop\": 0.0,\n  \"attn_pdrop\": 0.0\n}\n";
+
+static const char *const own_text =
+    "  \"attn\": \"fastformer\",\n  \"task\": \"mlm\",\n  \"position\": \"sinusoidal\",\n"
+    "  \"ffn\": \"gelu\",\n  \"layer_norm\": \"layer\",\n  \"scale\": \"sqrt\",\n"
+    "  \"norm\": \"n\",\n  \"interaction\": \"concat\",\n  \"vocab_size\": 11,\n"
+    "  \"n_layer\": 2,\n  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n"
+    "  \"tied\": 0,\n  \"bias\": 1,\n  \"base\": 0,\n  \"window\": 0,\n  \"horizon\": 0,\n"
+    "  \"chunk\": 0,\n  \"features\": 0,\n  \"key_size\": 0,\n  \"gate\": 1,\n"
+    "  \"share_qv\": 1,\n  \"share_layers\": 0,\n  \"share_heads\": 1\n}\n";
+
+START_TEST(the_configuration_is_in_the_words_of_the_class)
+{
+    const Form *const form[] = { &form_llama, &form_arcee, &form_gpt };
+    const char *const type[] = { TYPE("llama"), TYPE("arcee"), TYPE("gpt2") };
+    const char *const rest[] = { llama_text, arcee_text, gpt_text };
+
+    for (int i = 0; i < CLASSES; i++) {
+        const Config c = config_of(i + (i == 1 ? 3 * CLASSES : 0));
+        char *text = config_text(form[i], &c), want[2000];
+
+        snprintf(want, sizeof want, "%s%s  \"architectures\": [\"%s\"],\n%s%s,\n%s", type[i],
+                 in_double ? IN("float64") : IN("float32"), class_names[i], COMMON,
+                 c.tied ? "true" : "false", rest[i]);
+        ck_assert_str_eq(text, want);
+        free(text);
+    }
+}
+END_TEST
+
+START_TEST(without_a_class_the_configuration_is_in_our_words)
+{
+    const Config c = { .attention = &attention_fastformer,
+                       .vocab = 11,
+                       .layers = 2,
+                       .heads = 3,
+                       .width = 18,
+                       .context = 7,
+                       .position = POSITION_SINUSOIDAL,
+                       .norm = NORM_LAYER,
+                       .bias = true,
+                       .task = TASK_MLM,
+                       .set = { .interaction = INTERACTION_CONCAT },
+                       .share = SHARE_QV | SHARE_HEADS };
+    char *text = config_text(NULL, &c), want[2000];
+
+    snprintf(want, sizeof want, "%s%s%s", TYPE("attn.c"), in_double ? IN("float64") : IN("float32"),
+             own_text);
+    ck_assert_str_eq(text, want);
+    free(text);
+}
+END_TEST
+
+START_TEST(without_a_class_the_tensors_are_what_they_were)
+{
+    Small *s = small_open(small_variant(_i), 1, 4);
+    Safetensors *file = exported(s, NULL);
+
+    ck_assert_int_eq(file->entries, s->model.params.count);
+    for (const Param *p = s->model.params.first; p; p = p->next) {
+        const Entry *e = safetensors_find(file, p->name);
+
+        ck_assert_msg(e && e->bytes == p->tensor->n * sizeof(real), "%s", p->name);
+        ck_assert_mem_eq(e->data, p->tensor->data, e->bytes);
+    }
+    safetensors_free(file);
+    small_close(s);
+}
+END_TEST
+
+/* One thing away from a class each, or two. */
+START_TEST(what_no_class_computes_has_no_form_and_a_reason)
+{
+    static const struct {
+        Config with;
+        const char *why;
+    } other[] = {
+        { { .task = TASK_MLM }, "its task is mlm, not causal" },
+        { { .attention = &attention_cosformer }, "its attention is cosformer, not softmax" },
+        { { .set = { .scale = SCALE_LOGN } }, "its scale is logn, not sqrt" },
+        { { .set = { .window = 3 } }, "its window is 3, not all" },
+        { { .key_size = 4 }, "its keys are 4 wide and its values 6" },
+    };
+    Text why;
+
+    for (int i = 0; i < COUNT(other); i++)
+        for (int form = 0; form < CLASSES; form++) {
+            Config c = config_of(form);
+
+            c.task = other[i].with.task, c.set = other[i].with.set;
+            c.key_size = other[i].with.key_size;
+            if (other[i].with.attention)
+                c.attention = other[i].with.attention;
+            ck_assert_ptr_null(form_of_config(&c, &why));
+            ck_assert_str_eq(why.at, other[i].why);
+        }
+}
+END_TEST
+
+START_TEST(only_three_ways_of_building_a_block_have_a_class)
+{
+    int forms = 0;
+
+    for (int i = 0; i < PLAIN_VARIANTS; i++) {
+        const Config c = small_variant(i);
+        Text why;
+
+        if (form_of_config(&c, &why))
+            forms++;
+        else
+            ck_assert_msg(strstr(why.at, position_names[c.position]) &&
+                              strstr(why.at, "do not go together"),
+                          "%s", why.at);
+    }
+    ck_assert_int_eq(forms, CLASSES);
+}
+END_TEST
+
+/* A width of keys that was asked for, and is that of the values, changes nothing. */
+START_TEST(keys_as_wide_as_values_have_a_class)
+{
+    Config c = config_of(0);
+    Text why;
+
+    c.key_size = 6;
+    ck_assert_ptr_eq(form_of_config(&c, &why), &form_llama);
+}
+END_TEST
+
+Suite *suite_form(void)
+{
+    Suite *s = suite_create("form");
+    TCase *t = with_folder(s, "forms");
+
+    tcase_add_loop_test(t, the_other_class_computes_the_same_logits, 0, 4 * CLASSES);
+    tcase_add_test(t, the_configuration_is_in_the_words_of_the_class);
+    tcase_add_test(t, without_a_class_the_configuration_is_in_our_words);
+    tcase_add_loop_test(t, without_a_class_the_tensors_are_what_they_were, 0, VARIANTS);
+    tcase_add_test(t, what_no_class_computes_has_no_form_and_a_reason);
+    tcase_add_test(t, only_three_ways_of_building_a_block_have_a_class);
+    tcase_add_test(t, keys_as_wide_as_values_have_a_class);
+    return s;
+}

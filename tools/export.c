@@ -1,0 +1,321 @@
+/*
+ * ./export: a model for the programs of others.
+ *
+ *     RUN: a run's folder, or a checkpoint   -->   DIR: model.safetensors, config.json,
+ *                                                  tokenizer.json, ...
+ *
+ * Where a class of Hugging Face's transformers computes what the model computes,
+ * DIR is what its from_pretrained() wants; else DIR has the tensors as they are.
+ *
+ * DIR is filled under another name beside it, and gets its own when all of it is
+ * there: so there is the whole of it or nothing.
+ */
+#include "model/checkpoint.h"
+#include "model/form.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "ops/machine.h"
+#include "tools/options.h"
+#include "training/saved.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_BYTES = 4096, PATH_SHOWN = 100 };
+
+static bool best;
+static const char *logits_path, *text_path;
+static int threads;
+
+static Option options[] = {
+    { "best", OPTION_FLAG, &best, .help = "of a run's folder: best.safetensors, not the last" },
+    { .name = "To compare with other programs" },
+    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "a text that the model reads" },
+    { "logits", OPTION_TEXT, &logits_path, .word = "FILE",
+      .help = "what it makes of the first context of that text" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./export [options] RUN DIR",
+    .summary = "Writes a model as a folder that Hugging Face's transformers can read.",
+    .options = options,
+    .notes = "RUN is a run's folder, or a checkpoint in it. DIR is new, or empty.\n"
+             "\n"
+             "A causal model with softmax, its scale sqrt, no window and keys as wide as values,\n"
+             "becomes one of transformers' own if it has\n"
+             "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
+             "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
+             "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
+             "Any other is written as it is, with a README.md that says so.\n"
+             "\n"
+             "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
+};
+
+typedef struct {
+    Text from; /* the checkpoint, for messages */
+    Arena *mem;
+    Saved *run;
+    const Form *form; /* NULL: its own */
+    Text why;         /* it is NULL */
+} Job;
+
+/* --- DIR ---------------------------------------------------------------------------------------
+ */
+
+static const char *const names[] = { "model.safetensors",      "config.json",
+                                     "tokenizer.json",         "tokenizer_config.json",
+                                     "generation_config.json", "README.md" };
+static char unfinished[PATH_BYTES]; /* the folder under its other name */
+
+static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
+        die(EXIT_IO, "the path %.60s... is too long", folder);
+    return path;
+}
+
+/* However the program ends: once the folder has its own name, nothing has this one. */
+static void remove_unfinished(void)
+{
+    char path[PATH_BYTES];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (snprintf(path, PATH_BYTES, "%s/%s", unfinished, names[i]) < PATH_BYTES)
+            unlink(path);
+    rmdir(unfinished);
+}
+
+static void check_folder(const char *path)
+{
+    DIR *dir = opendir(path);
+    int files = 0;
+
+    if (!dir && errno != ENOENT)
+        die(EXIT_IO, "cannot write into %.200s: %s; give DIR another name", path, strerror(errno));
+    while (dir && readdir(dir))
+        files++;
+    if (dir)
+        closedir(dir);
+    if (files > 2) /* "." and ".." */
+        die(EXIT_IO, "%.200s is not empty; give DIR another name", path);
+}
+
+static void begin_folder(const char *path)
+{
+    if (snprintf(unfinished, PATH_BYTES, "%s.%ld.tmp", path, (long)getpid()) >= PATH_BYTES)
+        die(EXIT_IO, "the path %.60s... is too long", path);
+    if (mkdir(unfinished, 0777) != 0)
+        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+    atexit(remove_unfinished);
+}
+
+static void end_folder(const char *path)
+{
+    if (rename(unfinished, path) != 0)
+        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+}
+
+static void write_file(const Job *job, const char *name, void (*put)(const Job *job, FILE *out))
+{
+    char path[PATH_BYTES], *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+
+    if (!out)
+        die(EXIT_MEMORY, "out of memory (writing %s)", name);
+    put(job, out);
+    if (fclose(out) != 0)
+        die(EXIT_MEMORY, "out of memory (writing %s)", name);
+    file_replace(join(path, unfinished, name), &(Piece){ text, bytes }, 1);
+    free(text);
+}
+
+/* --- what is in it -----------------------------------------------------------------------------
+ */
+
+static void put_config(const Job *job, FILE *out)
+{
+    form_config(job->form, &job->run->model.config, out);
+}
+
+static void put_tokenizer(const Job *job, FILE *out)
+{
+    tokenizer_json(job->run->tokenizer, out);
+}
+
+static void put_tokenizer_config(const Job *job, FILE *out)
+{
+    fprintf(out,
+            "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"model_max_length\": %d,\n"
+            "  \"clean_up_tokenization_spaces\": false\n}\n",
+            job->run->model.config.context);
+}
+
+/* No token ends a text: what does is the context. */
+static void put_generation_config(const Job *job, FILE *out)
+{
+    fprintf(out,
+            "{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true,\n"
+            "  \"max_length\": %d\n}\n",
+            job->run->model.config.context);
+}
+
+static void put_readme(const Job *job, FILE *out)
+{
+    const Config *c = &job->run->model.config;
+
+    fprintf(out, "# A model of attn.c\n\n");
+    fprintf(out, "A transformer with the attention `%s`, %d layers, width %d and a context of %d\n",
+            c->attention->name, c->layers, c->width, c->context);
+    fprintf(out, "tokens. No class of Hugging Face's transformers computes what it computes: %s.\n",
+            job->why.at);
+    fprintf(out,
+            "`AutoModel.from_pretrained` does not load it. attn.c does: `model.safetensors` is a\n"
+            "checkpoint as `./train` writes it.\n\n"
+            "- `model.safetensors`: all tensors, matrices as (outputs, inputs)\n"
+            "- `config.json`: the configuration, in the words of `./train`'s options\n"
+            "- `tokenizer.json`: the tokenizer, which Hugging Face's tokenizers do load\n");
+    if (c->task == TASK_MLM)
+        fprintf(out, "\nToken %d, which no text has, hides another.\n", config_mask(c));
+}
+
+/* What a checkpoint says of itself goes along where the tensors are the same: it still is one. */
+static void write_tensors(const Job *job)
+{
+    char path[PATH_BYTES];
+    FormTensors all = form_tensors(job->form, &job->run->model, job->mem);
+    Meta *meta = xmalloc((size_t)job->run->file->metas * sizeof *meta);
+    int metas = 0;
+
+    for (int i = 0; !job->form && i < job->run->file->metas; i++)
+        if (strcmp(job->run->file->meta[i].key, "format") != 0)
+            meta[metas++] = job->run->file->meta[i];
+    safetensors_write(join(path, unfinished, "model.safetensors"), all.entry, all.n, meta, metas);
+    free(meta);
+}
+
+static void write_folder(const Job *job, const char *path)
+{
+    begin_folder(path);
+    write_tensors(job);
+    write_file(job, "config.json", put_config);
+    write_file(job, "tokenizer.json", put_tokenizer);
+    write_file(job, "tokenizer_config.json", put_tokenizer_config);
+    if (job->form)
+        write_file(job, "generation_config.json", put_generation_config);
+    else
+        write_file(job, "README.md", put_readme);
+    end_folder(path);
+}
+
+/* --- RUN ---------------------------------------------------------------------------------------
+ */
+
+static Job job_open(const char *run)
+{
+    Job job = { .mem = arena_new(), .run = saved_read(run, best) };
+
+    job.from = text_cut(job.run->path, PATH_SHOWN);
+    if (!job.run->tokenizer)
+        die(EXIT_DATA, "%s has learnt %s, whose tokens are no text's: there is nothing to export",
+            job.from.at, saved_task(job.run));
+    job.form = form_of_config(&job.run->model.config, &job.why);
+    return job;
+}
+
+static void job_close(Job *job)
+{
+    saved_free(job->run);
+    arena_free(job->mem);
+}
+
+/* --- --logits ----------------------------------------------------------------------------------
+ */
+
+/* The first tokens of the text, at most the context; how many. */
+static int first_tokens(const Job *job, int *id, int64_t *token)
+{
+    size_t bytes, all;
+    unsigned char *text = file_read(text_path, &bytes);
+    Token *encoded = xmalloc(bytes * sizeof *encoded);
+    int n = job->run->model.config.context;
+
+    all = tokenizer_encode(job->run->tokenizer, (Bytes){ text, bytes }, encoded);
+    if (all == 0)
+        die(EXIT_DATA, "%.200s is empty: there is nothing for the model to read", text_path);
+    if (all < (size_t)n)
+        n = (int)all;
+    for (int i = 0; i < n; i++)
+        token[i] = id[i] = encoded[i];
+    free(encoded);
+    free(text);
+    return n;
+}
+
+static void write_logits(const Job *job)
+{
+    const size_t context = (size_t)job->run->model.config.context;
+    int *id = arena_take(job->mem, context * sizeof *id);
+    int64_t *token = arena_take(job->mem, context * sizeof *token);
+    const int T = first_tokens(job, id, token);
+    Tape tape = { .mem = arena_new(), .pool = pool_new(threads), .forward_only = true };
+    const Tensor *logits = model_logits(&tape, &job->run->model, id, 1, T, 0);
+    const size_t V = (size_t)job->run->model.config.vocab;
+    const Entry entry[] = {
+        { "tokens", DTYPE_I64, 1, { (size_t)T }, token, (size_t)T * sizeof *token },
+        { "logits", DTYPE_F32, 2, { (size_t)T, V }, logits->data, logits->n * sizeof(real) },
+    };
+
+    safetensors_write(logits_path, entry, 2, NULL, 0);
+    pool_free(tape.pool);
+    arena_free(tape.mem);
+}
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+static void check_words(int words, char **word)
+{
+    if (words != 2)
+        die(EXIT_USAGE, "export takes a run and a folder, not %d names: %s", words, program.usage);
+    if (!logits_path != !text_path)
+        die(EXIT_USAGE, "--logits and --text go together: what the model makes of a text");
+    for (size_t n = strlen(word[1]); n > 1 && word[1][n - 1] == '/'; n--)
+        word[1][n - 1] = 0;
+    if (threads == 0)
+        threads = machine_processors();
+}
+
+static void report(const Job *job, const char *path)
+{
+    const Text shown = text_cut(path, PATH_SHOWN);
+
+    if (job->form)
+        printf("%s: %s; transformers' AutoModelForCausalLM.from_pretrained() loads it\n", shown.at,
+               job->form->class_name);
+    else
+        printf("%s: plain tensors, no class of transformers computes what they do: %s\n", shown.at,
+               job->why.at);
+}
+
+int main(int argc, char **argv)
+{
+    check_words(options_parse(&program, argc, argv), argv);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    check_folder(argv[1]);
+    Job job = job_open(argv[0]);
+    if (logits_path)
+        write_logits(&job);
+    write_folder(&job, argv[1]);
+    report(&job, argv[1]);
+    job_close(&job);
+    return 0;
+}
