@@ -15,6 +15,8 @@ Suite *suite_stories(void);     /* the built-in text and its exact probability *
 Suite *suite_corpus(void);      /* text files and batches of them */
 Suite *suite_tokenizer(void);   /* text as tokens, and back */
 Suite *suite_masking(void);     /* what is hidden of a window, and asked of it */
+Suite *suite_synthetic(void);   /* tasks that are made, solved again */
+Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model, its files, its samples */
 Suite *suite_training(void);    /* optimiser, schedule, evaluation, the loop */

@@ -1,0 +1,226 @@
+#include "tests/solutions.h"
+
+#include <check.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool same_word(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
+
+/* An assertion of Check costs a system call, and there are many words. */
+static void must(bool holds, const char *what)
+{
+    if (!holds)
+        ck_abort_msg("not so: %s", what);
+}
+
+/* Where a word is first, or n if it is nowhere. */
+static int first(Puzzle p, const char *word)
+{
+    int t = 0;
+
+    while (t < p.n && !same_word(p.word[t], word))
+        t++;
+    return t;
+}
+
+/* What follows the word where it is first. */
+static const char *after_first(Puzzle p, const char *word)
+{
+    int t = first(p, word);
+
+    must(t + 1 < p.n, "the word is there, and another one");
+    return p.word[t + 1];
+}
+
+/* The keys that have been there before; the pairs come first. */
+static void solve_mqar(Puzzle p)
+{
+    for (int t = 0; t < p.n; t++)
+        if (p.word[t][0] == 'k' && first(p, p.word[t]) < t) {
+            p.say[t] = after_first(p, p.word[t]);
+            must(p.say[t][0] == 'v', "a value follows");
+            must(t % 2 == 0, "a query is at a place of a key");
+        }
+}
+
+static void solve_recall(Puzzle p)
+{
+    int t = 0;
+
+    while (same_word(p.word[t], "."))
+        t++;
+    for (; p.word[t][0] == 'k'; t += 2) {
+        must(p.word[t + 1][0] == 'v', "a value follows");
+        must(same_word(p.word[t + 1], after_first(p, p.word[t])), "one key, one value");
+    }
+    must(t == p.n - 2 && same_word(p.word[t], "=>"), "the question is last");
+    p.say[p.n - 1] = after_first(p, p.word[p.n - 1]);
+}
+
+static void solve_induction(Puzzle p)
+{
+    const char *answer = after_first(p, "=>");
+
+    for (int t = 0; t + 1 < p.n; t++)
+        if (same_word(p.word[t], "=>"))
+            must(same_word(p.word[t + 1], answer), "the answer is always the same");
+    must(same_word(p.word[p.n - 1], "=>"), "the question is last");
+    p.say[p.n - 1] = answer;
+}
+
+/* Says the symbols before "=>" in an order: symbol i is at place i, or at place -1 - i. */
+static void say_symbols(Puzzle p, bool backwards)
+{
+    const char *symbol[1000];
+    int prompt = first(p, "=>"), n = 0;
+
+    for (int t = 0; t < prompt; t++)
+        if (!same_word(p.word[t], "."))
+            symbol[n++] = p.word[t];
+    must(prompt + n == p.n, "there is a place for each answer");
+    for (int i = 0; i < n; i++) {
+        p.say[prompt + i] = symbol[backwards ? n - 1 - i : i];
+        must(prompt + i + 1 == p.n || same_word(p.word[prompt + i + 1], p.say[prompt + i]),
+             "an answer is in sight of the next one");
+    }
+}
+
+static void solve_selective_copy(Puzzle p)
+{
+    say_symbols(p, false);
+}
+
+static void check_blanks_follow_symbols(Puzzle p)
+{
+    for (int t = first(p, "."); t < first(p, "=>"); t++)
+        must(same_word(p.word[t], "."), "symbols come first");
+}
+
+static void solve_copy(Puzzle p)
+{
+    check_blanks_follow_symbols(p);
+    say_symbols(p, false);
+}
+
+static void solve_reverse(Puzzle p)
+{
+    check_blanks_follow_symbols(p);
+    say_symbols(p, true);
+}
+
+static int count(Puzzle p, const char *word, int n)
+{
+    int times = 0;
+
+    for (int t = 0; t < n; t++)
+        times += same_word(p.word[t], word);
+    return times;
+}
+
+static void check_bits(Puzzle p, int n)
+{
+    must(count(p, "0", n) + count(p, "1", n) == n, "there are bits");
+}
+
+static void solve_parity(Puzzle p)
+{
+    check_bits(p, p.n - 1);
+    must(same_word(p.word[p.n - 1], "="), "the question is last");
+    p.say[p.n - 1] = count(p, "1", p.n) % 2 ? "1" : "0";
+}
+
+static void solve_majority(Puzzle p)
+{
+    check_bits(p, p.n - 1);
+    must(same_word(p.word[p.n - 1], "="), "the question is last");
+    p.say[p.n - 1] = count(p, "1", p.n) > count(p, "0", p.n) ? "1" : "0";
+}
+
+static void solve_cumulative_parity(Puzzle p)
+{
+    check_bits(p, p.n);
+    for (int t = 0; t < p.n; t++)
+        p.say[t] = count(p, "1", t + 1) % 2 ? "1" : "0";
+}
+
+static bool digit(const char *word)
+{
+    return word[0] >= '0' && word[0] <= '9' && !word[1];
+}
+
+/* The number is the digits after the first "is" that has any; the question comes last. */
+static void solve_passkey(Puzzle p)
+{
+    int from = 0, n = 0, ask = p.n - 1;
+
+    while (!digit(p.word[from]))
+        from++;
+    must(same_word(p.word[from - 1], "is"), "the key is a number");
+    while (digit(p.word[from + n]))
+        n++;
+    while (!same_word(p.word[ask], "is"))
+        must(digit(p.word[ask--]), "the answer is last");
+    must(ask == p.n - n, "all of the answer is asked for");
+    for (int i = 0; i < n; i++) {
+        p.say[ask + i] = p.word[from + i];
+        must(i == 0 || same_word(p.word[ask + i], p.word[from + i - 1]),
+             "an answer is in sight of the next one");
+    }
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The value of the expression at *at, which is left behind it. */
+static int value(Puzzle p, int *at, int depth)
+{
+    const char *head = p.word[(*at)++];
+    int arg[10], n = 0, sum = 0;
+
+    if (digit(head))
+        return head[0] - '0';
+    while (must(*at < p.n, "a list ends"), !same_word(p.word[*at], "X")) {
+        must(n < 10 && depth < 10, "lists are not long or deep");
+        arg[n] = value(p, at, depth + 1);
+        sum += arg[n++];
+    }
+    ++*at;
+    must(n >= 2, "a list has two values");
+    qsort(arg, (size_t)n, sizeof *arg, ascending);
+    if (same_word(head, "[SM"))
+        return sum % 10;
+    if (same_word(head, "[MED"))
+        return n % 2 ? arg[n / 2] : (arg[n / 2 - 1] + arg[n / 2]) / 2;
+    must(same_word(head, "[MIN") || same_word(head, "[MAX"), "a list has an operator");
+    return same_word(head, "[MIN") ? arg[0] : arg[n - 1];
+}
+
+static void solve_listops(Puzzle p)
+{
+    static const char *const digits[] = { "0", "1", "2", "3", "4", "5", "6", "7", "8", "9" };
+    int at = 0;
+
+    p.say[0] = digits[value(p, &at, 1)];
+    must(at == p.n, "a row is one expression");
+}
+
+const Solution solutions[] = {
+    { "mqar", solve_mqar },
+    { "recall", solve_recall },
+    { "induction", solve_induction },
+    { "copy", solve_copy },
+    { "reverse", solve_reverse },
+    { "selective-copy", solve_selective_copy },
+    { "passkey", solve_passkey },
+    { "parity", solve_parity },
+    { "cumulative-parity", solve_cumulative_parity },
+    { "majority", solve_majority },
+    { "listops", solve_listops },
+    { NULL, NULL },
+};
