@@ -174,10 +174,10 @@ int lra_row(const LraRows *rows, size_t i, Batch row)
     const size_t n = rows->start[i + 1] - rows->start[i] - 1, T = (size_t)row.T;
     const size_t length = n < T ? n : T;
 
-    for (size_t t = 0; t < T; t++) {
+    for (size_t t = 0; t < T; t++)
         row.id[t] = t < length ? token[t] : LISTOPS_PADDING;
-        row.target[t] = -1;
-    }
+    for (int other = 1; other < batch_targets(row); other++)
+        row.target[other] = -1;
     row.target[0] = token[-1];
     return (int)length;
 }

@@ -1,8 +1,11 @@
 /*
  * A model as a file: its parameters by name, and its configuration as metadata,
  * in safetensors. Whoever saves it may put numbers and words of their own beside.
- * Every tensor has its hash in the metadata, and these have one, so that a file
- * that was damaged is not taken for another model.
+ *
+ * A file that was damaged is not taken for another model: "attnc.hash.<tensor>" is
+ * the hash (ops/hash.h) of its name, type, dimensions and numbers, one after the
+ * other, and "attnc.hash" the sum of those of all other "attnc." keys, each with
+ * its value.
  */
 #ifndef MODEL_CHECKPOINT_H
 #define MODEL_CHECKPOINT_H

@@ -7,6 +7,7 @@
 #include "model/form.h"
 #include "ops/error.h"
 #include "ops/file.h"
+#include "ops/hash.h"
 #include "tests/folder.h"
 #include "tests/foreign.h"
 #include "tests/small.h"
@@ -93,6 +94,46 @@ static void remove_folders(void)
     files_of("run", true), files_of("out", true), files_of("again", true);
 }
 
+/* What checkpoint.h says a hash is of. */
+static uint64_t hash_of(const Entry *e)
+{
+    uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype));
+
+    h = hash_bytes(h, e->dim, (size_t)e->ndim * sizeof *e->dim);
+    return hash_bytes(h, e->data, e->bytes);
+}
+
+static const char *digits(Arena *mem, uint64_t hash)
+{
+    char *text = arena_take(mem, 17);
+
+    snprintf(text, 17, "%016llx", (unsigned long long)hash);
+    return text;
+}
+
+static void set_meta(Safetensors *s, const char *key, const char *value)
+{
+    for (int i = 0; i < s->metas; i++)
+        if (strcmp(s->meta[i].key, key) == 0)
+            s->meta[i].value = value;
+}
+
+/* The hashes of what the tables hold by now. */
+static void hash_again(Safetensors *s, Arena *mem)
+{
+    uint64_t sum = 0;
+    char key[200];
+
+    for (int i = 0; i < s->entries; i++) {
+        snprintf(key, sizeof key, "attnc.hash.%s", s->entry[i].name);
+        set_meta(s, key, digits(mem, hash_of(&s->entry[i])));
+    }
+    for (int i = 0; i < s->metas; i++)
+        if (strcmp(s->meta[i].key, "format") != 0 && strcmp(s->meta[i].key, "attnc.hash") != 0)
+            sum += hash_string(hash_string(0, s->meta[i].key), s->meta[i].value);
+    set_meta(s, "attnc.hash", digits(mem, sum));
+}
+
 /* The same numbers and metadata in float. */
 static void narrow(const char *path)
 {
@@ -113,6 +154,7 @@ static void narrow(const char *path)
         }
         e->dtype = DTYPE_F32, e->data = to, e->bytes = n * sizeof *to;
     }
+    hash_again(s, mem);
     for (int i = 0; i < s->metas; i++)
         if (strcmp(s->meta[i].key, "format") != 0)
             s->meta[metas++] = s->meta[i];
@@ -374,7 +416,8 @@ START_TEST(a_vocabulary_that_is_not_the_tokenizers_is_refused)
 
     c.vocab = 11;
     save("model", c, 0);
-    check_refused(RUN("@model", "@out"), EXIT_DATA, "the tokenizer has 256 tokens, which is not what a model of 11 takes", 1);
+    check_refused(RUN("@model", "@out"), EXIT_DATA,
+                  "the tokenizer has 256 tokens, which is not what a model of 11 takes", 1);
 }
 END_TEST
 

@@ -35,7 +35,7 @@ static void put_files(const char *train)
 static void check_tokens(const LraRows *rows, size_t i, const char *words, int label)
 {
     int id[64], target[64];
-    const int n = lra_row(rows, i, (Batch){ 1, COUNT(id), id, target });
+    const int n = lra_row(rows, i, (Batch){ .B = 1, .T = COUNT(id), .id = id, .target = target });
     const Synthetic *listops = synthetic_find("listops");
     Text all = { 0 };
 
@@ -109,7 +109,8 @@ START_TEST(a_row_is_cut_to_the_positions_there_are)
         static const int first[] = { 1, 7, 7, 8, 3 };
 
         id[T] = target[T] = 77;
-        ck_assert_int_eq(lra_row(&lra.train, 0, (Batch){ 1, T, id, target }), T);
+        ck_assert_int_eq(
+            lra_row(&lra.train, 0, (Batch){ .B = 1, .T = T, .id = id, .target = target }), T);
         ck_assert_mem_eq(id, first, (size_t)T * sizeof *id);
         ck_assert_int_eq(target[0], 1);
         ck_assert(id[T] == 77 && target[T] == 77);
@@ -164,13 +165,17 @@ START_TEST(long_lines_and_many_rows_are_read_whole)
     put(in_folder(names[0]), text, bytes);
     Lra lra = lra_read(folder);
     ck_assert_uint_eq(lra.train.rows, ROWS + 1);
-    ck_assert_int_eq(lra_row(&lra.train, 0, (Batch){ 1, WORDS + 1, id, id + WORDS + 1 }), WORDS);
+    ck_assert_int_eq(lra_row(&lra.train, 0,
+                             (Batch){ .B = 1, .T = WORDS + 1, .id = id, .target = id + WORDS + 1 }),
+                     WORDS);
     for (int t = 0; t <= WORDS; t++)
         ck_assert_int_eq(id[t], t < WORDS ? 13 : 0);
     for (int i = 0; i < ROWS; i++) {
         int one[2], target[2];
 
-        ck_assert_int_eq(lra_row(&lra.train, (size_t)i + 1, (Batch){ 1, 2, one, target }), 1);
+        ck_assert_int_eq(lra_row(&lra.train, (size_t)i + 1,
+                                 (Batch){ .B = 1, .T = 2, .id = one, .target = target }),
+                         1);
         ck_assert(one[0] == 6 + i % 10 && target[0] == i % 7);
     }
     lra_free(&lra);
