@@ -141,7 +141,7 @@ static void kernel_edge(Matrix c, int i0, int j0, Factors f, bool add)
 /* What a thread works on: rows i0 .. i1-1, columns j0 .. j1-1 of c, rows k0 .. k1-1 of b. */
 typedef struct {
     Matrix c;
-    bool add;
+    bool add, symmetric;
     int i0, i1, j0, j1, k0, k1;
 } Piece;
 
@@ -156,7 +156,7 @@ static Piece piece_of(const Block *blk, int number)
     Product p = blk->p;
     int across = ceil_div(blk->j1 - blk->j0, blk->wide), down = ceil_div(p.c.rows, blk->tall);
     int j = number % across, i = number / across % down, range = number / across / down;
-    Piece w = { .c = p.c, .add = p.add || blk->k0 > 0 };
+    Piece w = { .c = p.c, .add = p.add || blk->k0 > 0, .symmetric = p.symmetric };
 
     w.i0 = i * blk->tall, w.i1 = min(w.i0 + blk->tall, p.c.rows);
     w.j0 = blk->j0 + j * blk->wide, w.j1 = min(w.j0 + blk->wide, blk->j1);
@@ -170,12 +170,18 @@ static Piece piece_of(const Block *blk, int number)
     return w;
 }
 
+/* The columns of rows up to i-1 that have to be computed end here. */
+static int columns_end(const Piece *w, int i)
+{
+    return w->symmetric ? min(w->j1, i) : w->j1;
+}
+
 /* MR rows of c from row i, kc rows of b from row k; `a` is their packed panel. */
 static void multiply_panel(const Piece *w, Factors f, Panels b, int i, int k)
 {
     bool add = w->add || k > w->k0;
 
-    for (int j = w->j0; j < w->j1; j += NR) {
+    for (int j = w->j0; j < columns_end(w, i + MR); j += NR) {
         f.b = panel_of(b, j, NR) + (k - b.k0) * NR;
         if (i + MR <= w->c.rows && j + NR <= w->c.cols)
             kernel(w->c.at + i * w->c.rs + j, w->c.rs, f, add);
@@ -198,6 +204,8 @@ static void multiply_piece(const Block *blk, Piece w)
     Matrix a = blk->p.a;
     real *own_a = pool_scratch(), *own_b = own_a + own_panels(blk->tall, MR);
 
+    if (w.j0 >= columns_end(&w, w.i1))
+        return;
     for (int k = w.k0; k < w.k1; k += KC) {
         int kc = min(KC, w.k1 - k);
         Panels own = { own_a, kc * MR + APART, w.i0, k };
@@ -214,7 +222,8 @@ static void multiply_piece(const Block *blk, Piece w)
     }
     if (blk->p.finish && w.k1 == a.cols)
         for (int i = w.i0; i < w.i1; i++)
-            blk->p.finish(blk->p.ctx, i, w.j0, w.j1);
+            if (w.j0 < columns_end(&w, i + 1))
+                blk->p.finish(blk->p.ctx, i, w.j0, columns_end(&w, i + 1));
 }
 
 static void multiply_pieces(void *ctx, int begin, int end)
@@ -311,14 +320,26 @@ static void gemm_over_batch(Pool *pool, Product p)
         pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
 }
 
+/* What is above the diagonal in rows begin .. end-1. */
+static void mirror(void *ctx, int begin, int end)
+{
+    const Matrix c = *(const Matrix *)ctx;
+
+    for (int j = begin + 1; j < c.cols; j++)
+        for (int i = begin; i < min(j, end); i++)
+            c.at[i * c.rs + j] = c.at[j * c.rs + i];
+}
+
 void gemm(Pool *pool, Product p)
 {
     if (p.a.cols != p.b.rows || p.c.rows != p.a.rows || p.c.cols != p.b.cols || p.c.cs != 1 ||
-        (p.over_batch && p.finish))
+        (p.over_batch && (p.finish || p.symmetric)) || (p.symmetric && p.c.rows != p.c.cols))
         BUG("gemm: (%d, %d) = (%d, %d) (%d, %d)", p.c.rows, p.c.cols, p.a.rows, p.a.cols, p.b.rows,
             p.b.cols);
     if (p.over_batch)
         gemm_over_batch(pool, p);
     else
         gemm_shared(pool, p);
+    if (p.symmetric)
+        pool_for(pool, p.c.rows, MR, mirror, &p.c);
 }

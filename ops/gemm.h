@@ -50,10 +50,13 @@ static inline Matrix mapped(Matrix m, void (*map)(real *x, int n))
  * what else is in the batch. Not so with `over_batch`, for sums that run over
  * the batch themselves (dW = dy^T x): these may be cut in ranges by the sizes of
  * all three matrices. They have no `finish`.
+ *
+ * `symmetric` is a promise that c is: then only what is on its diagonal and below is
+ * computed, and shown to `finish`, and what is above is copied from there.
  */
 typedef struct {
     Matrix c, a, b;
-    bool add, over_batch;
+    bool add, over_batch, symmetric;
     void (*finish)(void *ctx, int i, int j0, int j1);
     void *ctx;
 } Product;

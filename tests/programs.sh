@@ -437,10 +437,18 @@ refused 'going on with no run'                4 'no folder of a run' $train --re
 refused 'going on with another text'          5 'not the one'       $resume ../in/other
 refused 'going on with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'going on with another attention'     2 'attn is softmax'   $resume --attn relu
+refused 'going on with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
 refused 'going on with another task'          2 'task is causal'    $resume --task mlm
 check 'going on with another text on purpose' part 0 cut --resume --max-iters 11 \
     --allow-corpus-change ../in/other
 rm -f ../in/other
+
+check 'a run of muon that stops' part 130 muon $steps --optimizer muon --schedule wsd --stop-at 6 $text
+check 'goes on' part 0 muon --resume
+check 'a run of muon that does not' part 0 muon-whole $steps --optimizer muon --schedule wsd $text
+check 'is the same' same_run muon muon-whole
+refused 'a momentum without muon'             2 'means nothing'     $t --momentum 0.9 $text
+refused 'a cooldown without one'              2 'means nothing'     $t --cooldown 0.5 $text
 
 # --- tokenizers, and tasks whose rows are made -----------------------------------------------------
 

@@ -7,6 +7,7 @@
 extern Suite *(*const suites[])(void); /* ended by NULL */
 
 Suite *suite_base(void);        /* arena, pool, random numbers, tape */
+Suite *suite_optimiser(void);   /* Muon, the moments of optimisers, schedules */
 Suite *suite_derivative(void);  /* what derivatives are compared with */
 Suite *suite_ops(void);         /* every op but the attentions */
 Suite *suite_attention(void);   /* every attention, alone and in a block */
@@ -19,7 +20,7 @@ Suite *suite_synthetic(void);   /* tasks that are made, solved again */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model, its files, its samples */
-Suite *suite_training(void);    /* optimiser, schedule, evaluation, the loop */
+Suite *suite_training(void);    /* AdamW, evaluation, the loop */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_tensorboard(void); /* TensorBoard's files */
 Suite *suite_form(void);        /* a model in the form of another's classes */

@@ -48,7 +48,7 @@ typedef struct {
     Arena *mem;
     Pool *pool;
     Params params;
-    Optimiser adamw;
+    Optimiser optimiser;
     Tensor *matrix, *vector;
 } Pair;
 
@@ -61,8 +61,8 @@ static Pair *pair_open(int rows, int cols, double decay)
     params_init(&p->params, mem, 3);
     p->matrix = params_normal(&p->params, "matrix", 1, SHAPE(rows, cols));
     p->vector = params_constant(&p->params, "vector", 0.7, cols);
-    p->adamw = (Optimiser){ .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .decay = decay };
-    optimiser_init(&p->adamw, &p->params, mem);
+    p->optimiser = (Optimiser){ .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .decay = decay };
+    optimiser_init(&p->optimiser, &p->params, mem);
     return p;
 }
 
@@ -79,9 +79,9 @@ static void give_gradients(Pair *p, uint64_t seed, double scale)
     p->matrix->has_grad = p->vector->has_grad = true;
 }
 
-START_TEST(optimiser_is_the_textbooks_for_a_thousand_steps)
+START_TEST(adamw_is_the_textbooks_for_a_thousand_steps)
 {
-    const Schedule schedule = { 1e-2, 1e-3, 100, 900 };
+    const Schedule schedule = { 1e-2, 1e-3, 100, 900, SCHEDULE_COSINE, 0 };
     Pair *p = pair_open(7, 5, 0.1);
     Textbook matrix = textbook_open(p->mem, p->matrix, 0.1);
     Textbook vector = textbook_open(p->mem, p->vector, 0);
@@ -92,7 +92,7 @@ START_TEST(optimiser_is_the_textbooks_for_a_thousand_steps)
         give_gradients(p, (uint64_t)t, t % 7 ? 1 : 1e-3);
         textbook_step(&matrix, p->matrix->grad, t, rate, scale);
         textbook_step(&vector, p->vector->grad, t, rate, scale);
-        optimiser_step(&p->adamw, p->pool, rate, scale);
+        optimiser_step(&p->optimiser, p->pool, rate, scale);
         ck_assert(!p->matrix->has_grad && !p->vector->has_grad);
     }
     check_close("matrix", p->matrix->data, matrix.w, matrix.n, in_double ? 1e-12 : 1e-4);
@@ -112,7 +112,7 @@ START_TEST(the_first_step_is_the_rate_against_the_gradients_sign)
         give_gradients(p, 1, size[k]);
         for (size_t i = 0; i < p->matrix->n; i++) /* well above epsilon */
             p->matrix->grad[i] += R(p->matrix->grad[i] > 0 ? size[k] : -size[k]);
-        optimiser_step(&p->adamw, p->pool, 0.5, 1);
+        optimiser_step(&p->optimiser, p->pool, 0.5, 1);
         for (size_t i = 0; i < p->matrix->n; i++) {
             double want = before[i] - (p->matrix->grad[i] > 0 ? 0.5 : -0.5);
             ck_assert_double_eq_tol((double)p->matrix->data[i], want, 1e-4);
@@ -128,7 +128,7 @@ START_TEST(without_a_gradient_matrices_shrink_and_vectors_stay)
     const double *before = doubles(p->mem, p->matrix->data, p->matrix->n);
 
     give_gradients(p, 1, 0);
-    optimiser_step(&p->adamw, p->pool, 0.5, 1);
+    optimiser_step(&p->optimiser, p->pool, 0.5, 1);
     for (size_t i = 0; i < p->matrix->n; i++)
         ck_assert_double_eq_tol((double)p->matrix->data[i], before[i] * 0.95, 1e-6);
     for (size_t i = 0; i < p->vector->n; i++)
@@ -169,7 +169,7 @@ END_TEST
 
 START_TEST(the_rate_rises_in_a_line_and_falls_in_half_a_cosine)
 {
-    const Schedule s = { 1, 0.1, 10, 110 };
+    const Schedule s = { 1, 0.1, 10, 110, SCHEDULE_COSINE, 0 };
 
     for (int step = 1; step <= 10; step++)
         ck_assert_double_eq_tol(schedule_rate(&s, step), step / 10.0, 1e-15);
@@ -189,7 +189,7 @@ START_TEST(a_schedule_without_a_rise_or_a_fall_is_sound)
 
     for (int i = 0; i < COUNT(edge); i++)
         for (int step = 1; step <= 20; step++) {
-            const Schedule s = { 1, 0.1, edge[i][0], edge[i][1] };
+            const Schedule s = { 1, 0.1, edge[i][0], edge[i][1], SCHEDULE_COSINE, 0 };
             double rate = schedule_rate(&s, step);
 
             ck_assert_double_gt(rate, 0);
@@ -197,7 +197,7 @@ START_TEST(a_schedule_without_a_rise_or_a_fall_is_sound)
             if (step >= edge[i][0] && step >= edge[i][1])
                 ck_assert_double_eq(rate, 0.1);
         }
-    ck_assert_double_eq(schedule_rate(&(Schedule){ 1, 0.1, 5, 6 }, 5), 1);
+    ck_assert_double_eq(schedule_rate(&(Schedule){ 1, 0.1, 5, 6, SCHEDULE_COSINE, 0 }, 5), 1);
 }
 END_TEST
 
@@ -809,6 +809,9 @@ END_TEST
 /* Mechanisms with parameters, states and frames of their own; each with another optimiser. */
 static void choose_model(int i)
 {
+    job.options.optimiser.kind = i % 2 ? OPTIMISER_MUON : OPTIMISER_ADAMW;
+    job.options.optimiser.momentum = 0.95;
+
     static const char *const name[] = { "softmax", "cosformer", "gau", "performer", "fastformer" };
 
     job.config.attention = attention_find(name[i]);
@@ -1047,7 +1050,7 @@ Suite *suite_training(void)
     Suite *s = suite_create("training");
     TCase *t = group(s, "optimiser");
 
-    tcase_add_test(t, optimiser_is_the_textbooks_for_a_thousand_steps);
+    tcase_add_test(t, adamw_is_the_textbooks_for_a_thousand_steps);
     tcase_add_test(t, the_first_step_is_the_rate_against_the_gradients_sign);
     tcase_add_test(t, without_a_gradient_matrices_shrink_and_vectors_stay);
     tcase_add_test(t, the_norm_is_that_of_all_gradients_whatever_the_threads);

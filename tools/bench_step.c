@@ -12,7 +12,7 @@ enum { STEP_TOKENS = 4096 };
 typedef struct {
     Bench *b;
     Model *model;
-    Optimiser adamw;
+    Optimiser optimiser;
     Batch batch;
     real *weight;
 } StepCase;
@@ -26,7 +26,7 @@ static double run(void *ctx)
     tape_reset(tape);
     tape_backward(tape, model_losses(tape, c->model, c->batch, 0), c->weight);
     double norm = gradient_norm(tape->pool, c->b->mem, &c->model->params);
-    optimiser_step(&c->adamw, tape->pool, 1e-4, norm > 1 ? 1 / norm : 1);
+    optimiser_step(&c->optimiser, tape->pool, 1e-4, norm > 1 ? 1 / norm : 1);
     return seconds_now() - start;
 }
 
@@ -68,8 +68,8 @@ static void open_case(StepCase *c, Config config, int rows)
     Random r = random_stream(1, RANDOM_TEST, 0);
 
     model_init(c->model, config, mem, 1);
-    c->adamw = (Optimiser){ .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
-    optimiser_init(&c->adamw, &c->model->params, mem);
+    c->optimiser = (Optimiser){ .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    optimiser_init(&c->optimiser, &c->model->params, mem);
     c->batch = (Batch){ .B = rows,
                         .T = config.context,
                         .id = arena_take(mem, (size_t)n * sizeof(int)),

@@ -9,7 +9,7 @@
 
 enum { STORY_SECONDS = 110, TEXT_TASKS = 3, TASK_LENGTH = 64 };
 
-static int position = -1, ffn, layer_norm, preset = -1, task;
+static int position = -1, ffn, layer_norm, preset = -1, task, optimiser, schedule;
 static SettingsOptions mechanism;
 static OptionList lengths;
 static bool gate = true, resume;
@@ -19,8 +19,12 @@ static Job job = {
         .batch = 8,
         .accumulation = 1,
         .steps = 1000,
-        .schedule = { .rate = 2e-3, .least = (double)NAN, .warmup = 100 },
-        .optimiser = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 },
+        .schedule = { .rate = (double)NAN, .least = (double)NAN, .warmup = 100, .cooldown = 0.2 },
+        .optimiser = { .beta1 = 0.9,
+                       .beta2 = 0.99,
+                       .epsilon = 1e-8,
+                       .momentum = 0.95,
+                       .decay = 0.1 },
         .clip = 1,
         .eval_interval = 250,
         .eval_iters = 20,
@@ -110,13 +114,22 @@ static Option options[] = {
       .help = "stop after so long" },
     { "stop-at", OPTION_INT, &job.training.stop_at, .max = 100000000,
       .help = "end after this update as Ctrl-C does, for --resume; 0: never" },
-    { "learning-rate", OPTION_REAL, &job.training.schedule.rate, .help = "the highest" },
+    { "optimizer", OPTION_CHOICE, &optimiser, .choices = optimiser_names,
+      .help = "muon turns the matrices of the blocks, AdamW moves the rest" },
+    { "schedule", OPTION_CHOICE, &schedule, .choices = schedule_names,
+      .help = "of the learning rate" },
+    { "learning-rate", OPTION_REAL, &job.training.schedule.rate,
+      .help = "the highest; 0.002 unless told, 0.008 for muon" },
     { "min-lr", OPTION_REAL, &job.training.schedule.least,
       .help = "the one at the end; a tenth unless told" },
     { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
-      .help = "updates until the highest rate; at most a tenth unless told" },
+      .help = "updates until the highest rate; at most a tenth unless told, a thirtieth for muon" },
     { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
       .help = "updates until the lowest; 0: --max-iters" },
+    { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
+      .help = "wsd: the share of the updates in which the rate falls" },
+    { "momentum", OPTION_REAL, &job.training.optimiser.momentum, .max = 1, .below = true,
+      .help = "of muon" },
     { "weight-decay", OPTION_REAL, &job.training.optimiser.decay, .help = "of matrices" },
     { "beta1", OPTION_REAL, &job.training.optimiser.beta1, .max = 1, .below = true,
       .help = "of AdamW" },
@@ -223,17 +236,31 @@ static void settle_lengths(void)
     o->lengths = lengths.n;
 }
 
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 static void settle_training(void)
 {
     TrainOptions *o = &job.training;
     Schedule *s = &o->schedule;
+    bool muon = optimiser == OPTIMISER_MUON;
 
+    if (options_given(&program, "momentum") && !muon)
+        die(EXIT_USAGE, "--momentum means nothing to --optimizer %s", optimiser_names[optimiser]);
+    if (options_given(&program, "cooldown") && schedule != SCHEDULE_WSD)
+        die(EXIT_USAGE, "--cooldown means nothing to --schedule %s", schedule_names[schedule]);
+    o->optimiser.kind = (OptimiserKind)optimiser;
+    s->kind = (ScheduleKind)schedule;
+    if (isnan(s->rate))
+        s->rate = muon ? 8e-3 : 2e-3;
     if (isnan(s->least))
         s->least = s->rate / 10;
     if (s->decay == 0)
         s->decay = o->steps;
-    if (!options_given(&program, "warmup-iters") && s->warmup > s->decay / 10)
-        s->warmup = s->decay / 10;
+    if (!options_given(&program, "warmup-iters") && !job.from)
+        s->warmup = min_int(s->warmup, s->decay / (muon ? 30 : 10));
     if (job.files == 0 && !job.made && !options_given(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
 }
@@ -350,6 +377,10 @@ static void check_resumed(void)
     Text difference = checkpoint_difference(&job.from->model.config, &c);
     if (difference.n)
         die(EXIT_USAGE, "a run goes on with the model it has: %s", difference.at);
+    const char *before = saved_option(job.from, "optimizer");
+    if (before && strcmp(before, optimiser_names[optimiser]) != 0)
+        die(EXIT_USAGE, "a run goes on with the optimizer it has: %s, not %s", before,
+            optimiser_names[optimiser]);
 }
 
 static bool is_folder(const char *path)

@@ -8,45 +8,87 @@
  * with mhat = m / (1 - beta1^t) and vhat = v / (1 - beta2^t). Gains and biases
  * do not decay. Gradients are clipped by their common norm: all are scaled by
  * the same factor, which the one pass over memory takes along.
+ *
+ * Muon (muon.c) is for matrices between activations. A row of the embedding or of
+ * the head belongs to one token, and most steps have seen few of them: to make
+ * the rows equally large would be to make noise of the rare ones. So these, and
+ * all vectors, are AdamW's.
  */
 #include "training/optimiser.h"
+
+#include "training/muon.h"
 
 #include <string.h>
 
 enum { GRAIN = 1 << 13 };
 
-double schedule_rate(const Schedule *s, int step)
-{
-    if (step < s->warmup)
-        return s->rate * step / s->warmup;
-    if (step >= s->decay)
-        return s->least;
-    double done = (double)(step - s->warmup) / (s->decay - s->warmup);
+const char *const optimiser_names[] = { "adamw", "muon", NULL };
 
-    return s->least + (s->rate - s->least) * (1 + cos(3.14159265358979323846 * done)) / 2;
+/*
+ * Whether it is one matrix between activations, or one for each head, as Fastformer's
+ * concat (H, D, 2D) is. Its pooling vectors (H, D) are vectors, one for each head.
+ */
+static bool is_matrix(const Param *p)
+{
+    return p->tensor->ndim >= 2 && strncmp(p->name, "blocks.", 7) == 0 &&
+           !strstr(p->name, ".pool_");
 }
 
-void optimiser_init(Optimiser *a, Params *params, Arena *mem)
+static int moments(const Optimiser *o, const Param *p)
 {
-    size_t bytes = params_count(params) * sizeof(real);
+    if (p->fixed)
+        return 0;
+    return o->kind == OPTIMISER_MUON && is_matrix(p) ? 1 : 2;
+}
 
-    a->params = params;
-    a->step = 0;
-    a->m = arena_zeros(mem, bytes);
-    a->v = arena_zeros(mem, bytes);
+/* Numbers in the moments of the parameters before p, or of all if p is NULL. */
+static size_t state_before(const Optimiser *o, const Param *p)
+{
+    size_t n = 0;
+
+    for (const Param *q = o->params->first; q != p; q = q->next)
+        n += (size_t)moments(o, q) * q->tensor->n;
+    return n;
+}
+
+/* The matrix, or the first of them. */
+static Muon muon_of(const Optimiser *o, const Param *p)
+{
+    const Tensor *t = p->tensor;
+
+    return (Muon){ .w = t->data,
+                   .g = t->grad,
+                   .rows = t->dim[t->ndim - 2],
+                   .cols = t->dim[t->ndim - 1],
+                   .momentum = o->momentum,
+                   .decay = p->decay ? o->decay : 0 };
+}
+
+void optimiser_init(Optimiser *o, Params *params, Arena *mem)
+{
+    size_t most = 0;
+
+    o->params = params;
+    o->step = 0;
+    o->state = arena_zeros(mem, state_before(o, NULL) * sizeof(real));
+    for (const Param *p = params->first; p; p = p->next)
+        if (moments(o, p) == 1) {
+            Muon u = muon_of(o, p);
+            size_t bytes = muon_scratch(u.rows, u.cols);
+
+            most = bytes > most ? bytes : most;
+        }
+    o->scratch = arena_take(mem, most);
 }
 
 int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2])
 {
-    size_t at = 0;
+    int n = moments(o, p);
+    real *at = o->state + state_before(o, p);
 
-    if (p->fixed)
-        return 0;
-    for (const Param *q = o->params->first; q != p; q = q->next)
-        at += q->fixed ? 0 : q->tensor->n;
-    out[0] = (Moment){ "m", o->m + at, p->tensor->n };
-    out[1] = (Moment){ "v", o->v + at, p->tensor->n };
-    return 2;
+    for (int i = 0; i < n; i++, at += p->tensor->n)
+        out[i] = (Moment){ n == 1 ? "momentum" : i == 0 ? "m" : "v", at, p->tensor->n };
+    return n;
 }
 
 typedef struct {
@@ -109,31 +151,57 @@ static void update_range(void *ctx, int begin, int end)
     }
 }
 
-void optimiser_step(Optimiser *a, Pool *pool, double rate, double scale)
-{
-    size_t at = 0;
+/* How far, and from what on: `state` is the first moment of the parameter. */
+typedef struct {
+    double rate, scale;
+    real *state;
+} Change;
 
-    a->step++;
-    for (Param *p = a->params->first; p; at += p->fixed ? 0 : p->tensor->n, p = p->next) {
-        if (p->fixed || !p->tensor->has_grad)
-            continue;
-        Update u = {
-            .w = p->tensor->data,
-            .g = p->tensor->grad,
-            .m = a->m + at,
-            .v = a->v + at,
-            .beta1 = R(a->beta1),
-            .beta2 = R(a->beta2),
-            .rest1 = R(1 - a->beta1),
-            .rest2 = R(1 - a->beta2),
-            .scale = R(scale),
-            .rate = R(rate),
-            .decay = p->decay ? R(a->decay) : 0,
-            .epsilon = R(a->epsilon),
-            .by_m = R(1 / (1 - pow(a->beta1, a->step))),
-            .by_v = R(1 / (1 - pow(a->beta2, a->step))),
-        };
-        pool_for(pool, (int)p->tensor->n, GRAIN, update_range, &u);
-        p->tensor->has_grad = false;
+static void adamw_step(const Optimiser *o, Pool *pool, const Param *p, Change by)
+{
+    Update u = {
+        .w = p->tensor->data,
+        .g = p->tensor->grad,
+        .m = by.state,
+        .v = by.state + p->tensor->n,
+        .beta1 = R(o->beta1),
+        .beta2 = R(o->beta2),
+        .rest1 = R(1 - o->beta1),
+        .rest2 = R(1 - o->beta2),
+        .scale = R(by.scale),
+        .rate = R(by.rate),
+        .decay = p->decay ? R(o->decay) : 0,
+        .epsilon = R(o->epsilon),
+        .by_m = R(1 / (1 - pow(o->beta1, o->step))),
+        .by_v = R(1 / (1 - pow(o->beta2, o->step))),
+    };
+    pool_for(pool, (int)p->tensor->n, GRAIN, update_range, &u);
+}
+
+static void matrices_step(const Optimiser *o, Pool *pool, const Param *p, Change by)
+{
+    Muon u = muon_of(o, p);
+    size_t size = (size_t)u.rows * (size_t)u.cols;
+
+    u.m = by.state, u.rate = by.rate, u.scale = by.scale;
+    for (size_t at = 0; at < p->tensor->n; at += size) {
+        muon_step(pool, &u, o->scratch);
+        u.w += size, u.g += size, u.m += size;
+    }
+}
+
+void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale)
+{
+    Change by = { rate, scale, o->state };
+
+    o->step++;
+    for (Param *p = o->params->first; p; p = p->next) {
+        int n = moments(o, p);
+
+        if (n > 0 && p->tensor->has_grad) {
+            (n == 1 ? matrices_step : adamw_step)(o, pool, p, by);
+            p->tensor->has_grad = false;
+        }
+        by.state += (size_t)n * p->tensor->n;
     }
 }

@@ -1,37 +1,49 @@
-/* AdamW, the gradient's norm, and the schedule of the learning rate. */
+/*
+ * The optimisers, and the gradient's norm. Each parameter that is trained has one
+ * or two moments, arrays of its own size, and nothing else is remembered but the
+ * number of steps:
+ *
+ *     AdamW    m, v        Muon    momentum      for the matrices of the blocks, and
+ *                                  m, v          for the rest, which AdamW moves
+ */
 #ifndef TRAINING_OPTIMISER_H
 #define TRAINING_OPTIMISER_H
 
 #include "ops/params.h"
 
-typedef struct {
-    double rate, least; /* the highest learning rate, and the one at the end */
-    int warmup, decay;  /* steps to the highest; step from which on it is the least, if later */
-} Schedule;
+typedef enum { OPTIMISER_ADAMW, OPTIMISER_MUON } OptimiserKind;
 
-/* The learning rate of a step, counted from 1: a line up, then half a cosine down. */
-double schedule_rate(const Schedule *s, int step);
+extern const char *const optimiser_names[]; /* in their order, ended by NULL */
 
+/* The first two lines are for the caller to fill in, before optimiser_init(). */
 typedef struct {
+    OptimiserKind kind;
+    double beta1, beta2, epsilon, momentum, decay; /* momentum is Muon's, betas are AdamW's */
+
+    int step; /* updates made so far */
     Params *params;
-    double beta1, beta2, epsilon, decay;
-    int step;    /* updates made so far */
-    real *m, *v; /* of all parameters that are trained, one after the other */
+    real *state; /* the moments, parameter by parameter */
+    void *scratch;
 } Optimiser;
 
+void optimiser_init(Optimiser *o, Params *params, Arena *mem);
+
+/* One update with gradients times `scale`; afterwards no parameter has a gradient. */
+void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);
+
 typedef struct {
-    const char *name;
+    const char *name; /* "m", "v", "momentum" */
     real *at;
     size_t n;
 } Moment;
-int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2]);
 
-void optimiser_init(Optimiser *a, Params *params, Arena *mem);
+/*
+ * The moments of a parameter and how many there are; none if it is fixed. Whoever
+ * keeps them, the weights and `step` can go on from there to the same bits.
+ */
+int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2]);
 
 /* sqrt of the sum of squares of all gradients, in double. */
 double gradient_norm(Pool *pool, Arena *mem, const Params *params);
-
-/* One update with gradients times `scale`; afterwards no parameter has a gradient. */
-void optimiser_step(Optimiser *a, Pool *pool, double rate, double scale);
 
 #endif

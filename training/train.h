@@ -6,6 +6,7 @@
 #include "training/evaluate.h"
 #include "training/optimiser.h"
 #include "training/run.h"
+#include "training/schedule.h"
 #include "training/source.h"
 
 #include <signal.h>
