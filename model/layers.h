@@ -38,6 +38,7 @@ typedef struct {
     const int *length; /* of each sequence; NULL: no padding */
     uint64_t step;     /* of dropout */
     int drops;         /* masks drawn so far */
+    Watch watch;
 } Pass;
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n);

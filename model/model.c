@@ -78,44 +78,65 @@ static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
     return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
 }
 
+static Pass pass_of(Tape *tape, const Model *model)
+{
+    const Config *c = &model->config;
+
+    return (Pass){ .tape = tape, .config = c, .size = config_mix_size(c) };
+}
+
 /* Once through: (B, T, C) before the head, normed. */
-static Tensor *run(Tape *tape, const Model *model, Embedding in, const int *length,
-                   uint64_t dropout)
+static Tensor *run(Pass *p, const Model *model, Embedding in)
 {
     const Config *c = &model->config;
     const Layer *layer = layers[c->attention->frame];
-    Pass p = { tape, c, config_mix_size(c), length, dropout, 0 };
 
     if (in.T > c->context)
         BUG("model: %d positions, the context is %d", in.T, c->context);
     in.table = model->embedding;
     in.position = model->position;
     in.fixed = model->sinusoids;
-    Tensor *x = op_embedding(tape, in);
-    x = pass_drop(&p, x);
+    Tensor *x = op_embedding(p->tape, in);
+    x = pass_drop(p, x);
     for (int l = 0; l < c->layers; l++) {
-        x = layer->run(&p, &model->blocks[l], x);
+        x = layer->run(p, &model->blocks[l], x);
         if (layer->feed_forward)
-            x = feed_forward(&p, &model->blocks[l], x);
+            x = feed_forward(p, &model->blocks[l], x);
     }
-    return pass_norm(&p, x, model->norm);
+    return pass_norm(p, x, model->norm);
+}
+
+static Tensor *head(Pass *p, const Model *model, Tensor *x)
+{
+    return op_dense(p->tape, (Dense){ .x = x, .w = model->head });
 }
 
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
 {
-    Embedding in = { .id = batch.id, .B = batch.B, .T = batch.T };
-    Tensor *x = run(tape, model, in, batch.length, dropout);
+    Pass p = pass_of(tape, model);
 
+    p.length = batch.length;
+    p.step = dropout;
+    Tensor *x = run(&p, model, (Embedding){ .id = batch.id, .B = batch.B, .T = batch.T });
     if (model->config.task == TASK_CLASSIFY)
         x = op_mean(tape, x, batch.length);
-    return op_dense(tape, (Dense){ .x = x, .w = model->head });
+    return head(&p, model, x);
 }
 
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout)
 {
-    Tensor *x = run(tape, model, (Embedding){ .id = id, .B = B, .T = T }, NULL, dropout);
+    Pass p = pass_of(tape, model);
 
-    return op_dense(tape, (Dense){ .x = x, .w = model->head });
+    p.step = dropout;
+    return head(&p, model, run(&p, model, (Embedding){ .id = id, .B = B, .T = T }));
+}
+
+Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch)
+{
+    Pass p = pass_of(tape, model);
+
+    p.watch = watch;
+    return head(&p, model, run(&p, model, (Embedding){ .id = id, .B = 1, .T = T }));
 }
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)

@@ -65,6 +65,15 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
 /* The same of tokens id (B, T) without padding. */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
+/* Who is shown the mixes of a pass, in their order; what a mix points to is on the pass's tape. */
+typedef struct {
+    void (*see)(void *ctx, const Mix *in); /* NULL: nobody */
+    void *ctx;
+} Watch;
+
+/* The same logits, watched. */
+Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch);
+
 /* The loss of each target of the batch, 0 where nothing is asked. */
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 

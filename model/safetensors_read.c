@@ -1,14 +1,15 @@
 /*
  * The reader. Its JSON is a subset, scanned by one function for each kind of
- * value: objects three deep at most, strings, arrays of whole numbers. A scan
- * function returns false when it has written down why, and all return at once.
- * Memory is bounded by the file's size and ENTRIES_MAX, time by n log n.
+ * value: objects three deep at most, strings, arrays of whole numbers, which are
+ * exact up to 2^53. A scan function returns false when it has written down why,
+ * and all return at once. Memory is bounded by the file's size and ENTRIES_MAX,
+ * time by n log n.
  */
 #include "model/safetensors.h"
 
 #include "ops/error.h"
 #include "ops/file.h"
-#include "ops/utf8.h"
+#include "ops/json.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,8 +22,9 @@
 enum { LENGTH_BYTES = 8, HEADER_MAX = 100000000 };
 
 typedef struct {
-    unsigned char *at, *start, *end; /* of the header */
-    unsigned char *data;             /* follows it, and has */
+    JsonScan json;        /* the header, from */
+    unsigned char *start; /* on */
+    unsigned char *data;  /* follows it, and has */
     size_t bytes;
     Safetensors *into;
     bool has_meta;
@@ -43,91 +45,17 @@ __attribute__((format(printf, 2, 3))) static bool fail(Scan *s, const char *fmt,
 
 static bool expected(Scan *s, const char *what)
 {
-    return fail(s, "has no %s at byte %zu of its header", what, (size_t)(s->at - s->start));
+    return fail(s, "has no %s at byte %zu of its header", what, (size_t)(s->json.at - s->start));
 }
 
-static void skip_space(Scan *s)
-{
-    while (s->at < s->end && memchr(" \t\r\n", *s->at, 4))
-        s->at++;
-}
-
-/* Passes the character c if it comes next. */
 static bool accept(Scan *s, char c)
 {
-    skip_space(s);
-    if (s->at == s->end || *s->at != (unsigned char)c)
-        return false;
-    s->at++;
-    return true;
+    return json_accept(&s->json, c);
 }
 
-/* uXXXX */
-static bool scan_hex(Scan *s, uint32_t *code)
-{
-    static const char digits[] = "0123456789abcdef";
-
-    *code = 0;
-    if (s->end - s->at < 5 || *s->at++ != 'u')
-        return expected(s, "known escape");
-    for (int i = 0; i < 4; i++, s->at++) {
-        const char *digit = memchr(digits, *s->at < 'a' ? *s->at | 0x20 : *s->at, 16);
-
-        if (!digit || *s->at < '0')
-            return expected(s, "hexadecimal digit");
-        *code = *code << 4 | (uint32_t)(digit - digits);
-    }
-    return true;
-}
-
-/* What follows a backslash. */
-static bool scan_escape(Scan *s, uint32_t *code)
-{
-    static const char letter[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
-    const char *known = s->at < s->end ? memchr(letter, *s->at, sizeof letter - 1) : NULL;
-    uint32_t low = 0;
-
-    if (known) {
-        s->at++;
-        *code = (uint32_t)meaning[known - letter];
-        return true;
-    }
-    if (!scan_hex(s, code))
-        return false;
-    if (*code >= 0xd800 && *code < 0xdc00 && s->at < s->end && *s->at == '\\') {
-        s->at++;
-        if (!scan_hex(s, &low))
-            return false;
-        if (low >= 0xdc00 && low < 0xe000)
-            *code = 0x10000 + ((*code & 0x3ff) << 10 | (low & 0x3ff));
-    }
-    return (*code && (*code < 0xd800 || *code > 0xdfff)) || expected(s, "character behind \\u");
-}
-
-/* A string, decoded where it lies: that never takes more room than it has. */
 static bool scan_string(Scan *s, const char **string)
 {
-    unsigned char *to;
-    uint32_t code;
-
-    if (!accept(s, '"'))
-        return expected(s, "string");
-    *string = (const char *)(to = s->at);
-    while (s->at < s->end && *s->at != '"') {
-        const int length = utf8_decode(s->at, (size_t)(s->end - s->at), &code);
-
-        if (!length || code < 0x20)
-            return expected(s, "UTF-8 without control characters");
-        s->at += length;
-        if (code == '\\' && !scan_escape(s, &code))
-            return false;
-        to += utf8_encode(to, code);
-    }
-    if (s->at == s->end)
-        return expected(s, "end of the string");
-    s->at++;
-    *to = 0;
-    return true;
+    return json_scan_string(&s->json, string) || expected(s, s->json.missing);
 }
 
 /* An array of `most` whole numbers or fewer. */
@@ -141,11 +69,12 @@ static bool scan_numbers(Scan *s, size_t *number, int most, int *n)
     while (*n < most) {
         size_t x = 0;
 
-        skip_space(s);
-        const unsigned char *first = s->at;
-        for (; s->at < s->end && *s->at >= '0' && *s->at <= '9' && x <= LARGEST; s->at++)
-            x = 10 * x + (*s->at - '0');
-        if (s->at == first || (*first == '0' && s->at - first > 1) || x > LARGEST)
+        json_skip_space(&s->json);
+        const unsigned char *first = s->json.at;
+        for (; s->json.at < s->json.end && *s->json.at >= '0' && *s->json.at <= '9' && x <= LARGEST;
+             s->json.at++)
+            x = 10 * x + (*s->json.at - '0');
+        if (s->json.at == first || (*first == '0' && s->json.at - first > 1) || x > LARGEST)
             return expected(s, "plain whole number up to 2^53");
         number[(*n)++] = x;
         if (!accept(s, ','))
@@ -346,14 +275,14 @@ static bool scan_file(Scan *s, size_t bytes)
     if (length < 2 || length > HEADER_MAX || length > bytes - LENGTH_BYTES ||
         file[LENGTH_BYTES] != '{')
         return foreign(s, bytes);
-    s->start = s->at = file + LENGTH_BYTES;
-    s->end = s->data = s->start + length;
+    s->start = s->json.at = file + LENGTH_BYTES;
+    s->json.end = s->data = s->start + length;
     s->bytes = bytes - LENGTH_BYTES - length;
     if (!scan_object(s, header_member))
         return false;
-    while (s->at < s->end && *s->at == ' ')
-        s->at++;
-    if (s->at < s->end)
+    while (s->json.at < s->json.end && *s->json.at == ' ')
+        s->json.at++;
+    if (s->json.at < s->json.end)
         return expected(s, "end, or space,");
     return check_ranges(s) &&
            check_names(s, s->into->entry, s->into->entries, sizeof *s->into->entry) &&

@@ -24,7 +24,7 @@ cd "$dir/here" || exit 1
 exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
-tokenize=$root/tokenize
+tokenize=$root/tokenize report=$root/report
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -207,13 +207,22 @@ refused 'results to a device'              4 'is a device'               $a $ten
 refused 'results larger than a file may be' 4 'too large' \
     sh -c 'ulimit -f 1; exec "$@"' sh $a --matrix $tensors out
 
+refused 'report without a run'             2 'no run was given'          "$report"
+refused 'report of a folder that is not there' 4 'is no folder'          "$report" ../in/nowhere
+refused 'report of a file'                 4 'is no folder'              "$report" $text
+refused 'report of a folder without a run' 5 'that can be read'          "$report" ../in/folder
+refused 'report to standard output'        2 'not to standard output'    "$report" -o - ../in/folder
+refused 'report with two texts'            2 'give one of them'          "$report" --prompt x --text $text ../in/folder
+refused 'report of a text that is not there' 4 'No such file'            "$report" --text ../in/no ../in/folder
+refused 'report of an empty text'          5 'is empty'                  "$report" --text ../in/empty ../in/folder
+
 # No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
 # with another code.
 limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train bench gradcheck attend; do
+for program in train bench gradcheck attend report; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -241,7 +250,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train bench gradcheck attend tokenize; do
+for program in train bench gradcheck attend tokenize report; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -334,6 +343,18 @@ check 'stdout has nothing but results' only_results
 check 'the progress goes to stderr' said '^step 3/3 '
 check 'a pipe gets no control characters' no_controls
 check 'nothing is written beside the out-dir' lone
+
+report() { "$report" "$@" >"$dir/stdout" 2>"$dir/err" && [ ! -s "$dir/err" ]; }
+page_is_whole() { [ "$(head -n 1 $1)$(tail -n 1 $1)" = '<!DOCTYPE html></html>' ]; }
+cp -r "$run" "$run-2"
+check 'a report of two runs' report -o ../out/r.html --text $text "$run" "$run-2"
+check 'the report is a whole page' page_is_whole ../out/r.html
+check 'it has the maps of both runs' [ "$(grep -c 'class="map"' ../out/r.html)" = 4 ]
+cp ../out/r.html ../out/again.html
+check 'a report once more' report -o ../out/r.html --text $text --threads 3 "$run" "$run-2"
+check 'it is the same to the byte, whatever the threads' cmp -s ../out/r.html ../out/again.html
+check 'a report into a folder that is not there fails' [ "$("$report" -o no/x "$run" 2>&1 | grep -c 'No such')" = 1 ]
+rm -r "$run-2"
 
 works 'the shortest text that is long enough' ../in/least
 works 'a text from standard input' - <$text

@@ -161,13 +161,13 @@ double small_learn(const Small *s, Tape *tape, double by)
     return sum / (double)n;
 }
 
-void small_save(const Small *s, const char *path, int step)
+void small_save(const Model *model, const char *path, int step)
 {
     Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
-    const Origin origin = { .task = task_names[s->model.config.task], .tokenizer = t };
+    const Origin origin = { .task = task_names[model->config.task], .tokenizer = t };
     const Progress progress = { .step = step, .best = 2.5, .best_step = step, .loss = 2.5 };
 
-    saved_write(path, &s->model, NULL, progress, &origin);
+    saved_write(path, model, NULL, progress, &origin);
     tokenizer_free(t);
 }
 

@@ -40,7 +40,7 @@ void small_overwrite(Small *s, double scale);
 double small_learn(const Small *s, Tape *tape, double by);
 
 /* A run that has come to that step, whose tokens are bytes. */
-void small_save(const Small *s, const char *path, int step);
+void small_save(const Model *model, const char *path, int step);
 
 bool same_parameters(const Model *a, const Model *b);
 

@@ -8,6 +8,8 @@ extern Suite *(*const suites[])(void); /* ended by NULL */
 
 Suite *suite_base(void);        /* arena, pool, random numbers, tape */
 Suite *suite_optimiser(void);   /* Muon, the moments of optimisers, schedules */
+Suite *suite_json(void);        /* the reader of JSON */
+Suite *suite_report(void);      /* the page of ./report */
 Suite *suite_derivative(void);  /* what derivatives are compared with */
 Suite *suite_ops(void);         /* every op but the attentions */
 Suite *suite_attention(void);   /* every attention, alone and in a block */

@@ -168,7 +168,7 @@ static void save(const char *name, Config c, int step)
     Small *s = small_open(c, 1, 4);
 
     small_overwrite(s, 0.4 + 0.01 * step);
-    small_save(s, in_folder(name), step);
+    small_save(&s->model, in_folder(name), step);
     if (in_double)
         narrow(in_folder(name));
     small_close(s);

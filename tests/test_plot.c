@@ -1,10 +1,10 @@
 /* The plotter: well-formed whatever it is given, small, and true to the extremes. */
 #include "tests/suites.h"
 #include "tests/tests.h"
+#include "tests/xml.h"
 #include "training/axis.h"
 #include "training/plot.h"
 
-#include <ctype.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,113 +24,6 @@ static char *draw(const Plot *plot)
     ck_assert_int_eq(fclose(out), 0);
     ck_assert_uint_eq(strlen(text), size);
     return text;
-}
-
-/* The bytes of the UTF-8 character at p that XML allows; 0 if it is none. */
-static int character_bytes(const unsigned char *p)
-{
-    int n = *p < 0x80 ? 1 : *p < 0xc2 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf5 ? 4 : 0;
-    unsigned c = n == 1 ? *p : *p & (0x7fU >> n);
-
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    bool control = (c < 0x20 && c != '\n') || (c >= 0x7f && c < 0xa0);
-    bool overlong = (n == 3 && c < 0x800) || (n == 4 && (c < 0x10000 || c > 0x10ffff));
-    bool no_character = (c >= 0xd800 && c < 0xe000) || c == 0xfffe || c == 0xffff;
-    return control || overlong || no_character ? 0 : n;
-}
-
-/* Past an entity; NULL if it is not one. */
-static const char *past_entity(const char *p)
-{
-    static const char *const named[] = { "&lt;", "&gt;", "&amp;", "&quot;", "&apos;" };
-
-    for (int i = 0; i < COUNT(named); i++)
-        if (!strncmp(p, named[i], strlen(named[i])))
-            return p + strlen(named[i]);
-    if (p[1] != '#' || !isdigit((unsigned char)p[2]))
-        return NULL;
-    for (p += 2; isdigit((unsigned char)*p); p++)
-        ;
-    return *p == ';' ? p + 1 : NULL;
-}
-
-static const char *past_name(const char *p)
-{
-    while (isalnum((unsigned char)*p) || *p == '-')
-        p++;
-    return p;
-}
-
-/* Past the attributes to the '>' or the '/' that ends the tag; NULL if they are no attributes. */
-static const char *past_attributes(const char *p)
-{
-    while (*p == ' ') {
-        const char *name = p + 1;
-
-        p = past_name(name);
-        if (p == name || p[0] != '=' || p[1] != '"')
-            return NULL;
-        for (p += 2; *p != '"';) {
-            if (!*p || *p == '<')
-                return NULL;
-            p = *p == '&' ? past_entity(p) : p + 1;
-            if (!p)
-                return NULL;
-        }
-        p++;
-    }
-    return p;
-}
-
-/* Past the tag at p, which opens or closes an element on the stack; NULL if it cannot. */
-static const char *past_tag(const char *p, char (*stack)[16], int *depth)
-{
-    bool closing = p[1] == '/';
-    const char *name = p + 1 + closing;
-    size_t length = (size_t)((p = past_name(name)) - name);
-
-    if (length == 0 || length >= 16)
-        return NULL;
-    if (closing) {
-        if (--*depth < 0 || strlen(stack[*depth]) != length || strncmp(stack[*depth], name, length))
-            return NULL;
-        return *p == '>' ? p + 1 : NULL;
-    }
-    p = past_attributes(p);
-    if (p && p[0] == '/')
-        return p[1] == '>' ? p + 2 : NULL;
-    if (!p || *p != '>' || *depth == 8)
-        return NULL;
-    memcpy(stack[*depth], name, length);
-    stack[(*depth)++][length] = '\0';
-    return p + 1;
-}
-
-/* One element, all tags closed in order, entities known, every character allowed. */
-static bool well_formed(const char *text)
-{
-    char stack[8][16];
-    int depth = 0, n;
-    const char *p = text;
-
-    for (const unsigned char *c = (const unsigned char *)text; *c; c += n)
-        if ((n = character_bytes(c)) == 0)
-            return false;
-    do {
-        if (*p == '<')
-            p = past_tag(p, stack, &depth);
-        else if (!*p || *p == '>' || depth == 0)
-            return false;
-        else
-            p = *p == '&' ? past_entity(p) : p + 1;
-        if (!p || depth < 0)
-            return false;
-    } while (depth > 0);
-    return strspn(p, "\n") == strlen(p);
 }
 
 /* Draws it on all four kinds of axes; each must be well-formed, small, and free of NaN. */
@@ -157,10 +50,11 @@ static void check_plot(Plot plot)
 static void check_series(const double *x, const double *y, const double *error, int n)
 {
     for (int style = 0; style < 4; style++) {
-        Series s = { "series", x, y, error, n, style & 2, style & 1, style & 1 ? 50 : 0 };
+        Series s = { "series",           x,          y,     error, n, style & 2, style & 1,
+                     style & 1 ? 50 : 0, style == 2, "note" };
         PlotLine line = { 1.5, "floor" };
 
-        check_plot((Plot){ "title", "subtitle", "x", "y", false, false, &s, 1, &line, 1 });
+        check_plot((Plot){ "title", "subtitle", "x", "y", false, false, &s, 1, &line, 1, false });
     }
 }
 
@@ -208,12 +102,12 @@ START_TEST(a_hostile_name_cannot_break_the_xml)
     double x[] = { 1, 2, 3 };
 
     for (int i = 0; i < COUNT(name); i++) {
-        Series s = { name[i], x, x, NULL, 3, true, true, 0 };
+        Series s = { name[i], x, x, NULL, 3, true, i % 2, 0, false, name[i] };
         PlotLine line = { 2, name[i] };
         const char *t = name[i];
 
-        check_plot((Plot){ t, t, t, t, false, false, &s, 1, &line, 1 });
-        char *text = draw(&(Plot){ t, t, t, t, false, false, &s, 1, &line, 1 });
+        check_plot((Plot){ t, t, t, t, false, false, &s, 1, &line, 1, false });
+        char *text = draw(&(Plot){ t, t, t, t, false, false, &s, 1, &line, 1, false });
         ck_assert_ptr_null(strstr(text, "<script"));
         ck_assert_ptr_null(strstr(text, "\xe2\x80\xae"));
         free(text);
@@ -225,10 +119,11 @@ START_TEST(a_long_name_is_cut_short)
 {
     static char name[MANY];
     double x[] = { 1, 2, 3 };
-    Series s = { name, x, x, NULL, 3, true, false, 0 };
+    Series s = { name, x, x, NULL, 3, true, false, 0, false, name };
 
     memset(name, '"', sizeof name - 1);
-    check_plot((Plot){ name, name, name, name, false, false, &s, 1, &(PlotLine){ 2, name }, 1 });
+    check_plot(
+        (Plot){ name, name, name, name, false, false, &s, 1, &(PlotLine){ 2, name }, 1, false });
 }
 END_TEST
 
@@ -254,8 +149,8 @@ START_TEST(a_chart_of_nothing_says_so)
 {
     double x[] = { 1, 2 }, y[] = { nowhere, nowhere }, low[] = { 0, -1 };
     Series s[] = { { .name = "empty" },
-                   { "not numbers", x, y, NULL, 2, true, true, 9 },
-                   { "below", x, low, NULL, 2, true, true, 0 } };
+                   { "not numbers", x, y, NULL, 2, true, true, 9, false, NULL },
+                   { "below", x, low, NULL, 2, true, true, 0, false, NULL } };
     PlotLine line = { 1, "floor" };
     Plot plot = { .log_y = true, .series = s, .n_series = 3, .lines = &line, .n_lines = 1 };
 
@@ -285,12 +180,19 @@ START_TEST(a_long_series_is_small_and_keeps_its_extremes)
     check_series(x, wild, NULL, MANY);
     check_series(log_x, y, y, MANY);
     for (int i = 0; i < 8; i++)
-        s[i] = (Series){
-            "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"", x, y, y, MANY, true, true, 50
-        };
+        s[i] = (Series){ "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"",
+                         x,
+                         y,
+                         y,
+                         MANY,
+                         true,
+                         true,
+                         50,
+                         false,
+                         NULL };
     check_plot((Plot){ .series = s, .n_series = 8 });
 
-    s[0] = (Series){ "one", x, y, NULL, MANY, false, false, 0 };
+    s[0] = (Series){ "one", x, y, NULL, MANY, false, false, 0, false, NULL };
     char *text = draw(&(Plot){ .series = s, .n_series = 1 });
     /* the axis is from -15 to 15 and 378 pixels high, from 478 up to 100: 10 and -10 are at 163,
      * 415 */
@@ -318,12 +220,57 @@ END_TEST
 START_TEST(a_point_tells_its_values)
 {
     double x[] = { 250, 500, 750 }, y[] = { 2, 1.875, 1.9 }, error[] = { 0.5, 0.25, 0.125 };
-    Series s = { "validation", x, y, error, 3, true, true, 0 };
+    Series s = { "validation", x, y, error, 3, true, true, 0, false, NULL };
     char *text = draw(&(Plot){ .series = &s, .n_series = 1 });
 
     ck_assert_ptr_nonnull(strstr(text, "<title>validation: 1.875 ± 0.25 at 500</title>"));
     ck_assert_ptr_nonnull(strstr(text, ">best 1.875 at 500</text>"));
     free(text);
+}
+END_TEST
+
+START_TEST(a_shadow_has_the_colour_of_the_next_and_no_label)
+{
+    double x[] = { 1, 2 };
+    Series s[20];
+
+    for (int i = 0; i < 20; i++)
+        s[i] = (Series){ .name = "same", .x = x, .y = x, .n = 2, .shadow = i % 2 == 0 };
+    char *text = draw(&(Plot){ .series = s, .n_series = 4 });
+    ck_assert_int_eq(times(text, "<g class=\"s0 d0\">"), 3); /* two lines and a label */
+    ck_assert_int_eq(times(text, "<g class=\"s1 d0\">"), 3);
+    ck_assert_int_eq(times(text, "<g class=\"s2 d0\">"), 0);
+    ck_assert_int_eq(times(text, "class=\"line thin\""), 2);
+    free(text);
+    text = draw(&(Plot){ .series = s, .n_series = 20 });
+    ck_assert_int_eq(times(text, "<g class=\"s1 d1\">"), 3);
+    ck_assert_int_eq(times(text, "class=\"name\""), 10);
+    ck_assert_ptr_null(strstr(text, "more"));
+    free(text);
+}
+END_TEST
+
+START_TEST(a_note_stands_under_the_name_and_in_what_a_point_tells)
+{
+    double x[] = { 1, 2 };
+    Series s = { .name = "run", .x = x, .y = x, .n = 2, .note = "sliding <16>" };
+    char *text = draw(&(Plot){ .series = &s, .n_series = 1 });
+
+    ck_assert_ptr_nonnull(strstr(text, "<title>run, sliding &#60;16&#62;: 2 at 2</title>"));
+    ck_assert_ptr_nonnull(strstr(text, ">sliding &#60;16&#62;</text>"));
+    free(text);
+}
+END_TEST
+
+START_TEST(a_bare_chart_brings_no_style)
+{
+    char *text = draw(&(Plot){ .title = "x" }), *bare = draw(&(Plot){ .title = "x", .bare = true });
+
+    ck_assert_int_eq(times(text, "<style>"), 1);
+    ck_assert_int_eq(times(bare, "<style>"), 0);
+    ck_assert(well_formed(bare));
+    free(text);
+    free(bare);
 }
 END_TEST
 
@@ -333,7 +280,7 @@ START_TEST(labels_never_overlap)
     double x[] = { 1, 2 }, y[] = { 1, 1 }, last = 0;
 
     for (int i = 0; i < 100; i++)
-        s[i] = (Series){ "same", x, y, NULL, 2, false, i % 3 == 0, 0 };
+        s[i] = (Series){ "same", x, y, NULL, 2, false, i % 3 == 0, 0, false, NULL };
     for (int n = 1; n <= 100; n += n < 25 ? 1 : 25) {
         char *text = draw(&(Plot){ .series = s, .n_series = n });
 
@@ -459,6 +406,9 @@ Suite *suite_plot(void)
     tcase_add_test(t, a_long_series_is_small_and_keeps_its_extremes);
     tcase_add_test(t, a_gap_breaks_the_line);
     tcase_add_test(t, a_point_tells_its_values);
+    tcase_add_test(t, a_shadow_has_the_colour_of_the_next_and_no_label);
+    tcase_add_test(t, a_note_stands_under_the_name_and_in_what_a_point_tells);
+    tcase_add_test(t, a_bare_chart_brings_no_style);
     tcase_add_test(t, labels_never_overlap);
     tcase_add_test(t, ticks_are_1_2_or_5_and_cover_the_range);
     tcase_add_test(t, labels_are_what_a_reader_would_write);

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* COLUMNS: of a matrix at once. RESULTS: out, A, and a gradient for each operand. */
-enum { COLUMNS = 64, RESULTS = MIX_OPERANDS + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
+/* RESULTS: out, A, and a gradient for each operand. */
+enum { RESULTS = MIX_OPERANDS + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
 
 static SettingsOptions settings = { .attention = -1 };
 static bool causal, rope, with_matrix, by_steps;
@@ -429,42 +429,14 @@ static Tensor *decode(Job *j)
     return out;
 }
 
-/* Columns j0 to j0 + v->dim[3] of A, from the mix of v_j = the unit vector of j - j0. */
-static void fill_columns(Job *j, real *A, Tensor *v, int j0)
-{
-    const int T = v->dim[1], H = v->dim[2], E = v->dim[3];
-    Mix in = j->mix;
-
-    for (size_t i = 0; i < v->n; i++)
-        v->data[i] = R((int)(i / (size_t)(H * E) % (size_t)T) - j0 == (int)(i % (size_t)E));
-    in.v = v;
-    const real *o = attention_mix(j->attention, &j->tape, in)->data;
-    for (int b = 0; b < v->dim[0]; b++)
-        for (int i = 0; i < T; i++)
-            for (int h = 0; h < H; h++, o += E) {
-                const size_t row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)T + (size_t)i;
-
-                memcpy(A + row * (size_t)T + (size_t)j0, o, (size_t)E * sizeof(real));
-            }
-    tape_reset(&j->tape);
-}
-
-/* A_ij is what o_i makes of v_j: its response to unit vectors, some keys at a time. */
 static void add_matrix(Job *j)
 {
     const int *dim = j->mix.q->dim, B = dim[0], T = dim[1], H = dim[2];
     const size_t rows = (size_t)B * (size_t)H * (size_t)T;
-    const int most = rows > INT_MAX / COLUMNS ? (int)(INT_MAX / rows) : COLUMNS;
     real *A = arena_take(j->mem, rows * (size_t)T * sizeof(real));
 
     j->tape.forward_only = true;
-    for (int j0 = 0; j0 < T; j0 += most) {
-        Arena *mem = arena_new();
-        const int columns = T - j0 < most ? T - j0 : most;
-
-        fill_columns(j, A, tensor_new(mem, 4, (int[]){ B, T, H, columns }), j0);
-        arena_free(mem);
-    }
+    attention_matrix(j->attention, &j->tape, j->mix, A);
     add(j, (Entry){ "A", .ndim = 4, .dim = { (size_t)B, (size_t)H, (size_t)T, (size_t)T },
                     .data = A });
 }

@@ -1,6 +1,7 @@
 #include "training/plot.h"
 
 #include "ops/error.h"
+#include "ops/text.h"
 #include "training/axis.h"
 #include "training/svg.h"
 
@@ -13,6 +14,7 @@ enum { WIDTH = 960, HEIGHT = 540, MARGIN = 24, TOP = 100, BOTTOM = 478 };
 /* The right column, in pixels: a row, the longest name, from the lines to the swatch, the swatch.
  */
 enum { ROW = 18, NAME_WIDTH = 200, LEADER = 22, SWATCH = 22, LABELS = 32, NOTHING = INT_MIN };
+enum { NOTE_BYTES = 2 * NUMBER_BYTES + 16 };
 /* All lines together: points of their paths, points that show their value. One line: marks. */
 enum { PATH_POINTS = 5000, HOVERS = 400, MARKS_MOST = 64, HOVER_WIDTH = 150 };
 
@@ -20,7 +22,7 @@ enum { PATH_POINTS = 5000, HOVERS = 400, MARKS_MOST = 64, HOVER_WIDTH = 150 };
 typedef struct {
     int series; /* below 0: a reference line, counted from the last, or NOTHING */
     const char *name;
-    char note[2 * NUMBER_BYTES + 16];
+    char note[NOTE_BYTES];
     double y;   /* its middle */
     Point line; /* where its line ends; NaN: nowhere */
     int height;
@@ -37,14 +39,28 @@ typedef struct {
 /* A ring around the best point. */
 static const char RING[] = "m-8 0a8 8 0 1 0 16 0a8 8 0 1 0-16 0z\" class=\"ring\"";
 
-static const char *shape_of(int series)
+/* A series and its shadows are told from others by a number: of their colour, dashes, and mark. */
+static int number_of(const Chart *c, int series)
 {
-    return svg_mark[(series + series / SVG_COLOURS) % SVG_COLOURS];
+    int number = 0;
+
+    for (int i = 0; i < series; i++)
+        number += !c->plot->series[i].shadow;
+    return number;
+}
+
+static const char *shape_of(const Chart *c, int series)
+{
+    const int number = number_of(c, series);
+
+    return svg_mark[(number + number / SVG_COLOURS) % SVG_COLOURS];
 }
 
 static void open_group(const Chart *c, int series)
 {
-    fprintf(c->out, "<g class=\"s%d d%d\">\n", series % SVG_COLOURS, series / SVG_COLOURS % 3);
+    const int number = number_of(c, series);
+
+    fprintf(c->out, "<g class=\"s%d d%d\">\n", number % SVG_COLOURS, number / SVG_COLOURS % 3);
 }
 
 static Point place(const Chart *c, const Series *s, int i)
@@ -132,6 +148,10 @@ static void draw_point(const Chart *c, const Series *s, int i, const char *mark)
     svg_point(c->out, "<path d=\"M", place(c, s, i));
     fprintf(c->out, "%s><title>", mark);
     svg_text(c->out, s->name, HOVER_WIDTH);
+    if (s->note && *s->note) {
+        fputs(", ", c->out);
+        svg_text(c->out, s->note, HOVER_WIDTH);
+    }
     fprintf(c->out, ": %s", y);
     if (s->error && !isnan(s->error[i])) {
         number_text(error, s->error[i], 3);
@@ -149,7 +169,7 @@ static void draw_points(const Chart *c, int which)
     bool marks = s->points && s->n == n && n <= MARKS_MOST;
     char mark[160];
 
-    sprintf(mark, "%s\" class=\"%s\"", marks ? shape_of(which) : svg_mark[0],
+    sprintf(mark, "%s\" class=\"%s\"", marks ? shape_of(c, which) : svg_mark[0],
             marks ? "mark" : "hover");
     for (int j = 0; j < n; j++) {
         int i = n == s->n ? j : (int)((long long)j * (s->n - 1) / (n - 1));
@@ -172,10 +192,10 @@ static void draw_series(const Chart *c, int which)
         double *mean = xmalloc(sizeof *mean * (size_t)s->n);
         draw_line(c, s, NULL, "pale");
         smooth(c, s, mean);
-        draw_line(c, s, mean, "line");
+        draw_line(c, s, mean, s->shadow ? "line thin" : "line");
         free(mean);
     } else {
-        draw_line(c, s, NULL, s->n > WIDTH ? "line dense" : "line");
+        draw_line(c, s, NULL, s->shadow ? "line thin" : s->n > WIDTH ? "line dense" : "line");
     }
     draw_points(c, which);
     fputs("</g>\n", c->out);
@@ -202,6 +222,8 @@ static Label label_of(const Chart *c, int entry)
             sprintf(l.note, "best %s at %s", y, x);
         } else if (s->smooth > 1) {
             sprintf(l.note, "mean of %d", s->smooth);
+        } else if (s->note) {
+            strcpy(l.note, text_cut(s->note, NOTE_BYTES - 4).at);
         }
     }
     l.height = l.note[0] ? 2 * ROW : ROW + 2;
@@ -211,17 +233,22 @@ static Label label_of(const Chart *c, int entry)
 /* As many labels as the column has room for. */
 static void make_labels(Chart *c)
 {
-    int n = c->plot->n_lines + c->plot->n_series, room = BOTTOM - TOP + ROW, used = 0;
+    const Plot *plot = c->plot;
+    int n = plot->n_lines + plot->n_series, left = plot->n_lines + number_of(c, plot->n_series);
+    int room = BOTTOM - TOP + ROW, used = 0;
 
     for (int i = 0; i < n; i++) {
+        if (i >= plot->n_lines && plot->series[i - plot->n_lines].shadow)
+            continue;
         Label l = label_of(c, i);
-        if (used + l.height + (i < n - 1 ? ROW : 0) > room) {
+        if (used + l.height + (left > 1 ? ROW : 0) > room) {
             l = (Label){ .series = NOTHING, .height = ROW, .line = svg_nowhere };
-            sprintf(l.note, "and %d more", n - i);
+            sprintf(l.note, "and %d more", left);
             i = n;
         }
         c->label[c->n_labels++] = l;
         used += l.height;
+        left--;
     }
 }
 
@@ -289,7 +316,7 @@ static void draw_label(const Chart *c, const Label *l)
         svg_line(c->out, class, (Point){ x, y }, (Point){ x + SWATCH, y });
     if (l->series >= 0 && c->plot->series[l->series].points) {
         svg_point(c->out, "<path class=\"mark\" d=\"M", (Point){ x + SWATCH / 2.0, y });
-        fprintf(c->out, "%s\"/>\n", shape_of(l->series));
+        fprintf(c->out, "%s\"/>\n", shape_of(c, l->series));
     }
     x += SWATCH + 6;
     svg_words(c->out, "name", (Point){ x, y + 4.5 }, l->name, NAME_WIDTH);
@@ -391,6 +418,8 @@ void plot_svg(const Plot *plot, FILE *out)
     c->x = axis_new(plot->log_x, false);
     c->y = axis_new(plot->log_y, true);
     svg_open(out, WIDTH, HEIGHT, plot->title);
+    if (!plot->bare)
+        svg_style(out);
     double width = WIDTH - 2 * MARGIN;
     svg_words(out, "title", (Point){ MARGIN, 38 }, plot->title, width * 13 / 21);
     svg_words(out, "soft subtitle", (Point){ MARGIN, 61 }, plot->subtitle, width * 13 / 14);

@@ -19,9 +19,11 @@ typedef struct {
     const double *x, *y; /* x does not fall, as a rule; if it does the line goes back */
     const double *error; /* half of each point's bar; NULL: no bars */
     int n;
-    bool points; /* a mark at every point, if they are few enough to be told apart */
-    bool best;   /* a ring at the least y, and its value under the name */
-    int smooth;  /* above 1: the values pale, and over them their mean over so many points */
+    bool points;      /* a mark at every point, if they are few enough to be told apart */
+    bool best;        /* a ring at the least y, and its value under the name */
+    int smooth;       /* above 1: the values pale, and over them their mean over so many points */
+    bool shadow;      /* of the next series: thinner, in its colour, without a label of its own */
+    const char *note; /* under the name, where nothing of the above stands; may be NULL */
 } Series;
 
 /* A horizontal line to compare with; its value is written under the label. */
@@ -38,6 +40,7 @@ typedef struct {
     int n_series;
     const PlotLine *lines;
     int n_lines;
+    bool bare; /* without its <style>: the page that it is a part of has svg_style()'s */
 } Plot;
 
 void plot_svg(const Plot *plot, FILE *out);

@@ -13,7 +13,7 @@ static const char STYLE[] =
     "stroke-linecap:round}"
     ".plot .grid{stroke:#e4e7eb}.plot .minor{stroke:#f1f3f5}.plot .axis{stroke:#8c959f}"
     ".plot .reference{stroke:#59636e;stroke-width:1.5;stroke-dasharray:6 5;stroke-linecap:butt}"
-    ".plot .line{stroke-width:2.2}.plot .dense{stroke-width:1.2}"
+    ".plot .line{stroke-width:2.2}.plot .dense,.plot .thin{stroke-width:1.2}"
     ".plot .d1 .line{stroke-dasharray:8 5}.plot .d2 .line{stroke-dasharray:2 5}"
     ".plot .pale{stroke-width:1;opacity:.32}.plot .bar{stroke-width:1.4}"
     ".plot .leader{opacity:.55}.plot .ring{stroke-width:2}"
@@ -206,6 +206,10 @@ void svg_open(FILE *out, int width, int height, const char *title)
             "role=\"img\" aria-label=\"",
             width, height);
     svg_text(out, title, 4000);
-    fprintf(out, "\">\n%s<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", STYLE, width,
-            height);
+    fprintf(out, "\">\n<rect class=\"paper\" width=\"%d\" height=\"%d\"/>\n", width, height);
+}
+
+void svg_style(FILE *out)
+{
+    fputs(STYLE, out);
 }

@@ -7,11 +7,14 @@
 
 enum { SVG_COLOURS = 8 };
 
-/*
- * Begins a chart: its style, with colours s0 to s7 that a colour-blind reader can tell apart in
- * light and in dark, and its paper. It ends with </svg>.
- */
+/* Begins a chart, of class plot, with its paper. It ends with </svg>. */
 void svg_open(FILE *out, int width, int height, const char *title);
+
+/*
+ * The <style> of charts, once in each file that has any: with colours s0 to s7 that a colour-blind
+ * reader can tell apart in light and in dark.
+ */
+void svg_style(FILE *out);
 
 /* As many marks, to be drawn from their middle by a <path>. */
 extern const char *const svg_mark[SVG_COLOURS];

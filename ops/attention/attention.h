@@ -119,6 +119,13 @@ typedef struct {
 
 Tensor *attention_mix(const Attention *a, Tape *tape, Mix in);
 
+/*
+ * A (B, H, T, T), the matrices of a mechanism that has them: A_ij is what o_i
+ * makes of v_j. The numbers of in.v do not matter. Resets the tape, which must be
+ * forward only, so the operands may not lie on it.
+ */
+void attention_matrix(const Attention *a, Tape *tape, Mix in, real *A);
+
 /* Multiply-adds that the mix needs for a token, of all heads: what FLOPs count. */
 double attention_cost(const Attention *a, MixSize size);
 
