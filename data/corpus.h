@@ -24,6 +24,8 @@ typedef struct {
 } CorpusFiles;
 Corpus corpus_read(CorpusFiles files);
 
+enum { STORIES_BYTES = 4 << 20 }; /* what a run without a text learns from */
+
 /* Stories of the built-in grammar (data/stories.h): `bytes` to train on, a tenth to validate. */
 Corpus corpus_stories(uint64_t seed, size_t bytes);
 

@@ -210,14 +210,24 @@ static double kept(const Config *c)
            (c->attention->frame == FRAME_POOLED ? width : 0);
 }
 
-double config_memory(const Config *c, double tokens)
+/* Numbers: `copies` of what is trained, and what a step of `tokens` holds. */
+static double numbers(const Config *c, double copies, double tokens)
 {
     double ends = 3.0 * c->width + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
     double parameters = config_matrix_parameters(c) + (double)c->vocab * c->width +
                         (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
 
-    return sizeof(real) *
-           (4 * parameters + config_fixed_parameters(c) + tokens * (c->layers * kept(c) + ends));
+    return copies * parameters + config_fixed_parameters(c) + tokens * (c->layers * kept(c) + ends);
+}
+
+double config_memory(const Config *c, double tokens)
+{
+    return sizeof(real) * numbers(c, 4, tokens);
+}
+
+double config_forward_memory(const Config *c, double tokens)
+{
+    return sizeof(real) * numbers(c, 1, tokens);
 }
 
 void config_check_memory(const Config *c, double tokens)
@@ -229,4 +239,15 @@ void config_check_memory(const Config *c, double tokens)
             "training with a context of %d, %.0f tokens at once, would take about %.1f GiB and the "
             "machine has %.1f: make --batch-size, the context or the model smaller",
             c->context, tokens, wanted / 0x1p30, here / 0x1p30);
+}
+
+void config_check_forward_memory(const Config *c, double tokens)
+{
+    double wanted = config_forward_memory(c, tokens), here = machine_memory();
+
+    if (wanted > here)
+        die(EXIT_MEMORY,
+            "reading %.0f tokens at once would take about %.1f GiB and the machine has %.1f: make "
+            "--lengths smaller",
+            tokens, wanted / 0x1p30, here / 0x1p30);
 }

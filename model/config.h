@@ -79,4 +79,8 @@ double config_memory(const Config *c, double tokens);
  */
 void config_check_memory(const Config *c, double tokens);
 
+/* The same for reading `tokens` at once without learning from them. */
+double config_forward_memory(const Config *c, double tokens);
+void config_check_forward_memory(const Config *c, double tokens);
+
 #endif

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+/* The scale of the embedding and the head: the first guess is the uniform one. */
+static const double TABLE = 0.02;
+
 static const Layer *const layers[] = {
     [FRAME_HEADS] = &layer_heads,
     [FRAME_POOLED] = &layer_pooled,
@@ -43,18 +46,16 @@ static real *make_sinusoids(Arena *mem, int context, int width, double scale)
 
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
 {
-    const double table =
-        0.02; /* of the embedding and the head: the first guess is the uniform one */
     const Config *c = &config;
 
     *model = (Model){ .config = config };
     params_init(&model->params, mem, seed);
-    model->embedding = params_normal(&model->params, "embed", table, SHAPE(c->vocab, c->width));
+    model->embedding = params_normal(&model->params, "embed", TABLE, SHAPE(c->vocab, c->width));
     if (c->position == POSITION_LEARNED)
         model->position =
-            params_normal(&model->params, "position", table, SHAPE(c->context, c->width));
+            params_normal(&model->params, "position", TABLE, SHAPE(c->context, c->width));
     if (c->position == POSITION_SINUSOIDAL)
-        model->sinusoids = make_sinusoids(mem, c->context, c->width, table);
+        model->sinusoids = make_sinusoids(mem, c->context, c->width, TABLE);
     model->blocks = arena_zeros(mem, (size_t)c->layers * sizeof *model->blocks);
     for (int l = 0; l < c->layers; l++) {
         char name[32];
@@ -66,7 +67,19 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
     model->norm = make_norm(&(Maker){ &model->params, c, "", NULL }, "norm");
     model->head =
         c->tied ? model->embedding
-                : params_normal(&model->params, "head", table, SHAPE(config_outputs(c), c->width));
+                : params_normal(&model->params, "head", TABLE, SHAPE(config_outputs(c), c->width));
+}
+
+Model model_at(const Model *model, int T, Arena *mem)
+{
+    Model at = *model;
+
+    if (at.position && T > at.position->dim[0])
+        BUG("model: %d positions, %d were learned", T, at.position->dim[0]);
+    at.config.context = T;
+    if (at.sinusoids)
+        at.sinusoids = make_sinusoids(mem, T, at.config.width, TABLE);
+    return at;
 }
 
 static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)

@@ -58,6 +58,13 @@ typedef struct {
 /* Parameters in `mem`, drawn from `seed`. */
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
 
+/*
+ * The same model with a context of T, for as long as `mem` and the parameters last, which they
+ * share. Sinusoids are made anew in `mem`; a table of learned positions has room for T, or it is a
+ * BUG.
+ */
+Model model_at(const Model *model, int T, Arena *mem);
+
 /* What the model says of the batch: logits (B, T, V), T at most the context, or (B, classes).
  * `dropout` parts the masks of a step. */
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);

@@ -9,6 +9,12 @@
  * their positions only. A rotation's transpose is the rotation back, so the
  * gradient of a turned row is turned by -w; nothing has to be kept for it.
  *
+ * Past the positions that it was trained at a model meets angles it has never seen.
+ * A scale s brings them back to those of a sequence s times shorter:
+ *
+ *     linear    w = t / s * 10000^(-2m/D)             every pair turns s times slower
+ *     ntk       w = t * (10000 s^(D/(D-2)))^(-2m/D)   the slowest s times, the fastest not
+ *
  * It is no op of its own: whoever copies rows turns the copies.
  */
 #ifndef OPS_ROPE_H
@@ -16,14 +22,23 @@
 
 #include "ops/tape.h"
 
+typedef enum { ROPE_LINEAR, ROPE_NTK } RopeKind;
+extern const char *const rope_kind_names[]; /* in their order, ended by NULL */
+
+/* Of the angles. All zeros: none. */
+typedef struct {
+    RopeKind kind;
+    double by; /* s, at least 1; 0 is 1 */
+} RopeScale;
+
 /*
  * (positions, D): cos w, sin w for each pair and position, for as long as the step
- * lasts; made once for all who ask with the same D. D is even.
+ * lasts; made once for all who ask with the same D and scale. D is even.
  */
-const real *rope_turns(Tape *tape, int positions, int D);
+const real *rope_turns(Tape *tape, int positions, int D, RopeScale scale);
 
 /* cos w, sin w of one position, for each pair. */
-void rope_position(real *turns, int t, int D);
+void rope_position(real *turns, int t, int D, RopeScale scale);
 
 /* Turns a row of D numbers by its row of the table, or back. */
 void rope_turn(real *x, const real *turns, int D, bool back);

@@ -52,13 +52,6 @@ typedef struct Node {
     struct Tape *tape;
 } Node;
 
-/* Angles of RoPE that this step has already worked out: see ops/rope.h. */
-typedef struct TapeTurns {
-    struct TapeTurns *next;
-    int positions, D;
-    real *at;
-} TapeTurns;
-
 typedef struct Tape {
     Arena *mem; /* what a step makes; tape_reset() takes it all back */
     Pool *pool;
@@ -70,7 +63,7 @@ typedef struct Tape {
      * addition shows in the numbers.
      */
     bool audit;
-    TapeTurns *turns;
+    struct Turns *turns; /* the angles that this step has already worked out: ops/rope.c */
 } Tape;
 
 /* The shape as a literal: SHAPE(B, T, C) is the two arguments (ndim, dim). */

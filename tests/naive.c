@@ -69,12 +69,13 @@ static void put_head(const Head *at, const double *y, int width, double *x)
 }
 
 /* Every row of (T, width) turned by its position, `way` 1, or back, -1. Frees x. */
-static double *turned(double *x, int T, int width, int way)
+static double *turned(const Head *at, double *x, int width, int way)
 {
+    int T = at->m->T;
     double *y = numbers(T, width);
 
     for (int i = 0; i < T; i++)
-        naive_rope(x + i * width, way * i, width, y + i * width);
+        naive_rope(x + i * width, way * i, width, at->m->set.rope_scale, y + i * width);
     free(x);
     return y;
 }
@@ -83,7 +84,7 @@ static double *head_turned(const Head *at, const double *x, int width)
 {
     double *y = head(at, x, width);
 
-    return at->m->set.rope ? turned(y, at->m->T, width, 1) : y;
+    return at->m->set.rope ? turned(at, y, width, 1) : y;
 }
 
 bool naive_sees(const NaiveMix *m, int b, int i, int j)
@@ -306,8 +307,8 @@ static void linear(const Head *at, double *A)
         lower[i] = guard(lower[i]);
     }
     if (at->m->set.rope) {
-        phi = turned(phi, T, F, 1);
-        psi = turned(psi, T, F, 1);
+        phi = turned(at, phi, F, 1);
+        psi = turned(at, psi, F, 1);
     }
     for (int i = 0; i < T; i++)
         for (int j = 0; j < T; j++)
@@ -496,8 +497,8 @@ static void scores_gradient(const Head *at, const double *ds, NaiveGradient d)
                 dk[j * D + c] += ds[i * T + j] / sqrt(D) * q[i * D + c];
             }
     if (at->m->set.rope) {
-        dq = turned(dq, T, D, -1);
-        dk = turned(dk, T, D, -1);
+        dq = turned(at, dq, D, -1);
+        dk = turned(at, dk, D, -1);
     }
     put_head(at, dq, D, d.q);
     put_head(at, dk, D, d.k);
@@ -659,10 +660,17 @@ void naive_layernorm(const double *x, const double *gain, const double *bias, in
         y[i] = (x[i] - mean) / sqrt(variance + epsilon) * gain[i] + bias[i];
 }
 
-void naive_rope(const double *x, int position, int D, double *y)
+void naive_rope(const double *x, int position, int D, RopeScale scale, double *y)
 {
+    double s = scale.by > 0 ? scale.by : 1;
+
     for (int m = 0; m < D / 2; m++) {
         double angle = position * pow(10000, -2.0 * m / D);
+
+        if (scale.kind == ROPE_LINEAR)
+            angle /= s;
+        else if (D > 2) /* what a base of 10000 s^(D/(D-2)) comes to */
+            angle /= pow(s, 2.0 * m / (D - 2));
 
         y[2 * m] = x[2 * m] * cos(angle) - x[2 * m + 1] * sin(angle);
         y[2 * m + 1] = x[2 * m] * sin(angle) + x[2 * m + 1] * cos(angle);

@@ -63,8 +63,11 @@ void naive_embedding(const NaiveEmbedding *e, double *y);
 void naive_rmsnorm(const double *x, const double *gain, int n, double *y);
 void naive_layernorm(const double *x, const double *gain, const double *bias, int n, double *y);
 
-/* One head at one position: the pairs (x_2m, x_2m+1) turned by position * 10000^(-2m/D). */
-void naive_rope(const double *x, int position, int D, double *y);
+/*
+ * One head at one position: the pairs (x_2m, x_2m+1) turned by position * 10000^(-2m/D); with a
+ * scale s > 0 the position is divided by it, or for ntk 10000 is multiplied by s^(D/(D-2)).
+ */
+void naive_rope(const double *x, int position, int D, RopeScale scale, double *y);
 
 /* -log softmax(x)[target], or 0 where target is -1. */
 double naive_cross_entropy(const double *x, int target, int V);

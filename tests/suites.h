@@ -23,6 +23,7 @@ Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model, its files, its samples */
 Suite *suite_training(void);    /* AdamW, evaluation, the loop */
+Suite *suite_perplexity(void);  /* a trained model at other lengths */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_tensorboard(void); /* TensorBoard's files */
 Suite *suite_form(void);        /* a model in the form of another's classes */

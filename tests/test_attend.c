@@ -241,6 +241,17 @@ static const struct {
     { TAKES_CHUNK, { "--chunk", "4" }, { .chunk = 4 }, "attnc.chunk", "4" },
     { TAKES_CHUNK, { "--chunk", "0" }, { 0 }, "attnc.chunk", "256" },
     { TAKES_ROPE, { "--rope" }, { .rope = true }, "attnc.rope", "true" },
+    { TAKES_ROPE, { "--rope" }, { .rope = true }, "attnc.rope_scale", "none" },
+    { TAKES_ROPE,
+      { "--rope", "--rope-scale=linear:2.5" },
+      { .rope = true, .rope_scale = { ROPE_LINEAR, 2.5 } },
+      "attnc.rope_scale",
+      "linear:2.5" },
+    { TAKES_ROPE,
+      { "--rope", "--rope-scale=ntk:4" },
+      { .rope = true, .rope_scale = { ROPE_NTK, 4 } },
+      "attnc.rope_scale",
+      "ntk:4" },
 };
 
 static bool can_be_told(const Attention *a, int i)

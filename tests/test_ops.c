@@ -297,21 +297,25 @@ static void naive_repeat(const void *ctx, double *const *x, double *y)
 
 static const Kind repeat = { make_row, run_repeat, naive_repeat };
 
-/* Padded: sequences of T, T - 1, ... positions, of none, and one that claims more than there are.
- */
+/* Padded: sequences of T, T - 1, ... positions, of none, and one that claims more than there are;
+ * id[b T] says it of sequence b. */
 static void make_mean(Case *c, Arena *mem, double scale)
 {
-    int *length = arena_take(mem, (size_t)c->B * sizeof *length);
+    int *length = arena_zeros(mem, (size_t)rows(c) * sizeof *length);
 
     make_tokens(c, mem, scale);
     for (int b = 0; b < c->B; b++)
-        length[b] = b == 3 ? c->T + 2 : b == 4 ? 0 : c->T - b;
+        length[b * c->T] = b == 3 ? c->T + 2 : b == 4 ? 0 : c->T - b;
     c->id = c->op->ignored ? length : NULL;
 }
 
 static Tensor *run_mean(Tape *tape, const Case *c, Tensor *const *x)
 {
-    return op_mean(tape, x[0], c->id);
+    int *length = arena_take(tape->mem, (size_t)c->B * sizeof *length);
+
+    for (int b = 0; c->id && b < c->B; b++)
+        length[b] = c->id[b * c->T];
+    return op_mean(tape, x[0], c->id ? length : NULL);
 }
 
 static void naive_mean(const void *ctx, double *const *x, double *y)
@@ -319,7 +323,7 @@ static void naive_mean(const void *ctx, double *const *x, double *y)
     const Case *c = ctx;
 
     for (int i = 0; i < c->B * c->C; i++) {
-        int b = i / c->C, n = c->id && c->id[b] < c->T ? c->id[b] : c->T;
+        int b = i / c->C, n = c->id && c->id[b * c->T] < c->T ? c->id[b * c->T] : c->T;
 
         y[i] = 0;
         for (int t = 0; t < n; t++)
@@ -874,10 +878,10 @@ START_TEST(dropout_drops_the_same_again_and_others_for_another_stream)
 END_TEST
 
 /* All heads of x (B, T, H, D), turned where they are. */
-static const real *turned(Tape *tape, Tensor *x, bool back)
+static const real *turned(Tape *tape, Tensor *x, RopeScale scale, bool back)
 {
     int T = x->dim[1], H = x->dim[2], D = x->dim[3];
-    const real *turns = rope_turns(tape, T, D);
+    const real *turns = rope_turns(tape, T, D, scale);
 
     for (int i = 0; i < x->dim[0] * T * H; i++)
         rope_turn(x->data + (size_t)i * (size_t)D, turns + (size_t)(i / H % T) * (size_t)D, D,
@@ -885,19 +889,26 @@ static const real *turned(Tape *tape, Tensor *x, bool back)
     return x->data;
 }
 
+static const RopeScale no_scale = { 0 };
+static const RopeScale scales[] = {
+    { 0 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 }, { ROPE_LINEAR, 1.5 }, { ROPE_NTK, 1e6 }
+};
+
+/* _i: which of them */
 START_TEST(rope_is_its_formula_and_turns_back)
 {
     enum { T = 37, D = 10, N = 2 * T * HEADS };
+    const RopeScale scale = scales[_i];
     Tape tape = tape_open(2);
     Tensor *x = leaf(tape.mem, 1, 1, SHAPE(2, T, HEADS, D));
     double *x0 = doubles(tape.mem, x->data, x->n), *y = arena_take(tape.mem, x->n * sizeof *y);
 
-    rope_turns(&tape, 5, D); /* too few positions, and the angles of another width */
-    rope_turns(&tape, T, D + 2);
+    rope_turns(&tape, 5, D, scale); /* too few positions, and the angles of another width */
+    rope_turns(&tape, T, D + 2, scale);
     for (int i = 0; i < N; i++)
-        naive_rope(x0 + i * D, i / HEADS % T, D, y + i * D);
-    check_close("turned", turned(&tape, x, false), y, x->n, forward_tolerance);
-    check_close("turned back", turned(&tape, x, true), x0, x->n, forward_tolerance);
+        naive_rope(x0 + i * D, i / HEADS % T, D, scale, y + i * D);
+    check_close("turned", turned(&tape, x, scale, false), y, x->n, forward_tolerance);
+    check_close("turned back", turned(&tape, x, scale, true), x0, x->n, forward_tolerance);
     tape_close(&tape);
 }
 END_TEST
@@ -905,16 +916,53 @@ END_TEST
 START_TEST(angles_are_made_once_a_step)
 {
     Tape tape = tape_open(1);
-    const real *one = rope_turns(&tape, 9, 4), *two = rope_turns(&tape, 7, 6);
+    const RopeScale half = { ROPE_LINEAR, 2 }, ntk = { ROPE_NTK, 2 };
+    const real *one = rope_turns(&tape, 9, 4, half), *two = rope_turns(&tape, 7, 6, half);
     real alone[4];
 
-    ck_assert_ptr_eq(rope_turns(&tape, 8, 4), one);
-    ck_assert_ptr_eq(rope_turns(&tape, 7, 6), two);
-    rope_position(alone, 8, 4);
+    ck_assert_ptr_eq(rope_turns(&tape, 8, 4, half), one);
+    ck_assert_ptr_eq(rope_turns(&tape, 7, 6, half), two);
+    ck_assert_ptr_ne(rope_turns(&tape, 8, 4, ntk), one);
+    ck_assert_ptr_ne(rope_turns(&tape, 8, 4, no_scale), one);
+    rope_position(alone, 8, 4, half);
     ck_assert(same_bits(alone, one + 8 * 4, 4));
     tape_reset(&tape);
     ck_assert_ptr_null(tape.turns);
     tape_close(&tape);
+}
+END_TEST
+
+START_TEST(a_scale_of_1_changes_no_bit_and_ntk_leaves_the_only_pair_alone)
+{
+    real plain[8], scaled[8];
+
+    for (int D = 2; D <= 8; D += 2)
+        for (int t = 0; t < 2000; t += 7) {
+            rope_position(plain, t, D, no_scale);
+            rope_position(scaled, t, D, (RopeScale){ ROPE_LINEAR, 1 });
+            ck_assert(same_bits(plain, scaled, (size_t)D));
+            rope_position(scaled, t, D, (RopeScale){ ROPE_NTK, D == 2 ? 1000 : 1 });
+            ck_assert(same_bits(plain, scaled, (size_t)D));
+        }
+}
+END_TEST
+
+/* All pairs of the linear one, and of the other the slowest; its fastest is where it was. */
+START_TEST(a_scale_of_4_brings_a_position_back_to_a_quarter_of_it)
+{
+    enum { D = 10 };
+    real plain[D], linear[D], ntk[D], far[D];
+
+    for (int t = 0; t < 600; t += 7) {
+        rope_position(plain, t, D, no_scale);
+        rope_position(far, 4 * t, D, no_scale);
+        rope_position(linear, 4 * t, D, (RopeScale){ ROPE_LINEAR, 4 });
+        rope_position(ntk, 4 * t, D, (RopeScale){ ROPE_NTK, 4 });
+        ck_assert(same_bits(linear, plain, D));
+        ck_assert(same_bits(ntk, far, 2));
+        for (int d = D - 2; d < D; d++)
+            ck_assert_double_eq_tol((double)ntk[d], (double)plain[d], in_double ? 1e-13 : 1e-6);
+    }
 }
 END_TEST
 
@@ -924,7 +972,7 @@ START_TEST(rope_keeps_lengths_and_leaves_the_first_position)
     int T = 300, D = 6;
     Tensor *x = leaf(tape.mem, 1, 1, SHAPE(2, T, HEADS, D));
     double *x0 = doubles(tape.mem, x->data, x->n);
-    const real *y = turned(&tape, x, false);
+    const real *y = turned(&tape, x, no_scale, false);
 
     double worst = 0;
     bool first_stays = true;
@@ -959,7 +1007,7 @@ START_TEST(a_turned_product_depends_on_the_distance_alone)
         memcpy(x->data + i * 2 * D, first, sizeof first);
     for (int i = 0; i < 2 * D; i++)
         square[i / D] += (double)first[i] * (double)first[i];
-    const real *y = turned(&tape, x, false);
+    const real *y = turned(&tape, x, no_scale, false);
     for (int j = 0; j < COUNT(distances); j++)
         for (int s = 0; s < COUNT(shifts); s++) {
             double dot[2] = { 0 };
@@ -1056,7 +1104,9 @@ Suite *suite_ops(void)
     tcase_add_test(one, memory_between_ops_is_handed_back_once_and_not_before_its_last_use);
     tcase_add_test(one, dropout_drops_its_share_and_keeps_the_expectation);
     tcase_add_test(one, dropout_drops_the_same_again_and_others_for_another_stream);
-    tcase_add_test(one, rope_is_its_formula_and_turns_back);
+    tcase_add_loop_test(one, rope_is_its_formula_and_turns_back, 0, COUNT(scales));
+    tcase_add_test(one, a_scale_of_1_changes_no_bit_and_ntk_leaves_the_only_pair_alone);
+    tcase_add_test(one, a_scale_of_4_brings_a_position_back_to_a_quarter_of_it);
     tcase_add_test(one, angles_are_made_once_a_step);
     tcase_add_test(one, rope_keeps_lengths_and_leaves_the_first_position);
     tcase_add_test(one, a_turned_product_depends_on_the_distance_alone);

@@ -563,7 +563,7 @@ static unsigned settings_in(const Settings *s)
 START_TEST(a_setting_reaches_those_that_take_it)
 {
     const SettingsOptions s = {
-        .scale = 1, .norm = 1, .interaction = 1, .set = { 0, 0, 0, 2, 3, 4, 5, false }
+        .scale = 1, .norm = 1, .interaction = 1, .set = { 0, 0, 0, 2, 3, 4, 5, false, { 0 } }
     };
     const unsigned given = TAKES_SCALE | TAKES_NORM | TAKES_INTERACTION | TAKES_BASE |
                            TAKES_WINDOW | TAKES_HORIZON | TAKES_CHUNK;
@@ -577,6 +577,29 @@ START_TEST(a_setting_reaches_those_that_take_it)
     Settings set = settings_part(&s, &all);
     ck_assert(set.base == 2 && set.window == 3 && set.horizon == 4 && set.chunk == 5);
     ck_assert(set.scale == 1 && set.norm == 1 && set.interaction == 1);
+}
+END_TEST
+
+static void read_rope_scale(const char *words)
+{
+    settings_rope_scale(words);
+}
+
+START_TEST(a_scale_of_angles_is_read_strictly)
+{
+    static const char *const wrong[] = { "linear",    "linear:",   "linear:0.9", "linear:x",
+                                         "linear:4x", "linear: 4", "ntk:nan",    "ntk:inf",
+                                         "ntk:-4",    "ntk:1e9",   "yarn:4",     "linearx:4",
+                                         ":4",        "4",         "NTK:4" };
+
+    for (int i = 0; i < COUNT(wrong); i++)
+        check_dies(read_rope_scale, wrong[i], EXIT_USAGE, "takes linear:S or ntk:S");
+    ck_assert(settings_rope_scale("linear:1").kind == ROPE_LINEAR);
+    ck_assert(settings_rope_scale("ntk:2.5").kind == ROPE_NTK);
+    ck_assert_double_eq(settings_rope_scale("ntk:2.5").by, 2.5);
+    ck_assert_double_eq(settings_rope_scale(NULL).by, 0);
+    ck_assert_str_eq(settings_rope_scale_text(settings_rope_scale("ntk:2.5")).at, "ntk:2.5");
+    ck_assert_str_eq(settings_rope_scale_text(settings_rope_scale(NULL)).at, "none");
 }
 END_TEST
 
@@ -606,6 +629,7 @@ Suite *suite_options(void)
     tcase_add_test(t, json_holds_every_value_and_is_escaped);
     tcase_add_test(t, a_number_written_reads_back_the_same);
     tcase_add_test(t, a_setting_reaches_those_that_take_it);
+    tcase_add_test(t, a_scale_of_angles_is_read_strictly);
     suite_add_tcase(s, t);
     return s;
 }

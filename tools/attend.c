@@ -25,6 +25,7 @@ enum { RESULTS = MIX_OPERANDS + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
 
 static SettingsOptions settings = { .attention = -1 };
 static bool causal, rope, with_matrix, by_steps;
+static const char *rope_scale;
 static int threads;
 
 static Option options[] = {
@@ -33,6 +34,8 @@ static Option options[] = {
       .help = "the attention" },
     { "causal", OPTION_FLAG, &causal, .help = "see only what came before" },
     { "rope", OPTION_FLAG, &rope, .help = "turn q and k, or their features, by their positions" },
+    { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
+      .help = "positions S times as near: linear:4; or the slowest turns: ntk:4" },
     SETTINGS_ROWS(settings),
     { .name = "How" },
     { "matrix", OPTION_FLAG, &with_matrix, .help = "write the matrices as well: A" },
@@ -466,6 +469,7 @@ static void compute(Job *j)
 static void write_results(const Job *j, const char *path)
 {
     const Settings *set = &j->mix.set;
+    const Text scale = settings_rope_scale_text(set->rope_scale);
     char number[4][16];
     const struct {
         unsigned bit;
@@ -474,6 +478,7 @@ static void write_results(const Job *j, const char *path)
         { ~0u, { "attnc.attn", j->attention->name } },
         { ~0u, { "attnc.causal", causal ? "true" : "false" } },
         { TAKES_ROPE, { "attnc.rope", set->rope ? "true" : "false" } },
+        { TAKES_ROPE, { "attnc.rope_scale", scale.at } },
         { TAKES_SCALE, { "attnc.scale", scale_names[set->scale] } },
         { TAKES_NORM, { "attnc.norm", gau_norm_names[set->norm] } },
         { TAKES_INTERACTION, { "attnc.interaction", interaction_names[set->interaction] } },
@@ -521,6 +526,9 @@ static const Attention *settle(int files, char **file, Settings *set)
     const Attention *a = settings_of(&program, &settings, set);
     settings_check(&program, "rope", TAKES_ROPE, a);
     set->rope = rope;
+    set->rope_scale = settings_rope_scale(rope_scale);
+    if (rope_scale && !rope)
+        die(EXIT_USAGE, "--rope-scale is of the angles of --rope, which is not there");
     if (with_matrix && !a->matrix)
         die(EXIT_USAGE, "--matrix: %s has none, for its output is not a weighted sum of v",
             a->name);

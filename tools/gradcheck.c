@@ -352,6 +352,10 @@ typedef struct {
 
 /* Not all of the same effect in so short a sequence; BASE_SMALL is on both sides of a length. */
 enum { WINDOW_SMALL = 2, HORIZON_LARGE = 40, CHUNK_SMALL = 3, BASE_SMALL = 5, FEATURES = 6 };
+enum { ROPES = 4 };
+static const RopeScale ropes[ROPES] = {
+    { .by = 0 }, { .by = 1 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 }
+};
 
 /* Takes a digit off a number whose digits have different bases. */
 static int digit(int *number, int base)
@@ -380,7 +384,8 @@ static bool settings_numbered(const Attention *a, int number, MixCase *c)
     c->in.causal = !digit(&number, 2);
     c->padded = digit(&number, 2);
     s->window = WINDOW_SMALL * TAKEN(TAKES_WINDOW, 2);
-    s->rope = TAKEN(TAKES_ROPE, 2);
+    s->rope_scale = ropes[TAKEN(TAKES_ROPE, ROPES)];
+    s->rope = s->rope_scale.by > 0;
     s->horizon = HORIZON_LARGE * TAKEN(TAKES_HORIZON, 2);
     s->chunk = CHUNK_SMALL * TAKEN(TAKES_CHUNK, 2);
     s->interaction = (Interaction)TAKEN(TAKES_INTERACTION, INTERACTION_CONCAT + 1);
@@ -400,6 +405,8 @@ static void describe(const MixCase *c, char *to, size_t size)
     } all[] = {
         { "window", NULL, s->window },
         { "rope", "", s->rope },
+        { rope_kind_names[s->rope_scale.kind], NULL,
+          s->rope_scale.by > 1 ? (int)s->rope_scale.by : 0 },
         { "horizon", NULL, s->horizon },
         { "chunk", NULL, s->chunk },
         { "interaction", interaction_names[s->interaction], c->a->takes & TAKES_INTERACTION },

@@ -199,8 +199,7 @@ static bool read_seed(const Option *o, const char *s)
     return !errno;
 }
 
-/* [-]digits[.digits][e[-+]digits], finite */
-static bool read_decimal(const char *s, const char **end, double *value)
+bool options_number(const char *s, const char **end, double *value)
 {
     const char *p = s + (*s == '-');
     size_t n = digits(p);
@@ -225,7 +224,7 @@ static bool read_real(const Option *o, const char *s)
 {
     double value;
 
-    if (!read_decimal(s, &s, &value))
+    if (!options_number(s, &s, &value))
         return false;
     if (o->kind == OPTION_DURATION && *s) {
         value *= *s == 's' ? 1 : *s == 'm' ? 60 : *s == 'h' ? 3600 : (double)NAN;

@@ -107,6 +107,9 @@ Text options_value(const Option *o);
 /* Sets an option, unless the command line or its preset did. False: there is none of that name, or
  * it takes no such value. */
 bool options_restore(const Program *program, const char *name, const char *value);
+/* The number [-]digits[.digits][e[-+]digits] that s begins with, and where it ends; false: there is
+ * none, or it is not finite. */
+bool options_number(const char *s, const char **end, double *value);
 
 /* All values as a JSON object, a line each, names with '_'; null: not set. Numbers read back the
  * same; a byte that is no UTF-8 becomes U+FFFD. */

@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <string.h>
 
+enum { ROPE_SCALE_MAX = 1 << 20 };
+
 Choice settings_attention(int i)
 {
     return attentions[i] ? (Choice){ attentions[i]->name, attentions[i]->summary }
@@ -101,6 +103,39 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, S
     return a;
 }
 
+RopeScale settings_rope_scale(const char *words)
+{
+    RopeScale scale = { 0 };
+
+    for (int i = 0; words && rope_kind_names[i]; i++) {
+        size_t n = strlen(rope_kind_names[i]);
+        const char *end;
+
+        if (strncmp(words, rope_kind_names[i], n) == 0 && words[n] == ':' &&
+            options_number(words + n + 1, &end, &scale.by) && !*end && scale.by >= 1 &&
+            scale.by <= ROPE_SCALE_MAX) {
+            scale.kind = (RopeKind)i;
+            return scale;
+        }
+    }
+    if (words)
+        die(EXIT_USAGE,
+            "--rope-scale %s: takes linear:S or ntk:S, with S from 1 to %d, written like linear:4",
+            text_cut(words, 60).at, ROPE_SCALE_MAX);
+    return scale;
+}
+
+Text settings_rope_scale_text(RopeScale scale)
+{
+    Text text = { 0 };
+
+    if (scale.by > 0)
+        text_add(&text, "%s:%s", rope_kind_names[scale.kind], text_number(scale.by).at);
+    else
+        text_add(&text, "none");
+    return text;
+}
+
 __attribute__((format(printf, 3, 4))) static void add(Text *text, bool it, const char *fmt, ...)
 {
     char words[64];
@@ -133,6 +168,8 @@ Text settings_text(const Config *c)
     add(&text, needs_base(a, *set), "base %d", set->base ? set->base : BASE);
     add(&text, set->window > 0, "window %d", set->window);
     add(&text, a->takes & TAKES_HORIZON, "horizon %d", set->horizon);
+    add(&text, set->rope_scale.by > 0, "rope scale %s",
+        settings_rope_scale_text(set->rope_scale).at);
     add(&text, a->takes & TAKES_CHUNK, "chunk %d", set->chunk ? set->chunk : CHUNK);
     add(&text, a->takes & TAKES_INTERACTION, "interaction %s", interaction_names[set->interaction]);
     add(&text, size.features > 0, "%d features", size.features);

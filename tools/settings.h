@@ -40,6 +40,10 @@ Choice settings_attention(int i);
  */
 const Attention *settings_of(const Program *program, const SettingsOptions *s, Settings *set);
 
+/* What --rope-scale takes: `linear:4`, `ntk:4`; dies (EXIT_USAGE) of anything else. NULL: none. */
+RopeScale settings_rope_scale(const char *words);
+Text settings_rope_scale_text(RopeScale scale); /* the same words, or none */
+
 /* "norm n, base 256, window 64": what of the configuration is about its attention. */
 Text settings_text(const Config *c);
 /*

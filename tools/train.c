@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STORY_BYTES = 4 << 20 };
-
 static volatile sig_atomic_t stop;
 
 static void ask_to_stop(int number)
@@ -50,7 +48,7 @@ typedef struct {
 static Corpus read_corpus(const Job *job, int first, int files)
 {
     if (job->files == 0)
-        return corpus_stories(job->seed, STORY_BYTES);
+        return corpus_stories(job->seed, STORIES_BYTES);
     return corpus_read(
         (CorpusFiles){ job->file + first, files, job->validation_path, job->held_back });
 }

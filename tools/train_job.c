@@ -354,18 +354,15 @@ static void restore_options(void)
 
 static void restore_files(void)
 {
-    char name[32];
     int n = 0;
 
-    while (snprintf(name, sizeof name, "file.%d", n), saved_option(job.from, name))
+    while (saved_file(job.from, n))
         n++;
     if (job.files > 0 || n == 0)
         return;
     const char **file = xmalloc((size_t)n * sizeof *file);
-    for (job.files = 0; job.files < n; job.files++) {
-        snprintf(name, sizeof name, "file.%d", job.files);
-        file[job.files] = saved_option(job.from, name);
-    }
+    for (job.files = 0; job.files < n; job.files++)
+        file[job.files] = saved_file(job.from, job.files);
     job.file = file; /* as long as the program */
 }
 

@@ -224,6 +224,14 @@ const char *saved_option(const Saved *s, const char *name)
     return safetensors_meta(s->file, key);
 }
 
+const char *saved_file(const Saved *s, int i)
+{
+    char name[32];
+
+    snprintf(name, sizeof name, "file.%d", i);
+    return saved_option(s, name);
+}
+
 void saved_optimiser(const Saved *s, Optimiser *o)
 {
     Moment moment[2];

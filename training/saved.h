@@ -55,6 +55,9 @@ uint64_t saved_corpus(const Saved *s);
 /* The option `name` of the run ("n-layer"), as the command line takes it; NULL: it had none. */
 const char *saved_option(const Saved *s, const char *name);
 
+/* File i of the text of a run, as its command line named it; NULL: there are no more. */
+const char *saved_file(const Saved *s, int i);
+
 /* Fills in the state of an optimiser, which is of the run's kind. */
 void saved_optimiser(const Saved *s, Optimiser *o);
 

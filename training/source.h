@@ -43,6 +43,9 @@ typedef struct {
 /* Dies (EXIT_DATA) where a part is too short for one window of `context` and the token after it. */
 TextSource source_text(Tokens train, Tokens validation, int context, int mask);
 
+/* Hides what is hidden in row k, which has its tokens already, if the model is a masked one. */
+void source_hide(const Config *c, size_t k, Batch row);
+
 /* Which of several texts a window is from; every text is as likely. */
 enum { CLASSES_MAX = 256 };
 typedef struct {

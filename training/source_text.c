@@ -17,13 +17,23 @@ static void text_batch(const Source *source, uint64_t number, Batch batch)
         masking_apply(batch, s->mask, source->seed, number);
 }
 
+static void hide(int mask, size_t k, Batch row)
+{
+    if (mask >= 0)
+        masking_apply(row, mask, HELD_BACK, k);
+}
+
+void source_hide(const Config *c, size_t k, Batch row)
+{
+    hide(c->task == TASK_MLM ? config_mask(c) : -1, k, row);
+}
+
 static void text_row(const Source *source, size_t k, Batch row)
 {
     const TextSource *s = (const TextSource *)source;
 
     tokens_window(s->validation, k, row);
-    if (s->mask >= 0)
-        masking_apply(row, s->mask, HELD_BACK, k);
+    hide(s->mask, k, row);
 }
 
 static size_t text_rows(const Source *source, int T)

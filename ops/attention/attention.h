@@ -12,7 +12,7 @@
 #ifndef OPS_ATTENTION_ATTENTION_H
 #define OPS_ATTENTION_ATTENTION_H
 
-#include "ops/tape.h"
+#include "ops/rope.h"
 
 typedef enum { SCALE_SQRT, SCALE_ENTROPY, SCALE_LOGN } Scale;
 typedef enum { GAU_N, GAU_FIXED, GAU_N2, GAU_SUM, GAU_SOFTMAX, GAU_ENTROPY, GAU_LOGN } GauNorm;
@@ -31,6 +31,7 @@ typedef struct {
     int horizon; /* cosformer: M = max(T, horizon) */
     int chunk;   /* flash; 0: CHUNK */
     bool rope;   /* positions by RoPE: of q and k, or of features, in the numerator only */
+    RopeScale rope_scale;
 } Settings;
 
 enum { BASE = 512, CHUNK = 256 };

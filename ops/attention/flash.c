@@ -299,7 +299,7 @@ static Tensor *flash_mix(Tape *tape, Mix in)
     Flash *op = tape_node_in_place(tape, sizeof *op, flash_backward, y);
     op->in = in, op->C = chunk_of(in.set);
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = in.v->dim[3];
-    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D) : NULL;
+    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
     reserve(op);
     pool_for(tape->pool, op->B * op->H, 1, across_forward, op);
     return y;

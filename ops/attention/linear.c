@@ -276,7 +276,7 @@ Tensor *linear_mix(Tape *tape, Mix in, const FeatureMap *map)
     op->F = map->features(op->D, m);
     op->stats = map->stats ? map->stats(op->F) : 0;
     op->M = max(op->T, in.set.horizon);
-    op->turns = in.set.rope ? rope_turns(tape, op->T, op->F) : NULL;
+    op->turns = in.set.rope ? rope_turns(tape, op->T, op->F, in.set.rope_scale) : NULL;
     if (in.omega)
         lay_out_omega(op);
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
@@ -415,7 +415,7 @@ void linear_step(Step s, const FeatureMap *map)
     if (!s.padding)
         s.state[0] += 1;
     if (in->set.rope)
-        rope_position(own, s.t, F);
+        rope_position(own, s.t, F, in->set.rope_scale);
     View view = { s.t + 1, (int)s.state[0], in->set.window, 0, true };
     for (int h = 0; h < H; h++) {
         StepHead x = {

@@ -294,7 +294,7 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
     op->in = in, op->how = how;
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = v[3];
     op->parts = parts_of(&(View){ .window = in.set.window, .chunk = how.chunk }, op->T, op->H);
-    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D) : NULL;
+    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
     op->row = arena_take(tape->mem,
                          (size_t)(op->B * op->H) * (size_t)up_to(op->T, TILE) * sizeof *op->row);
     reserve(op, 1, 1, 1);
@@ -388,7 +388,7 @@ void pairs_step(Step s, Tiling how)
     real *turns = s.state + 1, *q = turns + D, *cache = q + D;
 
     if (in->set.rope)
-        rope_position(turns, s.t, D);
+        rope_position(turns, s.t, D, in->set.rope_scale);
     if (!s.padding) {
         step_keep(&s, turns, cache + slot_of(&in->set, how.chunk, s.t) * wide);
         s.state[0] += 1;

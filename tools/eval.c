@@ -1,0 +1,333 @@
+/*
+ * ./eval: how well a trained model foretells a text, at other lengths of context than its own.
+ *
+ *     RUN -> model     CORPUS -> bytes -> tokens     lengths -> a row, or some, each
+ *
+ * All that can be refused is refused before anything is computed. Rows are printed as they come;
+ * the files are written when all of them are there.
+ */
+#include "data/corpus.h"
+#include "data/tokens.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "ops/machine.h"
+#include "tools/eval_table.h"
+#include "tools/options.h"
+#include "tools/settings.h"
+#include "training/saved.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* PARTS: of the trained context, a bucket of by-position. */
+enum {
+    PARTS = 4,
+    PATH_BYTES = 4096,
+    SHOWN = 60,
+    LONGEST = 1 << 24,
+    PATIENCE = 5,
+    FILES_MOST = 4096
+};
+
+static OptionList lengths;
+static const char *protocol_words = "disjoint", *rope_scale, *csv_path, *svg_path;
+static int horizon, max_tokens, threads;
+static double share = (double)NAN;
+static bool best;
+
+static Option options[] = {
+    { .name = "What" },
+    { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
+      .help = "tokens in a window; else a quarter to 16 times the trained context" },
+    { "protocol", OPTION_TEXT, &protocol_words, .word = "NAME",
+      .help = "disjoint, sliding:S or by-position" },
+    { "best", OPTION_FLAG, &best, .help = "RUN's best.safetensors, not model.safetensors" },
+    { "max-tokens", OPTION_INT, &max_tokens, .max = 1 << 30,
+      .help = "of the text only the first; 0: all" },
+    { "val-share", OPTION_REAL, &share, .max = 0.9, .above = true,
+      .help = "only this last part of the text" },
+    { .name = "Beyond the trained context" },
+    { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
+      .help = "positions S times as near: linear:4; or the slowest turns: ntk:4" },
+    { "horizon", OPTION_INT, &horizon, .min = 1, .max = LONGEST,
+      .help = "cosformer: the length its angles reach; the trained one unless told" },
+    { .name = "Results" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "the table, to all digits" },
+    { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
+      .help = "perplexity by length, or the loss by position" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./eval [options] RUN [CORPUS...]",
+    .summary = "Measures the perplexity of a model, a run's folder or a checkpoint, by length.",
+    .options = options,
+    .notes = "Without a CORPUS: what the run has been validated on.\n"
+             "Each token of the text after the first is foretold once, at every length:\n"
+             "  disjoint       windows side by side\n"
+             "  sliding:S      a window scores its last S tokens, the first one all\n"
+             "  by-position    disjoint; a row for each part of the window\n"
+             "\n"
+             "Beyond the trained context a model extrapolates, unless its positions are those of\n"
+             "shorter texts: with --rope-scale, or in cosformer, whose angles reach the longer\n"
+             "of the window and --horizon. Learned positions have no beyond.\n",
+};
+
+/* --- RUN and CORPUS ----------------------------------------------------------------------------
+ */
+
+/* What was asked for in place of what it was trained with. */
+static void adapt(Config *c)
+{
+    settings_check(&program, "horizon", TAKES_HORIZON, c->attention);
+    if (rope_scale && c->position != POSITION_ROPE)
+        die(EXIT_USAGE, "--rope-scale is of RoPE's angles, and the positions of this model are %s",
+            position_names[c->position]);
+    c->set.rope_scale = settings_rope_scale(rope_scale);
+    if (horizon > 0)
+        c->set.horizon = horizon;
+}
+
+static double saved_number(const Saved *run, const char *option)
+{
+    const char *words = saved_option(run, option), *end;
+    double number;
+
+    if (!words || !options_number(words, &end, &number) || *end)
+        die(EXIT_DATA, "%.200s does not say what its --%s was: name a CORPUS", run->path, option);
+    return number;
+}
+
+/* What the run has been validated on. */
+static Corpus read_own_corpus(const Saved *run)
+{
+    const char *file[FILES_MOST];
+    int n = 0;
+
+    while (n < FILES_MOST && (file[n] = saved_file(run, n)))
+        n++;
+    Corpus corpus =
+        n > 0 ? corpus_read((CorpusFiles){ file, n, saved_option(run, "val-file"),
+                                           saved_number(run, "val-share") })
+              : corpus_stories(strtoull(saved_option(run, "seed"), NULL, 10), STORIES_BYTES);
+    if (corpus_hash(&corpus) != saved_corpus(run))
+        warn("the text is not the one that %.200s has learnt from", run->path);
+    return corpus;
+}
+
+/* The tokens of the text, and what they are made of. */
+static TokenText read_text(const Saved *run, int files, const char *const *path)
+{
+    Corpus corpus = files == 0
+                        ? read_own_corpus(run)
+                        : corpus_read((CorpusFiles){ path, files, NULL, isnan(share) ? 0 : share });
+    bool all = files > 0 && isnan(share);
+    Tokens tokens = tokens_of(run->tokenizer, all ? corpus.train : corpus.validation);
+
+    corpus_free(&corpus);
+    if (max_tokens > 0 && tokens.n > (size_t)max_tokens)
+        tokens.n = (size_t)max_tokens;
+    return (TokenText){ tokens.at, tokens.n, run->tokenizer };
+}
+
+static Saved *read_run(const char *path)
+{
+    Saved *run = saved_read(path, best);
+
+    if (!run->tokenizer || run->model.config.task == TASK_CLASSIFY)
+        die(EXIT_USAGE, "%.200s has learnt %s: ./eval is about models that foretell text",
+            run->path, saved_task(run));
+    return run;
+}
+
+/* --- what is asked -----------------------------------------------------------------------------
+ */
+
+static double told;
+
+static void tell(double done)
+{
+    if (seconds_now() - told < PATIENCE)
+        return;
+    told = seconds_now();
+    fprintf(stderr, "%.0f%%\n", 100 * done);
+}
+
+/* Of windows of no length yet: a stride of 0 becomes the length, a bucket of 1 a part of it. */
+static Protocol read_protocol(void)
+{
+    enum { SLIDING = 8 };
+    const char *end;
+    Protocol p = { .tell = tell };
+    double stride;
+
+    if (strcmp(protocol_words, "by-position") == 0)
+        p.bucket = 1;
+    else if (strncmp(protocol_words, "sliding:", SLIDING) == 0 &&
+             options_number(protocol_words + SLIDING, &end, &stride) && !*end && stride >= 1 &&
+             stride <= LONGEST && stride == floor(stride))
+        p.stride = (int)stride;
+    else if (strcmp(protocol_words, "disjoint") != 0)
+        die(EXIT_USAGE,
+            "--protocol %s: takes disjoint, by-position, or sliding:S with S from 1 to %d, written "
+            "like sliding:64",
+            text_cut(protocol_words, SHOWN).at, LONGEST);
+    return p;
+}
+
+static Protocol at_length(Protocol p, int length, int trained)
+{
+    p.length = length;
+    if (p.stride == 0)
+        p.stride = length;
+    if (p.bucket > 0)
+        p.bucket = trained < PARTS ? 1 : trained / PARTS;
+    return p;
+}
+
+/* As far as text, stride, positions and memory allow; by position the longest tells all. */
+static OptionList usual_lengths(const Model *model, size_t tokens, Protocol p)
+{
+    const int trained = model->config.context, most = model->position ? trained : LONGEST;
+    OptionList list = { 0 };
+
+    for (int part = 1; part <= 16 * PARTS; part *= 2) {
+        double length = (double)trained * part / PARTS;
+
+        if (length >= 1 && length == floor(length) && length < (double)tokens &&
+            length >= p.stride && length <= most &&
+            config_forward_memory(&model->config, length) <= machine_memory())
+            list.at[list.n++] = (int)length;
+    }
+    if (list.n == 0)
+        list.at[list.n++] = trained;
+    if (p.bucket > 0)
+        list = (OptionList){ 1, { list.at[list.n - 1] } };
+    return list;
+}
+
+static void evaluate_length(Table *t, Tape *tape, const Model *model, const TokenText *text,
+                            Protocol p)
+{
+    Score *score = xmalloc((size_t)perplexity_scores(p) * sizeof *score);
+
+    told = seconds_now();
+    fprintf(stderr, "%zu tokens in windows of %d\n", text->n, p.length);
+    perplexity(tape, model, text, p, score);
+    table_add(t, p, score);
+    free(score);
+}
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+/* A result must not take the place of what is read. */
+static void check_output(const char *path, const char *read)
+{
+    struct stat in, out;
+
+    if (path && stat(path, &out) == 0 && stat(read, &in) == 0 && in.st_dev == out.st_dev &&
+        in.st_ino == out.st_ino)
+        die(EXIT_USAGE, "%s is read, and it would be written over: give the results another name",
+            text_cut(path, SHOWN).at);
+}
+
+/* Minutes of work should not end with a folder that is not there. */
+static void check_folder(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    Text folder = { 0 };
+
+    if (slash)
+        text_add(&folder, "%.*s", (int)(slash - path), path);
+    if (slash && access(folder.n ? folder.at : "/", W_OK) != 0)
+        die(EXIT_IO, "cannot write %s: %s", text_cut(path, SHOWN).at, strerror(errno));
+}
+
+static void check_outputs(const char *model, int files, char **path)
+{
+    const char *const written[] = { csv_path, svg_path };
+
+    for (int i = 0; i < 2; i++) {
+        check_folder(written[i]);
+        check_output(written[i], model);
+        for (int j = 0; j < files; j++)
+            check_output(written[i], path[j]);
+    }
+    if (csv_path && svg_path && strcmp(csv_path, svg_path) == 0)
+        die(EXIT_USAGE, "--csv and --svg are the same file");
+}
+
+static void evaluate_all(Table *t, const Model *model, const TokenText *text, Protocol p)
+{
+    Tape tape = { .mem = arena_new() };
+
+    if (lengths.n == 0)
+        lengths = usual_lengths(model, text->n, p);
+    for (int i = 0; i < lengths.n; i++)
+        perplexity_check(model, at_length(p, lengths.at[i], t->trained), text->n);
+    const Text set = settings_text(&model->config);
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", model->config.attention->name,
+            set.n ? " (" : "", set.at, set.n ? ")" : "", model->config.layers, model->config.width,
+            t->trained);
+    tape.pool = pool_new(threads > 0 ? threads : machine_processors());
+    table_print_header(t);
+    for (int i = 0; i < lengths.n; i++)
+        evaluate_length(t, &tape, model, text, at_length(p, lengths.at[i], t->trained));
+    pool_free(tape.pool);
+    arena_free(tape.mem);
+}
+
+static void write_file(const char *path, void (*write)(FILE *out, const Table *t), const Table *t)
+{
+    char *at = NULL;
+    size_t bytes = 0;
+    FILE *out = path ? open_memstream(&at, &bytes) : NULL;
+
+    if (!path)
+        return;
+    if (!out)
+        die(EXIT_MEMORY, "out of memory (writing %s)", text_cut(path, SHOWN).at);
+    write(out, t);
+    if (fclose(out) != 0)
+        die(EXIT_MEMORY, "out of memory (writing %s)", text_cut(path, SHOWN).at);
+    file_replace(path, &(Piece){ at, bytes }, 1);
+    free(at);
+}
+
+int main(int argc, char **argv)
+{
+    int words = options_parse(&program, argc, argv);
+    Protocol p = read_protocol();
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    settings_rope_scale(rope_scale);
+    if (words == 0)
+        die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
+    Saved *run = read_run(argv[0]);
+    Config *c = &run->model.config;
+    check_outputs(run->path, words - 1, argv + 1);
+
+    Table table = { .config = c,
+                    .protocol = protocol_words,
+                    .trained = c->context,
+                    .trained_horizon = c->set.horizon,
+                    .by_position = p.bucket > 0 };
+    adapt(c);
+    TokenText text = read_text(run, words - 1, (const char *const *)argv + 1);
+    evaluate_all(&table, &run->model, &text, p);
+    write_file(csv_path, table_csv, &table);
+    write_file(svg_path, table_svg, &table);
+    free(table.row);
+    free((void *)(uintptr_t)text.at);
+    saved_free(run);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    return 0;
+}

@@ -1,0 +1,167 @@
+#include "training/perplexity.h"
+
+#include "model/sample.h"
+#include "ops/error.h"
+#include "ops/ops.h"
+#include "training/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TOKENS_AT_ONCE = 1 << 14 };
+
+double score_loss(const Score *s)
+{
+    return s->nats / s->targets;
+}
+
+double score_error(const Score *s)
+{
+    return sqrt(s->squares / (s->targets - 1) / s->targets);
+}
+
+double score_bits(const Score *s)
+{
+    return s->nats / (log(2) * s->bytes);
+}
+
+/* The sum is evaluate()'s; the squares are Welford's, who subtracts no large numbers. */
+static void score_add(Score *s, double loss, size_t bytes)
+{
+    double off = loss - s->mean;
+
+    s->targets++;
+    s->bytes += (double)bytes;
+    s->nats += loss;
+    s->mean += off / s->targets;
+    s->squares += off * (loss - s->mean);
+}
+
+int perplexity_scores(Protocol p)
+{
+    return p.bucket > 0 ? (p.length + p.bucket - 1) / p.bucket : 1;
+}
+
+static int batch_of(Protocol p)
+{
+    return p.batch > 0 ? p.batch : p.length < TOKENS_AT_ONCE ? TOKENS_AT_ONCE / p.length : 1;
+}
+
+void perplexity_check(const Model *model, Protocol p, size_t tokens)
+{
+    const Config *c = &model->config;
+
+    if (p.stride > p.length)
+        die(EXIT_USAGE,
+            "windows of %d tokens that score their last %d leave some out: S of "
+            "sliding:S is at most the length",
+            p.length, p.stride);
+    if (c->task == TASK_MLM && (p.stride != p.length || p.bucket > 0))
+        die(EXIT_USAGE, "a masked model sees both sides of a token: its --protocol is disjoint");
+    if (model->position && p.length > c->context)
+        die(EXIT_USAGE,
+            "the model has learned %d positions, and none of the others that a length "
+            "of %d has: --lengths up to %d will do",
+            c->context, p.length, c->context);
+    if (tokens <= (size_t)p.length)
+        die(EXIT_DATA,
+            "the text has %zu tokens, and a window of %d takes %d: use a longer text or "
+            "smaller --lengths",
+            tokens, p.length, p.length + 1);
+    config_check_forward_memory(c, (double)batch_of(p) * p.length);
+}
+
+/* The text as windows. */
+typedef struct {
+    const Config *config;
+    const TokenText *text;
+    Protocol p;
+    size_t targets, windows;
+} Reading;
+
+static Reading reading_of(const Model *model, const TokenText *text, Protocol p)
+{
+    Reading r = { &model->config, text, p, text->n - 1, 0 };
+    size_t L = (size_t)p.length, S = (size_t)p.stride;
+
+    if (p.length < 1 || p.stride < 1 || p.stride > p.length || text->n <= L)
+        BUG("perplexity: %zu tokens in windows of %d by %d", text->n, p.length, p.stride);
+    if (model->config.task == TASK_MLM)
+        r.targets -= r.targets % L;
+    r.windows = 1 + (r.targets - L + S - 1) / S;
+    return r;
+}
+
+/* Window k; nothing is asked of what those before it have scored. */
+static void read_window(const Reading *r, size_t k, Batch row)
+{
+    size_t L = (size_t)r->p.length, S = (size_t)r->p.stride;
+    size_t end = L + k * S < r->targets ? L + k * S : r->targets;
+    size_t start = end - L, scored = k > 0 ? L + (k - 1) * S : 0;
+    const Token *from = r->text->at + start;
+
+    for (int t = 0; t < row.T; t++) {
+        row.id[t] = from[t];
+        row.target[t] = start + (size_t)t < scored ? -1 : from[t + 1];
+    }
+    source_hide(r->config, k, row);
+}
+
+/* The targets of a window one by one, so that sums have the same bits whatever the batch. */
+static void score_window(const Reading *r, Batch row, const real *loss, const real *logits,
+                         Score *score)
+{
+    int V = r->config->vocab, bucket = r->p.bucket > 0 ? r->p.bucket : row.T;
+
+    for (int t = 0; t < row.T; t++) {
+        Score *s = &score[t / bucket];
+        int target = row.target[t];
+
+        if (target < 0)
+            continue;
+        score_add(s, (double)loss[t], tokenizer_token(r->text->tokenizer, target).n);
+        if (r->config->task == TASK_MLM)
+            s->right += target == sample_likeliest(logits + (size_t)t * (size_t)V, V);
+    }
+}
+
+static void score_batch(const Reading *r, Tape *tape, const Model *model, Batch batch, Score *score)
+{
+    tape_reset(tape);
+    Tensor *logits = model_logits(tape, model, batch.id, batch.B, batch.T, 0);
+    const Tensor *loss = op_cross_entropy(tape, logits, batch.target);
+
+    for (int b = 0; b < batch.B; b++) {
+        size_t at = (size_t)b * (size_t)batch.T;
+
+        score_window(r, batch_row(batch, b), loss->data + at,
+                     logits->data + at * (size_t)r->config->vocab, score);
+    }
+}
+
+void perplexity(Tape *tape, const Model *model, const TokenText *text, Protocol p, Score *score)
+{
+    const Reading r = reading_of(model, text, p);
+    const bool before = tape->forward_only;
+    int B = batch_of(p);
+    size_t n = (size_t)B * (size_t)p.length;
+    int *id = xmalloc(2 * n * sizeof *id);
+    Batch batch = { .B = B, .T = p.length, .id = id, .target = id + n };
+    Arena *mem = arena_new();
+    const Model at = model_at(model, p.length, mem);
+
+    memset(score, 0, (size_t)perplexity_scores(p) * sizeof *score);
+    tape->forward_only = true;
+    for (size_t k = 0; k < r.windows; k += (size_t)B) {
+        batch.B = r.windows - k < (size_t)B ? (int)(r.windows - k) : B;
+        for (int b = 0; b < batch.B; b++)
+            read_window(&r, k + (size_t)b, batch_row(batch, b));
+        score_batch(&r, tape, &at, batch, score);
+        if (p.tell)
+            p.tell((double)(k + (size_t)batch.B) / (double)r.windows);
+    }
+    tape->forward_only = before;
+    tape_reset(tape);
+    arena_free(mem);
+    free(id);
+}
