@@ -471,6 +471,18 @@ check 'is the same' same_run muon muon-whole
 refused 'a momentum without muon'             2 'means nothing'     $t --momentum 0.9 $text
 refused 'a cooldown without one'              2 'means nothing'     $t --cooldown 0.5 $text
 
+works_with_a_board() { # an event file begins with 24 as a length, and its CRC
+    set -- "../out/board/events.out.tfevents."*
+    [ -s "$1" ] && [ "$(head -c 12 "$1" | od -An -tx1 | tr -d ' ')" = 1800000000000000a37f4b22 ] || return
+    for tag in train/loss val/loss final/loss optimizer/grad_norm config/text_summary; do
+        grep -aq "$tag" "$1" || no "$tag" || return
+    done
+}
+check 'a run with a board' part 0 board $steps --tensorboard $text
+check "TensorBoard's file is there" works_with_a_board
+check 'a run with a board goes on' part 0 board --resume --max-iters 12
+check 'and has another file' [ "$(echo ../out/board/events.* | wc -w)" -eq 2 ]
+
 # --- tokenizers, and tasks whose rows are made -----------------------------------------------------
 
 works 'a run of characters' --tokenizer char $text

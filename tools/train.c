@@ -184,6 +184,12 @@ static Run *open_run(const Job *job, const char *name, const Origin *origin, Tok
                          : run_open(job->out_dir, name, origin);
 
     run_file(run, "config.json", job_json, NULL);
+    if (job->tensorboard) {
+        char *config = job_markdown(job);
+
+        run_board(run, job->from ? job->from->progress.step + 1 : -1, config);
+        free(config);
+    }
     if (tokenizer)
         run_file(run, "tokenizer.json", write_tokenizer, tokenizer);
     return run;

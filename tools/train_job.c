@@ -152,6 +152,8 @@ static Option options[] = {
     { "allow-corpus-change", OPTION_FLAG, &job.other_corpus,
       .help = "even if its text is another by now" },
     { "out-dir", OPTION_TEXT, &job.out_dir, .help = "the run's folder" },
+    { "tensorboard", OPTION_FLAG, &job.tensorboard,
+      .help = "write TensorBoard's event files as well" },
     { "sample-tokens", OPTION_INT, &job.sample_tokens, .max = 1 << 24,
       .help = "length of the sample at the end" },
     { "temperature", OPTION_REAL, &job.temperature, .max = 100, .help = "of the sample" },
@@ -459,4 +461,23 @@ void job_json(FILE *out, void *ctx)
 {
     (void)ctx;
     options_json(&program, out);
+}
+
+char *job_markdown(const Job *j)
+{
+    Arena *mem = arena_new();
+    char *text = NULL;
+    size_t bytes;
+    int n;
+    FILE *out = open_memstream(&text, &bytes);
+    const Meta *option = job_options(j, mem, &n);
+
+    if (!out)
+        die(EXIT_MEMORY, "out of memory (writing the configuration)");
+    for (int i = 0; i < n; i++)
+        fprintf(out, "    --%s %s\n", option[i].key, option[i].value);
+    if (fclose(out) != 0)
+        die(EXIT_MEMORY, "out of memory (writing the configuration)");
+    arena_free(mem);
+    return text;
 }

@@ -22,7 +22,8 @@ typedef struct {
     int threads, sample_tokens;
     bool preset;       /* there is a number to compare with */
     bool other_corpus; /* it may be another one than before */
-    Saved *from;       /* the run to go on with; NULL: a new one */
+    bool tensorboard;
+    Saved *from; /* the run to go on with; NULL: a new one */
 } Job;
 
 /* Dies (EXIT_USAGE) where the words mean nothing, or not together. */
@@ -31,8 +32,9 @@ Job job_read(int argc, char **argv);
 /* Every option with its value, and the files, for whoever goes on; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);
 
-/* The configuration as JSON. */
+/* The configuration as JSON; and as Markdown, for free(). */
 void job_json(FILE *out, void *job);
+char *job_markdown(const Job *job);
 
 /* The vocabulary is known now: is there memory? */
 void job_check_memory(const Job *job);

@@ -3,6 +3,7 @@
 #include "ops/error.h"
 #include "ops/file.h"
 #include "training/plot.h"
+#include "training/tensorboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,7 @@ struct Run {
     char path[PATH_BYTES];
     int log;
     const Origin *origin;
+    Tensorboard *board; /* NULL: there is none */
     Points train, validation;
 };
 
@@ -149,6 +151,29 @@ static int field(char *to, const char *name, double value)
     return isfinite(value) ? sprintf(to, ",\"%s\":%.9g", name, value) : 0;
 }
 
+void run_board(Run *run, int first, const char *config)
+{
+    run->board = tensorboard_open(run->path, instant_now(first));
+    tensorboard_text(run->board, instant_now(first < 0 ? 0 : first), "config/text_summary", config);
+}
+
+/* What there is no number for is left out. */
+static void show_on_board(const Run *run, const LogLine *l)
+{
+    char tag[5][32] = { "", "", "", "optimizer/grad_norm", "tok_s" };
+    const double value[5] = { l->loss, l->accuracy, l->rate, l->grad_norm, l->tokens_per_second };
+    Scalar scalar[5];
+    int n = 0;
+
+    snprintf(tag[0], sizeof *tag, "%.10s/loss", l->split);
+    snprintf(tag[1], sizeof *tag, "%.10s/accuracy", l->split);
+    snprintf(tag[2], sizeof *tag, "lr");
+    for (int i = 0; i < 5; i++)
+        if (i == 0 || isfinite(value[i]))
+            scalar[n++] = (Scalar){ tag[i], value[i] };
+    tensorboard_scalars(run->board, instant_now(l->step), scalar, n);
+}
+
 void run_log(Run *run, LogLine l)
 {
     char line[LINE_BYTES];
@@ -167,6 +192,8 @@ void run_log(Run *run, LogLine l)
     if (write(run->log, line, (size_t)n) != n) /* one call: a reader never sees half a line */
         die(EXIT_IO, "cannot write %.200s/log.jsonl: %s", run->path, strerror(errno));
     add_point(run, l.split, l.step, l.loss);
+    if (run->board)
+        show_on_board(run, &l);
 }
 
 /* What a line of this program's log says; false if it is no such line. */
@@ -257,6 +284,8 @@ void run_draw(const Run *run, RunPicture picture)
 void run_close(Run *run)
 {
     close(run->log);
+    if (run->board)
+        tensorboard_close(run->board);
     free(run->train.x), free(run->train.y);
     free(run->validation.x), free(run->validation.y);
     free(run);

@@ -40,6 +40,10 @@ const char *run_path(const Run *run);
 /* A file of the folder, replaced at once by what `write` prints. */
 void run_file(const Run *run, const char *name, void (*write)(FILE *out, void *ctx), void *ctx);
 
+/* The log goes into TensorBoard's file as well. `first`: the first step that will be logged, or -1
+ * for a new run; `config`: what the run is, in Markdown. */
+void run_board(Run *run, int first, const char *config);
+
 void run_log(Run *run, LogLine line);
 void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
               Progress progress);
