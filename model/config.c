@@ -141,7 +141,12 @@ int config_outputs(const Config *c)
     return c->task == TASK_CLASSIFY ? c->classes : c->vocab;
 }
 
-static int mixes(const Config *c)
+bool config_ends(const Config *c)
+{
+    return c->position == POSITION_LEARNED || c->position == POSITION_SINUSOIDAL;
+}
+
+int config_mixes(const Config *c)
 {
     return c->attention->frame == FRAME_GATED ? 2 * c->layers : c->layers;
 }
@@ -172,7 +177,7 @@ double config_matrix_parameters(const Config *c)
         mix -= width * width;
     if (mix_needs(c->attention, c->set, MIX_CONCAT))
         mix += 2.0 * s.H * s.D * s.D;
-    return mix * (c->share & SHARE_LAYERS ? 1 : mixes(c)) + c->layers * feed_forward(c) +
+    return mix * (c->share & SHARE_LAYERS ? 1 : config_mixes(c)) + c->layers * feed_forward(c) +
            width * config_outputs(c);
 }
 
@@ -180,7 +185,7 @@ double config_fixed_parameters(const Config *c)
 {
     MixSize s = config_mix_size(c);
 
-    return (double)mixes(c) * s.H * s.features * s.D;
+    return (double)config_mixes(c) * s.H * s.features * s.D;
 }
 
 double config_flops(const Config *c)
@@ -190,7 +195,7 @@ double config_flops(const Config *c)
     double outputs =
         c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product a sequence is nothing */
 
-    return 6 * (mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
+    return 6 * (config_mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
 }
 
 /* Numbers that a token leaves in one layer until the backward: of what is around the mixes. */

@@ -59,6 +59,8 @@ MixSize config_mix_size(const Config *c);
 int config_hidden(const Config *c);  /* the width inside the feed-forward layer */
 int config_mask(const Config *c);    /* TASK_MLM: the token that hides another, the last */
 int config_outputs(const Config *c); /* how many things it can say: tokens, or classes */
+bool config_ends(const Config *c);   /* its positions end with the context: no token comes after */
+int config_mixes(const Config *c);   /* of all layers: a gated one has two */
 
 /* Numbers in matrices that a token is multiplied with: the head counts, a table of vectors does
  * not. One that is shared counts once. */

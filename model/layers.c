@@ -71,7 +71,8 @@ Tensor *pass_mix(Pass *p, Mix in)
     in.length = p->length;
     if (p->watch.see)
         p->watch.see(p->watch.ctx, &in);
-    Tensor *o = attention_mix(p->config->attention, p->tape, in);
+    Tensor *o = p->decoder ? decoder_mix(p->decoder, &in)
+                           : attention_mix(p->config->attention, p->tape, in);
 
     return tensor_reshape(o, SHAPE(o->dim[0], o->dim[1], o->dim[2] * o->dim[3]));
 }

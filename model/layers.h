@@ -6,6 +6,7 @@
 #ifndef MODEL_LAYERS_H
 #define MODEL_LAYERS_H
 
+#include "model/decode.h"
 #include "model/model.h"
 #include "ops/ops.h"
 
@@ -39,7 +40,12 @@ typedef struct {
     uint64_t step;     /* of dropout */
     int drops;         /* masks drawn so far */
     Watch watch;
+    int from;         /* the position of the first token */
+    Decoder *decoder; /* which remembers the tokens before it; NULL: there are none */
 } Pass;
+
+/* Tokens (B, T) to logits (B, T, V). */
+Tensor *pass_logits(Pass *p, const Model *model, const int *id, int B, int T);
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n);
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d);
@@ -48,6 +54,9 @@ Tensor *pass_drop(Pass *p, Tensor *x);
 
 /* o of the mix, as (B, T, H E); its settings are those of the configuration. */
 Tensor *pass_mix(Pass *p, Mix in);
+
+/* The same of the decoder's token: o (1, 1, H, E) of its next mix. */
+Tensor *decoder_mix(Decoder *d, const Mix *in);
 
 /* x + f(h) W^T + b: what closes a layer. */
 Tensor *pass_add(Pass *p, Tensor *x, Tensor *h, DenseWeights d, const Activation *f);

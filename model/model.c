@@ -109,6 +109,7 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     in.table = model->embedding;
     in.position = model->position;
     in.fixed = model->sinusoids;
+    in.from = p->from;
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);
     for (int l = 0; l < c->layers; l++) {
@@ -136,12 +137,17 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
     return head(&p, model, x);
 }
 
+Tensor *pass_logits(Pass *p, const Model *model, const int *id, int B, int T)
+{
+    return head(p, model, run(p, model, (Embedding){ .id = id, .B = B, .T = T }));
+}
+
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout)
 {
     Pass p = pass_of(tape, model);
 
     p.step = dropout;
-    return head(&p, model, run(&p, model, (Embedding){ .id = id, .B = B, .T = T }));
+    return pass_logits(&p, model, id, B, T);
 }
 
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch)
@@ -149,7 +155,7 @@ Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch 
     Pass p = pass_of(tape, model);
 
     p.watch = watch;
-    return head(&p, model, run(&p, model, (Embedding){ .id = id, .B = 1, .T = T }));
+    return pass_logits(&p, model, id, 1, T);
 }
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)

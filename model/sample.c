@@ -1,5 +1,14 @@
+/*
+ * A token's weight is e^((x - the largest x) / temperature), so the likeliest has
+ * weight 1 whatever the temperature, and none is infinite. Without limits the
+ * tokens are passed in their order. With limits the candidates are a heap, and
+ * only as many are taken from it as are kept:
+ *
+ *     [ heap: the likeliest in front | ... third, second, first that was taken ]
+ */
 #include "model/sample.h"
 
+#include "model/decode.h"
 #include "ops/elementary.h"
 #include "ops/error.h"
 
@@ -10,47 +19,160 @@ int sample_likeliest(const real *logits, int V)
     real top = row_max(logits, V, -R(HUGE_VAL));
     int c = 0;
 
-    while (c < V - 1 && logits[c] < top)
+    while (c < V - 1 && logits[c] != top)
         c++;
     return c;
 }
 
-/* The first token at which the sum of probabilities passes u. */
-static int draw(real *logits, int V, double temperature, double u)
+/* Fills in all candidates; the sum of their weights. */
+static double weigh(const real *logits, int V, double temperature, Candidate *c)
 {
-    real top = row_max(logits, V, -R(HUGE_VAL)), by = R(1 / fmax(temperature, 1e-30));
-    double sum = 0, passed = 0;
-    int c;
+    double top = (double)row_max(logits, V, -R(HUGE_VAL)), by = 1 / fmax(temperature, 1e-30);
+    double sum = 0;
 
-    if (temperature == 0)
-        return sample_likeliest(logits, V);
     for (int j = 0; j < V; j++) {
-        logits[j] = exp_real((logits[j] - top) * by);
-        sum += (double)logits[j];
+        double x = (double)logits[j];
+
+        c[j] = (Candidate){ x < top ? exp((x - top) * by) : x == top, j };
+        sum += c[j].weight;
     }
-    for (c = 0; c < V - 1; c++)
-        if ((passed += (double)logits[c]) > u * sum)
-            break;
-    return c;
+    return sum;
 }
 
-void model_sample(Tape *tape, const Model *model, Sampling s, int *out)
+static bool comes_first(Candidate a, Candidate b)
 {
-    int V = model->config.vocab, context = model->config.context, total = s.prompt_n + s.n;
-    int *id = xmalloc((size_t)total * sizeof *id);
-    Random r = random_stream(s.seed, RANDOM_SAMPLE, 0);
+    return a.weight > b.weight || (a.weight == b.weight && a.token < b.token);
+}
 
-    if (s.prompt_n < 1)
-        BUG("sample: no prompt");
-    memcpy(id, s.prompt, (size_t)s.prompt_n * sizeof *id);
-    for (int t = s.prompt_n; t < total; t++) {
-        int T = t < context ? t : context;
+/* Heap c[0] .. c[n-1] but for c[i], which may belong further down. */
+static void sift_down(Candidate *c, int n, int i)
+{
+    Candidate moved = c[i];
 
-        tape_reset(tape);
-        Tensor *logits = model_logits(tape, model, id + t - T, 1, T, 0);
-        id[t] = draw(logits->data + (size_t)(T - 1) * (size_t)V, V, s.temperature,
-                     random_uniform(r, (uint64_t)t));
-        out[t - s.prompt_n] = id[t];
+    for (int child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && comes_first(c[child + 1], c[child]);
+        if (!comes_first(c[child], moved))
+            break;
+        c[i] = c[child];
     }
-    free(id);
+    c[i] = moved;
+}
+
+/* The first of a heap of n goes behind it; returns its weight. */
+static double take_first(Candidate *c, int n)
+{
+    Candidate first = c[0];
+
+    c[0] = c[n - 1];
+    sift_down(c, n - 1, 0);
+    c[n - 1] = first;
+    return first.weight;
+}
+
+/* Takes the candidates that are kept from the heap; how many, and the sum of their weights. */
+static int take_kept(Sampling how, Candidate *c, int V, double *sum)
+{
+    int most = how.top_k > 0 && how.top_k < V ? how.top_k : V, taken = 0, kept = 0;
+    double all = *sum;
+
+    for (int i = V / 2; i-- > 0;)
+        sift_down(c, V, i);
+    if (most < V)
+        for (all = 0; taken < most; taken++)
+            all += take_first(c, V - taken);
+    *sum = 0;
+    do {
+        if (kept == taken)
+            take_first(c, V - taken++);
+        *sum += c[V - ++kept].weight;
+    } while (kept < most && *sum < how.top_p * all);
+    return kept;
+}
+
+int sample_draw(Sampling how, const real *logits, int V, double u, Candidate *room)
+{
+    double sum, passed = 0;
+    int n = V, j = 0;
+
+    if (how.temperature == 0)
+        return sample_likeliest(logits, V);
+    sum = weigh(logits, V, how.temperature, room);
+    if ((how.top_k == 0 || how.top_k >= V) && how.top_p >= 1) {
+        while (j < n - 1 && (passed += room[j].weight) <= u * sum)
+            j++;
+        return room[j].token;
+    }
+    n = take_kept(how, room, V, &sum);
+    while (j < n - 1 && (passed += room[V - 1 - j].weight) <= u * sum)
+        j++;
+    return room[V - 1 - j].token;
+}
+
+struct Sampler {
+    Sampling how;
+    Random random;
+    Decoder *decoder;
+    const real *logits; /* of the token to follow */
+    int V, n, most;     /* tokens read, and how many may be */
+    int window, at;     /* tokens until it is full (0: it never is), and those in it */
+    int *seen;          /* which they are */
+    Candidate *room;
+};
+
+Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens)
+{
+    const Config *c = &model->config;
+    int window = config_ends(c) ? c->context : 0;
+    Sampler *s = xmalloc(sizeof *s);
+
+    *s = (Sampler){ .how = how, .V = c->vocab, .most = tokens, .window = window };
+    s->decoder = decoder_new(model, pool, window ? window : tokens);
+    s->seen = xmalloc((size_t)s->window * sizeof *s->seen);
+    s->room = xmalloc((size_t)s->V * sizeof *s->room);
+    sampler_begin(s, 0);
+    return s;
+}
+
+void sampler_free(Sampler *s)
+{
+    decoder_free(s->decoder);
+    free(s->seen);
+    free(s->room);
+    free(s);
+}
+
+void sampler_begin(Sampler *s, uint64_t number)
+{
+    decoder_reset(s->decoder);
+    s->random = random_stream(s->how.seed, RANDOM_SAMPLE, number);
+    s->n = s->at = 0;
+}
+
+/* The last half of the window becomes the first. */
+static void read_again(Sampler *s)
+{
+    int kept = s->window / 2;
+
+    memmove(s->seen, s->seen + s->window - kept, (size_t)kept * sizeof *s->seen);
+    decoder_reset(s->decoder);
+    for (s->at = 0; s->at < kept; s->at++)
+        decoder_step(s->decoder, s->seen[s->at]);
+}
+
+void sampler_read(Sampler *s, int token)
+{
+    if (s->n++ == s->most)
+        BUG("sampler: more than %d tokens", s->most);
+    if (s->window && s->at == s->window)
+        read_again(s);
+    if (s->window)
+        s->seen[s->at++] = token;
+    s->logits = decoder_step(s->decoder, token);
+}
+
+int sampler_draw(const Sampler *s)
+{
+    if (s->n == 0)
+        BUG("sampler: no prompt");
+    return sample_draw(s->how, s->logits, s->V, random_uniform(s->random, (uint64_t)s->n), s->room);
 }

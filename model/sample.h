@@ -1,23 +1,50 @@
-/* Text that a model writes. */
+/* Text that a model writes, token by token. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 
 #include "model/model.h"
 
 /*
- * `n` tokens after those of the prompt, into `out`: each drawn from the model's
- * probabilities at that temperature (0: the likeliest). The prompt has at least
- * one token. The tape is reset for each.
+ * How the next token is drawn: from the model's probabilities to the power of
+ * 1 / temperature (0: it is the likeliest); of the top_k likeliest tokens alone
+ * (0: of all); of these, from the likeliest on, only as many as it takes for
+ * top_p of their probability (1: all). Of tokens as likely, the lower comes first.
  */
 typedef struct {
-    const int *prompt;
-    int prompt_n, n;
     double temperature;
+    int top_k;
+    double top_p;
     uint64_t seed;
 } Sampling;
-void model_sample(Tape *tape, const Model *model, Sampling s, int *out);
+
+/*
+ * A model and what it has read. With learned or sinusoidal positions, which end
+ * with the context, it forgets the first half of it whenever that is full, and
+ * reads the other half again; else it goes on (see model/decode.c).
+ */
+typedef struct Sampler Sampler;
+
+/* For at most so many tokens, read and written, in a sample. */
+Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens);
+void sampler_free(Sampler *s);
+
+/* Forgets all tokens. The draws of a sample depend on the seed, its number, and the position. */
+void sampler_begin(Sampler *s, uint64_t number);
+
+void sampler_read(Sampler *s, int token);
+
+/* The token to follow those that were read, of which there is at least one; to be read as well. */
+int sampler_draw(const Sampler *s);
 
 /* The likeliest of V tokens; of several the first. */
 int sample_likeliest(const real *logits, int V);
+
+/* The token that u, in [0, 1), stands for. `room` is for V candidates. A logit that is NaN is never
+ * drawn. */
+typedef struct {
+    double weight;
+    int token;
+} Candidate;
+int sample_draw(Sampling how, const real *logits, int V, double u, Candidate *room);
 
 #endif

@@ -9,14 +9,25 @@
  * one before, and is applied to the copies that the product makes of x: so
  * f(x) is never stored, the backward keeps nothing but x, and f' is multiplied
  * to rows of g W that are still in cache.
+ *
+ * A row by itself needs each number of W once, where gemm would first copy them
+ * all: so a decoder's tape asks for y_o = W_o . f(x), row by row, which takes the
+ * time of reading W. These sums have another order than gemm's; hence the tape
+ * decides, never the number of rows, and a row's bits do not depend on its batch.
  */
+#include "ops/elementary.h"
 #include "ops/error.h"
 #include "ops/gemm.h"
 #include "ops/ops.h"
 
 #include <string.h>
 
-enum { COLUMNS = 32 };
+/* GRAIN: numbers of W that are worth a piece of the work. */
+#ifdef PROOF
+enum { COLUMNS = 32, GRAIN = 20 };
+#else
+enum { COLUMNS = 32, GRAIN = 1 << 15 };
+#endif
 
 typedef struct {
     Node node;
@@ -114,6 +125,50 @@ static void dense_backward(Node *node)
         tape_grad_pass(node->tape, node->y, op->in.r);
 }
 
+/* One row: outputs begin .. end-1. */
+typedef struct {
+    DenseNode *op;
+    int row;
+    const real *fx;
+} DenseRow;
+
+static void row_outputs(void *ctx, int begin, int end)
+{
+    const DenseRow *r = ctx;
+    const DenseNode *op = r->op;
+    const size_t from = (size_t)op->from;
+    real *y = op->node.y->data + (size_t)r->row * (size_t)op->to;
+
+    for (int o = begin; o < end; o++)
+        y[o] = row_dot(op->in.w->data + (size_t)o * from, r->fx, op->from);
+    add_bias_residual(r->op, r->row, begin, end);
+}
+
+static void forward_row_by_row(DenseNode *op)
+{
+    Tape *tape = op->node.tape;
+    const Tensor *x = op->in.x;
+    real *fx = arena_take(tape->mem, x->n * sizeof(real));
+
+    memcpy(fx, x->data, x->n * sizeof(real));
+    if (op->in.f)
+        op->in.f->apply(fx, (int)x->n);
+    for (DenseRow r = { op, 0, fx }; r.row < op->rows; r.row++, r.fx += op->from)
+        pool_for(tape->pool, op->to, GRAIN / op->from + 1, row_outputs, &r);
+    arena_give(tape->mem, fx, x->n * sizeof(real));
+}
+
+static void forward_product(DenseNode *op)
+{
+    Matrix w = matrix(op->in.w->data, op->to, op->from);
+
+    gemm(op->node.tape->pool, (Product){ .c = matrix(op->node.y->data, op->rows, op->to),
+                                         .a = dense_input(op),
+                                         .b = transposed(w),
+                                         .finish = op->in.b || op->in.r ? add_bias_residual : NULL,
+                                         .ctx = op });
+}
+
 Tensor *op_dense(Tape *tape, Dense in)
 {
     int last = in.x->ndim - 1, dim[4];
@@ -126,10 +181,9 @@ Tensor *op_dense(Tape *tape, Dense in)
     DenseNode *op = tape_node(tape, sizeof *op, dense_backward, in.x->ndim, dim);
     op->in = in;
     op->rows = tensor_rows(in.x), op->from = in.w->dim[1], op->to = in.w->dim[0];
-    gemm(tape->pool, (Product){ .c = matrix(op->node.y->data, op->rows, op->to),
-                                .a = dense_input(op),
-                                .b = transposed(matrix(in.w->data, op->to, op->from)),
-                                .finish = in.b || in.r ? add_bias_residual : NULL,
-                                .ctx = op });
+    if (tape->row_by_row)
+        forward_row_by_row(op);
+    else
+        forward_product(op);
     return op->node.y;
 }

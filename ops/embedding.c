@@ -1,8 +1,8 @@
 /*
- * Embedding.  y[b][t] = table[id[b][t]] + position[t].  Backward, with g = dy:
+ * Embedding.  y[b][t] = table[id[b][t]] + position[from + t].  Backward, with g = dy:
  *
- *     dtable[i]    += sum of g[b][t] over the places where id[b][t] = i
- *     dposition[t] += sum of g[b][t] over b
+ *     dtable[i]           += sum of g[b][t] over the places where id[b][t] = i
+ *     dposition[from + t] += sum of g[b][t] over b
  *
  * Many places share a row of the table, so the threads share the columns: each
  * adds up its own, over all places in order.
@@ -32,7 +32,7 @@ static void embedding_rows(void *ctx, int begin, int end)
         for (size_t c = 0; c < C; c++)
             y[c] = row[c];
         for (size_t c = 0; position && c < C; c++)
-            y[c] += position[(size_t)(i % op->in.T) * C + c];
+            y[c] += position[(size_t)(op->in.from + i % op->in.T) * C + c];
     }
 }
 
@@ -49,7 +49,7 @@ static void backward_columns(void *ctx, int begin, int end)
             row[c] += g[c];
         if (op->dposition)
             for (int c = begin; c < end; c++)
-                op->dposition[(size_t)(i % op->in.T) * C + (size_t)c] += g[c];
+                op->dposition[(size_t)(op->in.from + i % op->in.T) * C + (size_t)c] += g[c];
     }
 }
 
@@ -72,8 +72,8 @@ Tensor *op_embedding(Tape *tape, Embedding in)
             BUG("embedding: id %d is not below %d", in.id[i], V);
     if (in.position && in.fixed)
         BUG("embedding: positions are learned or fixed, not both");
-    if (in.position && in.position->dim[0] < in.T)
-        BUG("embedding: %d positions for %d tokens", in.position->dim[0], in.T);
+    if (in.position && in.position->dim[0] - in.from < in.T)
+        BUG("embedding: %d positions for %d tokens from %d", in.position->dim[0], in.T, in.from);
 
     EmbeddingNode *op = tape_node(tape, sizeof *op, embedding_backward, SHAPE(in.B, in.T, C));
     op->in = in, op->C = C;

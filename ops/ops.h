@@ -30,15 +30,15 @@ typedef struct {
 Tensor *op_dense(Tape *tape, Dense operands);
 
 /*
- * y[b][t] = table[id[b][t]] + position[t]. `table` is (V, C). `position` is
- * learned, (at least T, C), or `fixed` is an array of as many numbers, or both
- * are NULL. `id` has to last until the backward.
+ * y[b][t] = table[id[b][t]] + position[from + t]. `table` is (V, C). `position`
+ * is learned, (at least from + T, C), or `fixed` is an array of as many numbers,
+ * or both are NULL. `id` has to last until the backward.
  */
 typedef struct {
     Tensor *table, *position;
     const real *fixed;
     const int *id;
-    int B, T;
+    int B, T, from;
 } Embedding;
 Tensor *op_embedding(Tape *tape, Embedding operands);
 

@@ -57,6 +57,7 @@ typedef struct Tape {
     Pool *pool;
     Node *last;
     bool forward_only; /* leave no nodes: evaluation, sampling */
+    bool row_by_row;   /* dense layers work on single rows: decoding (see ops/dense.c) */
     /*
      * For tests: every gradient stays in memory, and starts at 1, which is taken
      * off before its own backward reads it; so an assignment instead of an

@@ -24,7 +24,8 @@ cd "$dir/here" || exit 1
 exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
-tokenize=$root/tokenize report=$root/report
+tokenize=$root/tokenize report=$root/report evaluate=$root/eval sample=$root/sample
+export=$root/export
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -222,7 +223,7 @@ limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train bench gradcheck attend report; do
+for program in train eval sample bench gradcheck attend report; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -241,7 +242,8 @@ for program in train bench gradcheck attend report; do
         garbage "$option" $((least - 1))
     done
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME\|NAME,\.\.\.\|NAMES'); do
-        refused "$program $option= without a value" 2 "$option" "$root/$program" "$option="
+        [ "$program $option" = 'sample --prompt' ] || # which may be empty
+            refused "$program $option= without a value" 2 "$option" "$root/$program" "$option="
         refused "$program $option at the end" 2 "$option" "$root/$program" "$option"
     done
 done
@@ -250,7 +252,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train bench gradcheck attend tokenize report; do
+for program in train eval sample export bench gradcheck attend tokenize report; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -524,6 +526,91 @@ refused 'a row that is too short'             2 'positions'         $t --task mq
 refused 'a folder for another task'           2 '--data means nothing' $t --task copy --data ../in
 refused 'a folder without rows'               4 'basic_train.tsv'   $t --task listops --data ../in
 
+# --- what a run is for -----------------------------------------------------------------------------
+
+check 'a masked run to look at' part 0 masked $steps --task mlm $text
+check 'a cosformer to look at' part 0 learned $steps --attn cosformer --position learned $text
+whole=../out/whole
+refused 'eval without a run'                  2 'RUN is missing'    "$evaluate"
+refused 'eval of no run'                      4 'no folder of a run' "$evaluate" ../in
+refused 'eval of a text for a checkpoint'     5 'no safetensors'    "$evaluate" $text
+refused 'eval of the best of a file'          2 '--best'            "$evaluate" --best $whole/model.safetensors $text
+refused 'eval by an unknown protocol'         2 'takes disjoint'    "$evaluate" --protocol all $whole
+refused 'eval with a stride of 0'             2 'S from 1'          "$evaluate" --protocol sliding:0 $whole
+refused 'eval with a stride beyond a window'  2 ''                  "$evaluate" --protocol sliding:32 --lengths 16 $whole
+refused 'eval of a window beyond the text'    5 ''                  "$evaluate" --lengths 4096 $whole
+refused 'eval of an empty text'               5 'is empty'          "$evaluate" $whole ../in/empty
+refused 'eval with half a rope scale'         2 ''                  "$evaluate" --rope-scale ntk:0.5 $whole
+refused 'eval of a horizon that means nothing' 2 '--horizon'        "$evaluate" --horizon 64 $whole
+refused 'eval beyond what positions were learned' 2 ''              "$evaluate" --lengths 32 ../out/learned
+refused 'eval of sliding masks'               2 ''                  "$evaluate" --protocol sliding:4 ../out/masked
+refused 'eval over what it reads'             2 'written over'      "$evaluate" --csv ../in/text $whole ../in/text
+refused 'eval into a folder that is not there' 4 'No such file'     "$evaluate" --csv no/x $whole
+refused 'eval of rows that were made'         2 'foretell text'     "$evaluate" ../out/made
+
+table() { # LENGTHS, then how to call it: a header, and a row for each
+    rows=$1
+    shift
+    timeout 20 "$evaluate" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
+    [ "$(wc -l <"$dir/stdout")" -eq $((rows + 1)) ] || no "$(wc -l <"$dir/stdout") lines"
+}
+check 'eval of what a run was validated on' table 3 --lengths 4,8,16 $whole
+check 'as ./train has it' grep -q ' trained' "$dir/stdout"
+check 'eval of another text, into a table' table 2 --lengths 8,64 --csv ../out/one.csv $whole $text
+check 'by other threads' table 2 --lengths 8,64 --threads 3 --csv ../out/three.csv $whole $text
+check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
+check 'eval of a sliding window, and a picture' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
+check 'the picture' grep -q '</svg>' ../out/p.svg
+check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
+rm -f ../out/*.csv ../out/p.svg
+
+refused 'sample without a run'                2 'one run, not 0'    "$sample"
+refused 'sample of no run'                    4 'no folder of a run' "$sample" ../in
+refused 'sample of what is no checkpoint'     5 'no safetensors'    "$sample" $text
+refused 'sample of the best of a file'        2 '--best'            "$sample" --best $whole/model.safetensors
+refused 'sample after two prompts'            2 'two prompts'       "$sample" --prompt a --prompt-file $text $whole
+refused 'sample of a masked run'              5 'cannot say'        "$sample" ../out/masked
+refused 'sample of a made task'               5 'cannot say'        "$sample" ../out/made
+
+not_same() { ! cmp -s "$1" "$2"; }
+samples() { timeout 20 "$sample" --tokens 30 "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
+in_utf8() { iconv -f UTF-8 -t UTF-8 "$dir/stdout" >/dev/null; }
+for prompt in '' - --- 'To be' "$(printf '\377\033x')"; do
+    check "a sample after '$prompt'" samples --prompt="$prompt" $whole
+    check 'is valid UTF-8' in_utf8
+done
+check 'a sample by one thread' samples --threads 1 $whole
+cp "$dir/stdout" "$dir/one"
+check 'by three' samples --threads 3 $whole
+check 'is the same' cmp -s "$dir/stdout" "$dir/one"
+check 'another seed' samples --seed 5 $whole
+check 'is another sample' not_same "$dir/one" "$dir/stdout"
+check 'a sample of the likeliest, of the best' samples --best --temperature 0 --top-k 3 --top-p 0.5 $whole
+check 'a sample of pairs of bytes, beyond the context' samples --tokens 100 ../out/bpe
+check 'a sample beyond learned positions' samples --tokens 100 ../out/learned
+ends() { # by a signal, though it would go on for hours
+    "$sample" --tokens 16000000 $whole >/dev/null 2>&1 &
+    job=$!
+    sleep 0.5
+    kill -TERM $job
+    wait $job
+    code=$? job=
+    [ $code -eq 143 ] || no "$code"
+}
+check 'a sample ends with a signal' ends
+[ ! -c /dev/full ] || refused 'a sample to a full disk' 4 'standard output' sh -c "'$sample' --tokens 9 $whole >/dev/full"
+
+refused 'export without a folder'             2 ''                  "$export" $whole
+refused 'export into what there is'           4 ''                  "$export" $whole ../in
+exports() { # FOLDER, and a file of it
+    timeout 20 "$export" "$1" ../out/exported >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return
+    [ -s ../out/exported/model.safetensors ] && [ -s ../out/exported/tokenizer.json ] &&
+        grep -q "$2" ../out/exported/"$3" || no "$2 is not in $3" || return
+    rm -rf ../out/exported
+}
+check 'a model that others know' exports $whole ArceeForCausalLM config.json
+check 'a model that nobody else knows' exports ../out/learned cosformer README.md
+
 # Every attention, and what is settled for it.
 attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z_]*\)  .*/\1/p'; }
 settled() { grep -q "^  \"$1\": $2,\$" "$run/config.json" || no "$1 is not $2"; }
@@ -751,7 +838,8 @@ help_is_whole() { # every option that a run's configuration knows
         "$train" --help | grep -q -e "^  --$option\( \|$\)" -e "^  --\[no-\]$option\( \|$\)" || no "$option" || return
     done
 }
-for program in "$train" "$bench" "$gradcheck" "$attend" "${attend}64" "$tokenize"; do
+for program in "$train" "$evaluate" "$sample" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
+    "$tokenize" "$report"; do
     check "${program##*/} --help fits 100 columns" help_fits "$program"
     check "${program##*/} --version is a line" version "$program"
 done

@@ -21,8 +21,9 @@ Suite *suite_masking(void);     /* what is hidden of a window, and asked of it *
 Suite *suite_synthetic(void);   /* tasks that are made, solved again */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
-Suite *suite_model(void);       /* the whole model, its files, its samples */
-Suite *suite_training(void);    /* AdamW, evaluation, the loop */
+Suite *suite_model(void);       /* the whole model, and its files */
+Suite *suite_decode(void);      /* token by token: states, draws, text on a terminal */
+Suite *suite_training(void);    /* evaluation, the loop, going on */
 Suite *suite_perplexity(void);  /* a trained model at other lengths */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_tensorboard(void); /* TensorBoard's files */

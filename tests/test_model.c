@@ -1,7 +1,6 @@
-/* The whole model: its gradient, what it may not see, its size, its file, its samples. */
+/* The whole model: its gradient, what it may not see, its size, its file. */
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
-#include "model/sample.h"
 #include "ops/error.h"
 #include "ops/file.h"
 #include "tests/folder.h"
@@ -864,104 +863,6 @@ START_TEST(a_file_that_is_no_checkpoint_is_refused)
 }
 END_TEST
 
-enum { SAMPLE = 40 };
-
-static void sample(const Small *s, double temperature, uint64_t seed, int threads, int *out)
-{
-    Tape tape = tape_open(threads);
-
-    tape.forward_only = true;
-    model_sample(&tape, &s->model, (Sampling){ s->batch.id, T, SAMPLE, temperature, seed }, out);
-    tape_close(&tape);
-}
-
-START_TEST(a_sample_depends_on_its_seed_and_on_no_thread)
-{
-    for (int i = 0; i < VARIANTS; i++) {
-        Small *s = open_variant(i, 1, T);
-        int first[SAMPLE], again[SAMPLE], other[SAMPLE];
-
-        sample(s, 0.8, 5, 1, first);
-        sample(s, 0.8, 5, 3, again);
-        sample(s, 0.8, 6, 1, other);
-        ck_assert_mem_eq(again, first, sizeof first);
-        ck_assert_mem_ne(other, first, sizeof first);
-        small_close(s);
-    }
-}
-END_TEST
-
-/* The likeliest token after the last of n; the model sees as many of them as its context holds. */
-static int likeliest_after(const Small *s, const int *id, int n)
-{
-    int seen = n < 8 ? n : 8, best = 0;
-    const real *logits = logits_of(s, id + n - seen, 1, seen, 1) + (seen - 1) * 11;
-
-    for (int c = 1; c < 11; c++)
-        best = logits[c] > logits[best] ? c : best;
-    return best;
-}
-
-START_TEST(at_temperature_0_the_likeliest_token_follows)
-{
-    static const double cold[] = { 0, 1e-6, 1e-300 };
-
-    for (int i = 0; i < VARIANTS; i++) {
-        Small *s = open_variant(i, 1, T);
-        int id[T + SAMPLE];
-
-        memcpy(id, s->batch.id, T * sizeof *id);
-        for (int t = T; t < T + SAMPLE; t++)
-            id[t] = likeliest_after(s, id, t);
-        for (int j = 0; j < COUNT(cold); j++) {
-            int got[SAMPLE];
-
-            sample(s, cold[j], 5, 2, got);
-            ck_assert_msg(memcmp(got, id + T, sizeof got) == 0, "variant %d at %g", i, cold[j]);
-        }
-        small_close(s);
-    }
-}
-END_TEST
-
-START_TEST(the_likeliest_token_is_the_first_of_the_largest)
-{
-    for (int V = 1; V <= 70; V++)
-        for (int top = 0; top < V; top++) {
-            real logits[70];
-
-            for (int c = 0; c < V; c++)
-                logits[c] = R(c < top ? -2 - c : -1);
-            ck_assert_int_eq(sample_likeliest(logits, V), top);
-        }
-}
-END_TEST
-
-START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
-{
-    enum { N = 3000 };
-    Small *s = open_variant(0, 1, T);
-    const real *logits = logits_of(s, s->batch.id, 1, T, 1) + (T - 1) * 11;
-    int count[11] = { 0 }, token;
-    Tape tape = tape_open(1);
-    double sum = 0;
-
-    for (uint64_t seed = 0; seed < N; seed++) {
-        model_sample(&tape, &s->model, (Sampling){ s->batch.id, T, 1, 2, seed }, &token);
-        count[token]++;
-    }
-    for (int c = 0; c < 11; c++)
-        sum += exp((double)logits[c] / 2);
-    for (int c = 0; c < 11; c++) {
-        double p = exp((double)logits[c] / 2) / sum;
-
-        ck_assert_double_eq_tol(count[c], N * p, 5 * sqrt(N * p * (1 - p)));
-    }
-    tape_close(&tape);
-    small_close(s);
-}
-END_TEST
-
 static void add_config_tests(TCase *t)
 {
     tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
@@ -1009,10 +910,5 @@ Suite *suite_model(void)
     tcase_add_test(t, a_file_with_other_tensors_is_refused);
     tcase_add_test(t, a_file_with_other_metadata_is_refused);
     tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);
-    t = group(s, "sample");
-    tcase_add_test(t, a_sample_depends_on_its_seed_and_on_no_thread);
-    tcase_add_test(t, at_temperature_0_the_likeliest_token_follows);
-    tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
-    tcase_add_test(t, tokens_are_drawn_as_often_as_their_probability_says);
     return s;
 }

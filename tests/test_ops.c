@@ -40,6 +40,7 @@ struct Op {
     const Activation *f;
     double (*naive_f)(double x);
     bool bias, residual;       /* dense, norm */
+    bool row_by_row;           /* dense */
     bool learned, fixed, same; /* embedding: positions, and tokens that come again */
     bool ignored;              /* cross entropy: rows without a target */
     int C;                     /* width, instead of the usual */
@@ -162,6 +163,7 @@ static Tensor *run_dense(Tape *tape, const Case *c, Tensor *const *x)
 
     d.r = c->op->residual ? x[1] : NULL;
     d.b = c->op->bias ? x[c->batched + 1] : NULL;
+    tape->row_by_row = c->op->row_by_row;
     return op_dense(tape, d);
 }
 
@@ -185,6 +187,8 @@ static int vocabulary(const Case *c)
     return rows(c) < SMALL_VOCABULARY ? SMALL_VOCABULARY : LARGE_VOCABULARY;
 }
 
+enum { FROM = 1 }; /* the position of the first token */
+
 static void make_embedding(Case *c, Arena *mem, double scale)
 {
     int *id = arena_take(mem, (size_t)rows(c) * sizeof *id);
@@ -194,17 +198,18 @@ static void make_embedding(Case *c, Arena *mem, double scale)
         id[i] = c->op->same ? i * i % 3 + 1 : (5 * i + 3) % vocabulary(c);
     c->id = id;
     if (c->op->learned)
-        operand(c, mem, scale, SHAPE(c->T + 2, c->C));
+        operand(c, mem, scale, SHAPE(FROM + c->T + 1, c->C));
     if (c->op->fixed) {
-        real *fixed = arena_take(mem, (size_t)(c->T * c->C) * sizeof *fixed);
-        fill(fixed, (size_t)(c->T * c->C), 5, 1);
+        size_t n = (size_t)((FROM + c->T) * c->C);
+        real *fixed = arena_take(mem, n * sizeof *fixed);
+        fill(fixed, n, 5, 1);
         c->fixed = fixed;
     }
 }
 
 static Tensor *run_embedding(Tape *tape, const Case *c, Tensor *const *x)
 {
-    Embedding e = { .table = x[0], .fixed = c->fixed, .id = c->id, .B = c->B, .T = c->T };
+    Embedding e = { x[0], NULL, c->fixed, c->id, c->B, c->T, FROM };
 
     e.position = c->op->learned ? x[1] : NULL;
     return op_embedding(tape, e);
@@ -216,9 +221,9 @@ static void naive_embedding_all(const void *ctx, double *const *x, double *y)
     Arena *mem = arena_new();
     NaiveEmbedding e = { .table = x[0], .id = c->id, .B = c->B, .T = c->T, .C = c->C };
 
-    e.position = c->op->learned ? x[1] : NULL;
+    e.position = c->op->learned ? x[1] + FROM * c->C : NULL;
     if (c->op->fixed)
-        e.position = doubles(mem, c->fixed, (size_t)(c->T * c->C));
+        e.position = doubles(mem, c->fixed + FROM * c->C, (size_t)(c->T * c->C));
     naive_embedding(&e, y);
     arena_free(mem);
 }
@@ -400,6 +405,9 @@ static const Op ops[] = {
     { "dense silu + b", .kind = &dense, SILU, .bias = true },
     { "dense silu + r", .kind = &dense, SILU, .residual = true },
     { "dense silu + b + r", .kind = &dense, SILU, .bias = true, .residual = true },
+    { "dense, row by row", .kind = &dense, .row_by_row = true },
+    { "dense gelu + b + r, row by row", .kind = &dense, GELU, .bias = true, .residual = true,
+      .row_by_row = true },
     { "dense of one column", .kind = &dense, .C = 1 },
     { "dense of many columns", .kind = &dense, .C = 30, .bias = true },
     { "embedding", .kind = &embedding },
@@ -602,8 +610,10 @@ static void check_untouched_rows(const char *name, int batch)
         unused += !used;
     }
     ck_assert_int_gt(unused, 0);
-    if (c.op->learned) /* of the positions, the last two were not used */
-        ck_assert(all_zero(o.dx[1] + c.T * c.C, (size_t)(2 * c.C)));
+    if (c.op->learned) { /* of the positions, the first and the last were not used */
+        ck_assert(all_zero(o.dx[1], (size_t)(FROM * c.C)));
+        ck_assert(all_zero(o.dx[1] + (FROM + c.T) * c.C, (size_t)c.C));
+    }
     arena_free(mem);
 }
 

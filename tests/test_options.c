@@ -21,7 +21,7 @@ static int n_layer = 6, shift, attn, preset = -1, ffn = -1;
 static OptionList lengths = { 2, { 64, 128 } };
 static uint64_t seed = 1337;
 static double rate = 6e-4, beta = 0.9, dropout, max_time = (double)NAN, warm = 90;
-static const char *out_dir = "out", *val_file;
+static const char *out_dir = "out", *val_file, *start;
 
 static const char *const ffn_choices[] = { "gelu", "swiglu", NULL };
 static const char *const share_choices[] = { "qv", "all_layers", "heads", NULL };
@@ -66,6 +66,7 @@ static Option options[] = {
     { "max-time", OPTION_DURATION, &max_time, .above = true, .help = "stop after" },
     { "warm", OPTION_DURATION, &warm, .min = 1, .max = 86400, .help = "a time" },
     { "out-dir", OPTION_TEXT, &out_dir, .word = "DIR", .letter = 'o', .help = "run folder" },
+    { "start", OPTION_TEXT, &start, .any = true, .help = "the first words" },
     { "val-file", OPTION_TEXT, &val_file, .word = "FILE", .help = "validation text" },
     { 0 },
 };
@@ -335,6 +336,16 @@ START_TEST(a_missing_value_is_not_taken_from_the_next_option)
 }
 END_TEST
 
+START_TEST(a_text_that_may_be_any_may_be_nothing_or_look_like_an_option)
+{
+    accepts(ARGS("--start", ""), "\"start\": \"\",");
+    accepts(ARGS("--start="), "\"start\": \"\",");
+    accepts(ARGS("--start", "--causal"), "\"start\": \"--causal\",");
+    accepts(ARGS("--start", "--"), "\"start\": \"--\",");
+    refuses(ARGS("--start"), "--start needs a value: a text");
+}
+END_TEST
+
 START_TEST(the_last_of_two_counts_and_both_are_checked)
 {
     accepts(ARGS("--n-layer", "3", "--n_layer=5"), "\"n_layer\": 5,");
@@ -525,7 +536,7 @@ START_TEST(json_holds_every_value_and_is_escaped)
         "  \"learning_rate\": 0.0006,\n"
         "  \"gradient_accumulation_beta\": 0.9,\n  \"seed\": 1337,\n"
         "  \"max_time\": null,\n  \"warm\": 90,\n"
-        "  \"out_dir\": \"out\",\n  \"val_file\": null\n}\n";
+        "  \"out_dir\": \"out\",\n  \"start\": null,\n  \"val_file\": null\n}\n";
 
     ck_assert_str_eq(run((const char *[]){ NULL }).out, want);
     accepts(ARGS("--out-dir", "a\"b\\c\nd\x1b"), "\"a\\\"b\\\\c\\u000ad\\u001b\"");
@@ -615,6 +626,7 @@ Suite *suite_options(void)
     tcase_add_test(t, names_are_whole_and_either_dash_will_do);
     tcase_add_test(t, a_flag_is_on_or_off_and_takes_no_value);
     tcase_add_test(t, a_missing_value_is_not_taken_from_the_next_option);
+    tcase_add_test(t, a_text_that_may_be_any_may_be_nothing_or_look_like_an_option);
     tcase_add_test(t, the_last_of_two_counts_and_both_are_checked);
     tcase_add_test(t, words_that_are_no_options_keep_their_order);
     tcase_add_test(t, a_choice_offers_what_is_near);

@@ -376,9 +376,12 @@ static bool is_option(const char *word)
 static const char *next_value(Arguments *a, const char *equals)
 {
     const Option *o = a->option;
+    bool missing = !*equals && a->next == a->argc;
     const char *value = *equals ? equals + 1 : a->next < a->argc ? a->argv[a->next++] : "";
     bool number = value[0] == '-' && strspn(value + 1, ".0123456789");
 
+    if (o->any && !missing)
+        return value;
     if (!*value)
         die(EXIT_USAGE, "--%s needs a value: %s", o->name, takes(o).at);
     if (!*equals && is_option(value) && !number)

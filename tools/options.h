@@ -37,7 +37,7 @@ typedef enum {
     OPTION_SEED,     /* uint64_t */
     OPTION_REAL,     /* double; nan: not set */
     OPTION_DURATION, /* double, seconds: 90, 90s, 10m, 1.5h; nan: not set */
-    OPTION_TEXT,     /* const char *, never empty; NULL: not set */
+    OPTION_TEXT,     /* const char *, never empty but for `any`; NULL: not set */
     OPTION_CHOICE,   /* int, the index of the name; -1: not set */
     OPTION_SET,      /* unsigned, a bit for each name of qv,layers; 0: not set */
     OPTION_PRESET,   /* the same, of the preset */
@@ -70,6 +70,7 @@ typedef struct {
     const char *word;           /* what --help calls the value; NULL: by kind */
     const char *help;           /* one line; names and default are appended */
     char letter;                /* 'o': -o is the same */
+    bool any;                   /* TEXT: nothing, and what begins with '-', is a value too */
     bool given;                 /* set by options_parse */
 } Option;
 

@@ -228,7 +228,7 @@ int main(int argc, char **argv)
     else
         show_result(&show, &result, &tape, setup);
     if (!result.interrupted && job.sample_tokens > 0 && !stop)
-        show_sample(&show, &tape);
+        show_sample(&show, &tape, &stop);
     run_close(run);
     lesson_free(lesson, &job);
     if (job.from)

@@ -1,5 +1,6 @@
 #include "tools/train_print.h"
 
+#include "data/stream.h"
 #include "model/sample.h"
 #include "ops/error.h"
 #include "ops/kernel.h"
@@ -220,16 +221,27 @@ static void print_tokens(const Show *s, const int *id, int n, bool one_line)
     free(text);
 }
 
-static void show_written(const Show *s, Tape *tape)
+static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t *stop)
 {
-    const int prompt = '\n';
-    int n = s->job->sample_tokens, *out = xmalloc((size_t)(n + 1) * sizeof *out);
+    const Job *job = s->job;
+    Sampling how = { .temperature = job->temperature, .top_p = 1, .seed = job->seed };
+    Sampler *sampler = sampler_new(s->model, pool, how, job->sample_tokens);
+    Token *token = xmalloc(sizeof *token);
+    Stream out = { .out = stdout };
+    int next;
 
-    model_sample(tape, s->model, (Sampling){ &prompt, 1, n, s->job->temperature, s->job->seed },
-                 out);
+    tokenizer_encode(s->tokenizer, (Bytes){ (const unsigned char *)"\n", 1 }, token);
+    next = *token;
     printf("\na sample:\n");
-    print_tokens(s, out, n, false);
-    free(out);
+    for (int i = 0; i < job->sample_tokens && !*stop; i++) {
+        sampler_read(sampler, next);
+        next = sampler_draw(sampler);
+        stream_write(&out, tokenizer_token(s->tokenizer, next));
+    }
+    stream_end(&out);
+    putchar('\n');
+    sampler_free(sampler);
+    free(token);
 }
 
 /* The first row that is held back, with every target hidden; and what the model puts there. */
@@ -287,13 +299,13 @@ static void show_answered(const Show *s, Tape *tape)
     arena_free(mem);
 }
 
-void show_sample(const Show *s, Tape *tape)
+void show_sample(const Show *s, Tape *tape, const volatile sig_atomic_t *stop)
 {
     tape->forward_only = true;
     if (s->job->made)
         show_answered(s, tape);
     else if (s->model->config.task == TASK_CAUSAL)
-        show_written(s, tape);
+        show_written(s, tape->pool, stop);
     else if (s->model->config.task == TASK_MLM)
         show_filled(s, tape);
 }

@@ -23,6 +23,6 @@ void show_interrupted(const Show *s, const TrainResult *r);
 void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup);
 
 /* Text of the model's own, or what it fills in, or how it answers. */
-void show_sample(const Show *s, Tape *tape);
+void show_sample(const Show *s, Tape *tape, const volatile sig_atomic_t *stop);
 
 #endif

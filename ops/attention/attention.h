@@ -91,7 +91,8 @@ typedef struct {
  * One position of one sequence, decoded: `in` has the settings, the parameters,
  * and q, k, v (ql, kl) of shape (1, 1, H, D or E), all of position t; o (H, E) is
  * what row t of the causal mix would be. `state` has been zeros before position
- * 0; it remembers the positions before.
+ * 0; it remembers the positions before. Linear attention takes NULL for o: the
+ * key is remembered, and nothing is asked.
  */
 typedef struct {
     const Mix *in;

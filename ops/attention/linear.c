@@ -387,10 +387,13 @@ static void step_head(StepHead *x, const FeatureMap *map)
 {
     const Mix *in = x->s->in;
     int D = in->q->dim[3];
-    real *o = x->s->o + x->h * x->E, least = GUARD, c = 1;
+    real least = GUARD, c = 1;
 
     step_features(x, map, true);
     step_keep(x);
+    if (!x->s->o)
+        return;
+    real *o = x->s->o + x->h * x->E;
     if (map->stats)
         map->measure(in->q->data + x->h * D, x->z, x->F, x->stat);
     step_features(x, map, false);

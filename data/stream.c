@@ -1,0 +1,68 @@
+#include "data/stream.h"
+
+#include "ops/utf8.h"
+
+#include <string.h>
+
+/*
+ * Whether the bytes held are the beginning of some character. Those of one
+ * beginning have codes from that with the least bytes behind it to that with the
+ * largest; if any is valid, one of these two is.
+ */
+static bool may_become(const Stream *s)
+{
+    uint32_t code;
+
+    for (int fill = 0x80; fill <= 0xbf; fill += 0x3f) {
+        unsigned char c[4];
+
+        memset(c, fill, sizeof c);
+        memcpy(c, s->at, (size_t)s->held);
+        if (utf8_decode(c, sizeof c, &code) > s->held)
+            return true;
+    }
+    return false;
+}
+
+/* The character that is held, or what stands for it. */
+static void put(Stream *s, uint32_t code)
+{
+    bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
+    unsigned char c[4];
+    int n = utf8_encode(c, control ? '?' : code);
+
+    fwrite(c, 1, (size_t)n, s->out);
+    s->held = 0;
+}
+
+static void take(Stream *s, unsigned char byte)
+{
+    uint32_t code;
+
+    s->at[s->held++] = byte;
+    if (utf8_decode(s->at, (size_t)s->held, &code)) {
+        put(s, code);
+    } else if (!may_become(s)) {
+        bool alone = s->held == 1;
+
+        put(s, 0xfffd);
+        if (!alone) /* it is not part of what was held */
+            take(s, byte);
+    }
+}
+
+bool stream_write(Stream *s, Bytes bytes)
+{
+    if (s->raw)
+        fwrite(bytes.at, 1, bytes.n, s->out);
+    for (size_t i = 0; !s->raw && i < bytes.n; i++)
+        take(s, bytes.at[i]);
+    return fflush(s->out) == 0 && !ferror(s->out);
+}
+
+bool stream_end(Stream *s)
+{
+    if (s->held)
+        put(s, 0xfffd);
+    return fflush(s->out) == 0 && !ferror(s->out);
+}

@@ -1,0 +1,215 @@
+/* ./sample: what a trained model writes, while it writes it. */
+#include "model/sample.h"
+#include "data/stream.h"
+#include "ops/error.h"
+#include "ops/file.h"
+#include "ops/machine.h"
+#include "ops/text.h"
+#include "tools/options.h"
+#include "training/saved.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* TIMED: tokens at the beginning, and at the end, whose median is told. */
+enum { TOKENS = 1 << 24, TIMED = 64, PATH_SHOWN = 200 };
+
+static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
+static const char *prompt_text, *prompt_path;
+static int tokens = 500, samples = 1, threads;
+static bool best, raw;
+
+static Option options[] = {
+    { .name = "What" },
+    { "prompt", OPTION_TEXT, &prompt_text, .any = true, .help = "what the model goes on from" },
+    { "prompt-file", OPTION_TEXT, &prompt_path, .word = "FILE", .help = "the same, in a file" },
+    { "tokens", OPTION_INT, &tokens, .max = TOKENS, .help = "so many tokens more" },
+    { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .help = "so many times" },
+    { "best", OPTION_FLAG, &best, .help = "the weights of the best evaluation, not the last" },
+    { .name = "How" },
+    { "temperature", OPTION_REAL, &how.temperature, .max = 100,
+      .help = "0: always the likeliest token" },
+    { "top-k", OPTION_INT, &how.top_k, .max = TOKENS, .help = "of so many likeliest; 0: of all" },
+    { "top-p", OPTION_REAL, &how.top_p, .max = 1, .above = true,
+      .help = "of the likeliest with so much of the probability" },
+    { "seed", OPTION_SEED, &how.seed, .help = "of the draws" },
+    { "raw", OPTION_FLAG, &raw, .help = "the bytes as they are, whatever they do to a terminal" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./sample [options] RUN",
+    .summary = "Prints what a model writes. RUN is a run's folder, or a checkpoint in it.",
+    .options = options,
+};
+
+static volatile sig_atomic_t stop;
+
+static void ask_to_stop(int number)
+{
+    stop = number;
+}
+
+/* The first signal ends the text after its token; the second one ends the program. */
+static void catch_signals(void)
+{
+    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+
+    a.sa_handler = ask_to_stop;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* A reader who has seen enough is no error. */
+static void check_written(bool written)
+{
+    if (written)
+        return;
+    if (errno == EPIPE)
+        exit(EXIT_SUCCESS);
+    die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+}
+
+static void settle(int files)
+{
+    if (files != 1)
+        die(EXIT_USAGE, "sample takes one run, not %d: %s", files, program.usage);
+    if (prompt_text && prompt_path)
+        die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: leave one out");
+    if (threads == 0)
+        threads = machine_processors();
+}
+
+static Saved *writer_open(const char *path)
+{
+    Saved *w = saved_read(path, best);
+
+    if (!w->tokenizer || w->model.config.task != TASK_CAUSAL)
+        die(EXIT_DATA, "%s has learnt %s: it cannot say what follows a text",
+            text_cut(w->path, PATH_SHOWN).at, saved_task(w));
+    return w;
+}
+
+typedef struct {
+    unsigned char *file;
+    Bytes text;
+    Token *token;
+    size_t n;
+} Prompt;
+
+/* A model has to start from something: from nothing, as if a line had ended. */
+static Prompt prompt_read(const Tokenizer *tokenizer)
+{
+    static const unsigned char newline[] = "\n";
+    Prompt p = { 0 };
+
+    if (prompt_path)
+        p.text.at = p.file = file_read(prompt_path, &p.text.n);
+    else if (prompt_text)
+        p.text = (Bytes){ (const unsigned char *)prompt_text, strlen(prompt_text) };
+    const Bytes from = p.text.n ? p.text : (Bytes){ newline, 1 };
+    p.token = xmalloc(from.n * sizeof *p.token);
+    p.n = tokenizer_encode(tokenizer, from, p.token);
+    if (p.n > (size_t)(TOKENS - tokens))
+        die(EXIT_USAGE, "a prompt of %zu tokens and --tokens %d are more than %d together", p.n,
+            tokens, TOKENS);
+    return p;
+}
+
+static void prompt_free(Prompt *p)
+{
+    free(p->file);
+    free(p->token);
+}
+
+/* Seconds of the first and of the last tokens. */
+typedef struct {
+    int n;
+    double first[TIMED], last[TIMED], start;
+} Clock;
+
+static void clock_tick(Clock *c, double seconds)
+{
+    if (c->n < TIMED)
+        c->first[c->n] = seconds;
+    c->last[c->n++ % TIMED] = seconds;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+static void clock_tell(Clock *c)
+{
+    double seconds = seconds_now() - c->start;
+    int timed = c->n < TIMED ? c->n : TIMED;
+
+    if (c->n > 0)
+        fprintf(stderr,
+                "%d tokens in %.2f s, %.0f a second; one takes %.3f ms at the beginning, %.3f ms "
+                "at the end\n",
+                c->n, seconds, c->n / seconds, 1e3 * median(c->first, timed),
+                1e3 * median(c->last, timed));
+}
+
+static void write_sample(const Saved *w, const Prompt *p, Sampler *s)
+{
+    Stream out = { .out = stdout, .raw = raw };
+    Clock clock = { 0 };
+
+    check_written(stream_write(&out, p->text));
+    for (size_t i = 0; i < p->n && !stop; i++)
+        sampler_read(s, p->token[i]);
+    double before = clock.start = seconds_now();
+    while (clock.n < tokens && !stop) {
+        int token = sampler_draw(s);
+
+        check_written(stream_write(&out, tokenizer_token(w->tokenizer, token)));
+        if (clock.n + 1 < tokens)
+            sampler_read(s, token);
+        double now = seconds_now();
+        clock_tick(&clock, now - before);
+        before = now;
+    }
+    check_written(stream_end(&out));
+    if (!raw)
+        putchar('\n');
+    check_written(fflush(stdout) == 0);
+    clock_tell(&clock);
+}
+
+int main(int argc, char **argv)
+{
+
+    settle(options_parse(&program, argc, argv));
+    catch_signals();
+    Saved *w = writer_open(argv[0]);
+    Prompt prompt = prompt_read(w->tokenizer);
+    Pool *pool = pool_new(threads);
+    Sampler *s = sampler_new(&w->model, pool, how, (int)prompt.n + tokens);
+    for (int k = 0; k < samples && !stop; k++) {
+        if (k > 0 && !raw)
+            puts("---");
+        sampler_begin(s, (uint64_t)k);
+        write_sample(w, &prompt, s);
+    }
+    sampler_free(s);
+    pool_free(pool);
+    prompt_free(&prompt);
+    saved_free(w);
+    return stop ? 128 + (int)stop : 0;
+}
