@@ -29,7 +29,7 @@ static void put(Stream *s, uint32_t code)
 {
     bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
     unsigned char c[4];
-    int n = utf8_encode(c, control ? '?' : code);
+    int n = utf8_encode(c, control ? '?' : code == '\n' && s->one_line ? ' ' : code);
 
     fwrite(c, 1, (size_t)n, s->out);
     s->held = 0;

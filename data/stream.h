@@ -11,11 +11,11 @@
 /*
  * Starts as { .out = file }. Bytes that are no UTF-8 become U+FFFD, each longest
  * beginning of a character one; control characters but for \n and \t become '?',
- * for a terminal obeys them. `raw`: the bytes as they are, at once.
+ * for a terminal obeys them. `raw`: the bytes as they are, at once; `one_line`: \n is a space.
  */
 typedef struct {
     FILE *out;
-    bool raw;
+    bool raw, one_line;
     int held; /* bytes of the character that is not complete */
     unsigned char at[4];
 } Stream;

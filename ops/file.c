@@ -205,6 +205,27 @@ void file_replace(const char *path, const Piece *piece, int n)
     close(r.dir);
 }
 
+char *print_to_memory(Print *print, void *ctx, size_t *bytes)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+
+    if (out)
+        print(out, ctx);
+    if (!out || (ferror(out) | fclose(out)) != 0)
+        die(EXIT_MEMORY, "out of memory for a text");
+    return text;
+}
+
+void file_print(const char *path, Print *print, void *ctx)
+{
+    size_t bytes;
+    char *text = print_to_memory(print, ctx, &bytes);
+
+    file_replace(path, &(Piece){ text, bytes }, 1);
+    free(text);
+}
+
 const char *file_looks_like(const unsigned char *file, size_t bytes)
 {
     static const struct {

@@ -12,6 +12,7 @@
 #define OPS_FILE_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 typedef struct {
     const void *at;
@@ -33,6 +34,14 @@ unsigned char *file_read(const char *path, size_t *bytes);
  * is such a failure only while SIGXFSZ is ignored.
  */
 void file_replace(const char *path, const Piece *piece, int n);
+
+/*
+ * What `print` prints, in memory for free(), followed by a 0 that is not counted; or as the new
+ * contents of `path`. EXIT_MEMORY where there is no room for it.
+ */
+typedef void Print(FILE *out, void *ctx);
+char *print_to_memory(Print *print, void *ctx, size_t *bytes);
+void file_print(const char *path, Print *print, void *ctx);
 
 /* What a file seems to be that was given by mistake ("a web page ..."); NULL if nothing known. */
 const char *file_looks_like(const unsigned char *file, size_t bytes);

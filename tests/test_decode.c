@@ -627,6 +627,19 @@ static void check_printed(const char *bytes, size_t n, bool raw, const char *wan
 #define PRINTS(bytes, want) check_printed(bytes, sizeof(bytes) - 1, false, want, sizeof(want) - 1)
 #define NO "\xef\xbf\xbd" /* U+FFFD */
 
+START_TEST(in_one_line_the_end_of_a_line_is_a_space)
+{
+    Printer p;
+
+    printer_open(&p, false);
+    p.stream.one_line = true;
+    print(&p, "a\n\nb\tc\r", 7);
+    ck_assert(stream_end(&p.stream));
+    ck_assert_mem_eq(p.at, "a  b\tc?", 7);
+    printer_close(&p);
+}
+END_TEST
+
 /* The bytes up to n that are whole characters, all of them valid. */
 static size_t complete(const char *bytes, size_t n)
 {
@@ -760,6 +773,7 @@ Suite *suite_decode(void)
     tcase_add_test(t, a_character_that_is_not_complete_at_the_end_is_replaced);
     tcase_add_test(t, control_characters_do_not_reach_the_terminal);
     tcase_add_test(t, raw_bytes_are_printed_as_they_are);
+    tcase_add_test(t, in_one_line_the_end_of_a_line_is_a_space);
     tcase_add_test(t, what_cannot_be_written_is_noticed);
     return s;
 }

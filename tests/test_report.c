@@ -55,7 +55,7 @@ static char *page_of(Record **record, int n, const char *text)
 
     report.text = (const unsigned char *)text;
     report.text_bytes = text ? strlen(text) : 0;
-    page_write(&report, out);
+    page_write(out, &report);
     ck_assert_int_eq(fclose(out), 0);
     ck_assert_uint_eq(strlen(page), size);
     pool_free(report.pool);
@@ -656,7 +656,7 @@ START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
         Model model;
 
         put_model(name[i], TASK_CAUSAL);
-        checkpoint_load(in_folder("best.safetensors"), &model, mem);
+        safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
         Seen seen = { &model, tape.pool, 0, 0 };
         tape.forward_only = true;
         const Tensor *plain = model_logits(&tape, &model, id, 1, COUNT(id), 0);

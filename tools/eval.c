@@ -283,23 +283,6 @@ static void evaluate_all(Table *t, const Model *model, const TokenText *text, Pr
     arena_free(tape.mem);
 }
 
-static void write_file(const char *path, void (*write)(FILE *out, const Table *t), const Table *t)
-{
-    char *at = NULL;
-    size_t bytes = 0;
-    FILE *out = path ? open_memstream(&at, &bytes) : NULL;
-
-    if (!path)
-        return;
-    if (!out)
-        die(EXIT_MEMORY, "out of memory (writing %s)", text_cut(path, SHOWN).at);
-    write(out, t);
-    if (fclose(out) != 0)
-        die(EXIT_MEMORY, "out of memory (writing %s)", text_cut(path, SHOWN).at);
-    file_replace(path, &(Piece){ at, bytes }, 1);
-    free(at);
-}
-
 int main(int argc, char **argv)
 {
     int words = options_parse(&program, argc, argv);
@@ -322,8 +305,10 @@ int main(int argc, char **argv)
     adapt(c);
     TokenText text = read_text(run, words - 1, (const char *const *)argv + 1);
     evaluate_all(&table, &run->model, &text, p);
-    write_file(csv_path, table_csv, &table);
-    write_file(svg_path, table_svg, &table);
+    if (csv_path)
+        file_print(csv_path, table_csv, &table);
+    if (svg_path)
+        file_print(svg_path, table_svg, &table);
     free(table.row);
     free((void *)(uintptr_t)text.at);
     saved_free(run);

@@ -94,8 +94,9 @@ void table_add(Table *t, Protocol p, const Score *score)
     }
 }
 
-void table_csv(FILE *out, const Table *t)
+void table_csv(FILE *out, void *table)
 {
+    const Table *t = table;
     const Settings *set = &t->config->set;
 
     for (int i = 0; i < NUMBERS; i++)
@@ -141,8 +142,9 @@ static int draw_trained(const Table *t, PlotLine *line)
     return 0;
 }
 
-void table_svg(FILE *out, const Table *t)
+void table_svg(FILE *out, void *table)
 {
+    const Table *t = table;
     double *numbers = xmalloc(3 * (size_t)t->n * sizeof *numbers);
     Text subtitle = { 0 }, name[OPTION_LIST_MAX] = { { 0 } };
     Series series[OPTION_LIST_MAX];

@@ -29,7 +29,7 @@ void table_add(Table *t, Protocol p, const Score *score);
 void table_print_header(const Table *t);
 
 /* The same numbers to all digits; and perplexity by length, or the loss by position. */
-void table_csv(FILE *out, const Table *t);
-void table_svg(FILE *out, const Table *t);
+void table_csv(FILE *out, void *table);
+void table_svg(FILE *out, void *table);
 
 #endif

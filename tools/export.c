@@ -122,36 +122,34 @@ static void end_folder(const char *path)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
 }
 
-static void write_file(const Job *job, const char *name, void (*put)(const Job *job, FILE *out))
+static void write_file(const Job *job, const char *name, Print *put)
 {
-    char path[PATH_BYTES], *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    char path[PATH_BYTES];
 
-    if (!out)
-        die(EXIT_MEMORY, "out of memory (writing %s)", name);
-    put(job, out);
-    if (fclose(out) != 0)
-        die(EXIT_MEMORY, "out of memory (writing %s)", name);
-    file_replace(join(path, unfinished, name), &(Piece){ text, bytes }, 1);
-    free(text);
+    file_print(join(path, unfinished, name), put, (void *)(uintptr_t)job);
 }
 
 /* --- what is in it -----------------------------------------------------------------------------
  */
 
-static void put_config(const Job *job, FILE *out)
+static void put_config(FILE *out, void *ctx)
 {
+    const Job *job = ctx;
+
     form_config(job->form, &job->run->model.config, out);
 }
 
-static void put_tokenizer(const Job *job, FILE *out)
+static void put_tokenizer(FILE *out, void *ctx)
 {
+    const Job *job = ctx;
+
     tokenizer_json(job->run->tokenizer, out);
 }
 
-static void put_tokenizer_config(const Job *job, FILE *out)
+static void put_tokenizer_config(FILE *out, void *ctx)
 {
+    const Job *job = ctx;
+
     fprintf(out,
             "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"model_max_length\": %d,\n"
             "  \"clean_up_tokenization_spaces\": false\n}\n",
@@ -159,16 +157,20 @@ static void put_tokenizer_config(const Job *job, FILE *out)
 }
 
 /* No token ends a text: what does is the context. */
-static void put_generation_config(const Job *job, FILE *out)
+static void put_generation_config(FILE *out, void *ctx)
 {
+    const Job *job = ctx;
+
     fprintf(out,
             "{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true,\n"
             "  \"max_length\": %d\n}\n",
             job->run->model.config.context);
 }
 
-static void put_readme(const Job *job, FILE *out)
+static void put_readme(FILE *out, void *ctx)
 {
+    const Job *job = ctx;
+
     const Config *c = &job->run->model.config;
 
     fprintf(out, "# A model of attn.c\n\n");

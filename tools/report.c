@@ -70,21 +70,6 @@ static void tell_apart(Record **record, int n)
                 record[i]->label = record[i]->path;
 }
 
-static void write_page(const Report *report)
-{
-    char *page = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&page, &bytes);
-
-    if (!out)
-        die(EXIT_MEMORY, "out of memory (writing %s)", text_cut(out_path, 200).at);
-    page_write(report, out);
-    if (fclose(out) != 0)
-        die(EXIT_MEMORY, "out of memory (writing %s)", text_cut(out_path, 200).at);
-    file_replace(out_path, &(Piece){ page, bytes }, 1);
-    free(page);
-}
-
 int main(int argc, char **argv)
 {
     const int runs = options_parse(&program, argc, argv);
@@ -99,7 +84,7 @@ int main(int argc, char **argv)
         record[i] = record_read(argv[i]);
     tell_apart(record, runs);
     report.pool = pool_new(threads ? threads : machine_processors());
-    write_page(&report);
+    file_print(out_path, page_write, &report);
     pool_free(report.pool);
     for (int i = 0; i < runs; i++)
         record_free(record[i]);

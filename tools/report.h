@@ -70,7 +70,7 @@ typedef struct {
     Pool *pool;
 } Report;
 
-void page_write(const Report *report, FILE *out);
+void page_write(FILE *out, void *report);
 
 /* The sections of the page below its tables. */
 void charts_write(const Report *report, FILE *out);

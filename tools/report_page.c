@@ -462,8 +462,9 @@ static void write_title(const Report *report, FILE *out)
         fprintf(out, "%d runs", report->records);
 }
 
-void page_write(const Report *report, FILE *out)
+void page_write(FILE *out, void *ctx)
 {
+    const Report *report = ctx;
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
           "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
           out);

@@ -58,18 +58,9 @@ static Tokens encode(const Tokenizer *t, Bytes text)
     return tokens;
 }
 
-static void write_json(const Tokenizer *t)
+static void put_json(FILE *out, void *t)
 {
-    char *at;
-    size_t bytes;
-    FILE *out = open_memstream(&at, &bytes);
-
-    if (out)
-        tokenizer_json(t, out);
-    if (!out || (ferror(out) | fclose(out)) != 0)
-        die(EXIT_MEMORY, "out of memory for %.200s", json_path);
-    file_replace(json_path, &(Piece){ at, bytes }, 1);
-    free(at);
+    tokenizer_json(t, out);
 }
 
 static void check_bytes(const Tokenizer *t, Bytes text, Tokens tokens)
@@ -135,7 +126,7 @@ int main(int argc, char **argv)
         check_saved(t, text, tokens);
     }
     if (json_path)
-        write_json(t);
+        file_print(json_path, put_json, t);
     for (size_t i = 0; ids && i < tokens.n; i++)
         printf("%u\n", tokens.at[i]);
     if (!ids)

@@ -463,21 +463,20 @@ void job_json(FILE *out, void *ctx)
     options_json(&program, out);
 }
 
-char *job_markdown(const Job *j)
+static void put_markdown(FILE *out, void *ctx)
 {
     Arena *mem = arena_new();
-    char *text = NULL;
-    size_t bytes;
     int n;
-    FILE *out = open_memstream(&text, &bytes);
-    const Meta *option = job_options(j, mem, &n);
+    const Meta *option = job_options(ctx, mem, &n);
 
-    if (!out)
-        die(EXIT_MEMORY, "out of memory (writing the configuration)");
     for (int i = 0; i < n; i++)
         fprintf(out, "    --%s %s\n", option[i].key, option[i].value);
-    if (fclose(out) != 0)
-        die(EXIT_MEMORY, "out of memory (writing the configuration)");
     arena_free(mem);
-    return text;
+}
+
+char *job_markdown(const Job *j)
+{
+    size_t bytes;
+
+    return print_to_memory(put_markdown, (void *)(uintptr_t)j, &bytes);
 }

@@ -4,7 +4,6 @@
 #include "model/sample.h"
 #include "ops/error.h"
 #include "ops/kernel.h"
-#include "ops/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -183,42 +182,17 @@ void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
            plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
 }
 
-/*
- * Tokens as a terminal can show them: what is no UTF-8 as U+FFFD, control characters as '?', and
- * what hides a token as '_'; all in one line if so asked.
- */
-static void print_tokens(const Show *s, const int *id, int n, bool one_line)
+/* Tokens in one line, where '_' is what hides one. */
+static void print_tokens(const Show *s, const int *id, int n)
 {
-    int mask = s->model->config.task == TASK_MLM ? config_mask(&s->model->config) : -1;
-    char *text = NULL;
-    size_t bytes = 0;
-    uint32_t code;
-    FILE *out = open_memstream(&text, &bytes);
+    const int mask = config_mask(&s->model->config);
+    Stream out = { .out = stdout, .one_line = true };
 
-    if (!out)
-        die(EXIT_MEMORY, "out of memory (printing a sample)");
-    for (int t = 0; t < n; t++) {
-        Bytes token = id[t] == mask ? (Bytes){ (const unsigned char *)"_", 1 }
-                                    : tokenizer_token(s->tokenizer, id[t]);
-
-        fwrite(token.at, 1, token.n, out);
-    }
-    if (fclose(out) != 0)
-        die(EXIT_MEMORY, "out of memory (printing a sample)");
-    const unsigned char *at = (const unsigned char *)text;
-    for (size_t i = 0, length; i < bytes; i += length) {
-        length = (size_t)utf8_decode(at + i, bytes - i, &code);
-        if (length == 0)
-            fputs("\xef\xbf\xbd", stdout), length = 1;
-        else if (code == '\n')
-            putchar(one_line ? ' ' : '\n');
-        else if (code < 0x20 || (code >= 0x7f && code < 0xa0))
-            putchar('?');
-        else
-            fwrite(at + i, 1, length, stdout);
-    }
+    for (int t = 0; t < n; t++)
+        stream_write(&out, id[t] == mask ? (Bytes){ (const unsigned char *)"_", 1 }
+                                         : tokenizer_token(s->tokenizer, id[t]));
+    stream_end(&out);
     putchar('\n');
-    free(text);
 }
 
 static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t *stop)
@@ -259,7 +233,7 @@ static void show_filled(const Show *s, Tape *tape)
     tape_reset(tape);
     const Tensor *logits = model_outputs(tape, s->model, row, 0);
     printf("\nmasked:\n");
-    print_tokens(s, row.id, T, true);
+    print_tokens(s, row.id, T);
     for (int t = 0; t < T; t++)
         if (row.target[t] >= 0) {
             row.id[t] = sample_likeliest(logits->data + (size_t)t * (size_t)c->vocab, c->vocab);
@@ -267,7 +241,7 @@ static void show_filled(const Show *s, Tape *tape)
             targets++;
         }
     printf("filled in, %d of %d right:\n", right, targets);
-    print_tokens(s, row.id, T, true);
+    print_tokens(s, row.id, T);
     arena_free(mem);
 }
 

@@ -110,20 +110,12 @@ const char *run_path(const Run *run)
     return run->path;
 }
 
-void run_file(const Run *run, const char *name, void (*write)(FILE *out, void *ctx), void *ctx)
+void run_file(const Run *run, const char *name, Print *print, void *ctx)
 {
-    char path[PATH_BYTES], *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
+    char path[PATH_BYTES];
 
-    if (!out)
-        die(EXIT_MEMORY, "out of memory (writing %s)", name);
-    write(out, ctx);
-    if (fclose(out) != 0)
-        die(EXIT_MEMORY, "out of memory (writing %s)", name);
     join(path, run->path, name);
-    file_replace(path, &(Piece){ text, bytes }, 1);
-    free(text);
+    file_print(path, print, ctx);
 }
 
 static void points_add(Points *p, double x, double y)

@@ -5,6 +5,7 @@
 #ifndef TRAINING_RUN_H
 #define TRAINING_RUN_H
 
+#include "ops/file.h"
 #include "training/saved.h"
 
 #include <stdio.h>
@@ -37,8 +38,8 @@ Run *run_open(const char *path, const char *name, const Origin *origin);
 Run *run_resume(const char *path, int step, const Origin *origin);
 const char *run_path(const Run *run);
 
-/* A file of the folder, replaced at once by what `write` prints. */
-void run_file(const Run *run, const char *name, void (*write)(FILE *out, void *ctx), void *ctx);
+/* A file of the folder, replaced at once by what `print` prints. */
+void run_file(const Run *run, const char *name, Print *print, void *ctx);
 
 /* The log goes into TensorBoard's file as well. `first`: the first step that will be logged, or -1
  * for a new run; `config`: what the run is, in Markdown. */
