@@ -11,7 +11,7 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SMALL = """--n-layer 2 --n-head 4 --n-embd 32 --block-size 24 --batch-size 4 --max-iters 60
-           --learning-rate 2e-2 --eval-interval 30 --eval-iters 2 --sample-bytes 0
+           --learning-rate 2e-2 --eval-interval 30 --eval-iters 2 --sample-tokens 0
            --threads 1""".split()
 STOCK = {
     "--ffn swiglu": "LlamaForCausalLM",

@@ -18,11 +18,11 @@ WRITER = r"""
 int main(int argc, char **argv)
 {
     for (int part = 0; part < 2; part++) {
-        Tensorboard *t = tensorboard_open(argv[argc - 1], (Moment){ part ? 6 : -1, 1e9 + part });
-        tensorboard_text(t, (Moment){ 0, 1e9 }, "config/text_summary", "    n_layer: 4");
+        Tensorboard *t = tensorboard_open(argv[argc - 1], (Instant){ part ? 6 : -1, 1e9 + part });
+        tensorboard_text(t, (Instant){ 0, 1e9 }, "config/text_summary", "    n_layer: 4");
         for (int step = part ? 6 : 0; step < (part ? 8 : 10); step++) {
             const Scalar all[] = { { "train/loss", step + 100 * part }, { "val/loss", NAN } };
-            tensorboard_scalars(t, (Moment){ step, 1e9 + part + step / 100.0 }, all, 2);
+            tensorboard_scalars(t, (Instant){ step, 1e9 + part + step / 100.0 }, all, 2);
         }
         tensorboard_close(t);
     }
