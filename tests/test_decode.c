@@ -544,7 +544,7 @@ START_TEST(numbers_that_are_none_and_infinite_ones_are_drawn_as_they_can_be)
     check_only((real[]){ 3, inf, none, inf, 2 }, 5, 1 << 1 | 1 << 3);
     check_only((real[]){ -inf, -inf }, 2, 3);
     check_only((real[]){ none, none }, 2, 3);
-    check_only((real[]){ 1e30f, -1e30f, 1e30f }, 3, 5);
+    check_only((real[]){ R(1e30), -R(1e30), R(1e30) }, 3, 5);
     check_only((real[]){ -7 }, 1, 1);
 }
 END_TEST

@@ -861,6 +861,23 @@ START_TEST(a_run_that_was_complete_can_be_made_longer)
 }
 END_TEST
 
+/* Where no evaluation was due the last weights are the best, but not for a run that goes on. */
+START_TEST(a_run_shorter_than_its_interval_has_its_last_weights_as_the_best)
+{
+    Arena *mem = arena_new();
+
+    job.options.steps = 3;
+    check_trains();
+    const Model last = model_of("model.safetensors", mem), best = model_of("best.safetensors", mem);
+    ck_assert(same_parameters(&last, &best));
+    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+    ck_assert_str_eq(safetensors_meta(file, "attnc.best_step"), "0");
+    ck_assert_ptr_null(safetensors_meta(file, "attnc.best_val_loss"));
+    safetensors_free(file);
+    arena_free(mem);
+}
+END_TEST
+
 static void put_more(const char *path, const char *text)
 {
     FILE *out = fopen(path, "a");
@@ -1075,6 +1092,7 @@ Suite *suite_training(void)
     tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
     tcase_add_loop_test(t, a_run_that_was_cut_ends_like_one_that_was_not, 0, 5);
     tcase_add_test(t, a_run_that_was_complete_can_be_made_longer);
+    tcase_add_test(t, a_run_shorter_than_its_interval_has_its_last_weights_as_the_best);
     tcase_add_test(t, the_log_of_a_run_that_was_cut_tells_every_step_once);
     tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
     tcase_add_test(t, the_checkpoints_say_how_good_they_are);

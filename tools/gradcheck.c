@@ -559,7 +559,7 @@ static void check_model(Report *r, const Attention *a)
     enum { LENGTH = 6, CONTEXT = 7 };
     Config config = { .attention = a, .vocab = V, .layers = 1, .width = 8, .context = CONTEXT };
     int id[B * LENGTH], target[B * LENGTH];
-    ModelCase m = { .batch = { B, LENGTH, id, target } };
+    ModelCase m = { .batch = { .B = B, .T = LENGTH, .id = id, .target = target } };
     Case c = { .name = a->name, .set = "in a model", .f = apply_model, .ctx = &m };
     uint64_t seed = 300;
 
