@@ -454,6 +454,16 @@ check 'its folder may be the first word' goes_on --resume ../out/again
 
 cp ../in/text ../in/other
 echo more >>../in/other
+killed() { # in the middle of whatever it does; what it left is whole
+    "$train" $steps --max-iters 100000000 --eval-interval 20 --out-dir ../out/killed $text >/dev/null 2>&1 &
+    job=$!
+    sleep 1
+    kill -KILL $job
+    wait $job 2>/dev/null
+    job=
+    part 0 killed --resume --max-time 1s && safetensors_is_valid ../out/killed/best.safetensors
+}
+check 'a run that is killed goes on' killed
 resume="$train --resume --out-dir ../out/cut"
 refused 'going on with nothing'               2 '--out-dir'         $train --resume
 refused 'going on with no run'                4 'no folder of a run' $train --resume --out-dir ../in
