@@ -674,8 +674,7 @@ static void do_job(const char *path)
     TextSource source = lesson_open();
     const Origin origin = { .task = "causal" };
     Saved *from = job.resume ? saved_read(path, false) : NULL;
-    Run *run =
-        from ? run_resume(path, from->progress.step, &origin) : run_open(path, NULL, &origin);
+    Run *run = from ? run_resume(path, from->progress, &origin) : run_open(path, NULL, &origin);
     Model model;
 
     if (from) {
@@ -857,23 +856,30 @@ START_TEST(a_run_that_was_complete_can_be_made_longer)
     check_same_files(&longer, &whole, "7 steps and 3 more");
     const Weights again = trained_weights(1); /* nothing is left to do */
     check_same_files(&again, &whole, "and none");
+    size_t n;
+    char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+    ck_assert_ptr_null(strstr(log, "\"step\":7,\"split\":\"val\"")); /* none was due */
+    const char *end = strstr(log, "\"final\"");
+    ck_assert(end && !strstr(end + 1, "\"final\""));
+    free(log);
     let_go(whole), let_go(longer), let_go(again);
 }
 END_TEST
 
-/* Where no evaluation was due the last weights are the best, but not for a run that goes on. */
-START_TEST(a_run_shorter_than_its_interval_has_its_last_weights_as_the_best)
+START_TEST(the_last_weights_may_be_the_best_but_not_for_a_run_that_goes_on)
 {
     Arena *mem = arena_new();
 
-    job.options.steps = 3;
-    check_trains();
-    const Model last = model_of("model.safetensors", mem), best = model_of("best.safetensors", mem);
-    ck_assert(same_parameters(&last, &best));
-    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
-    ck_assert_str_eq(safetensors_meta(file, "attnc.best_step"), "0");
-    ck_assert_ptr_null(safetensors_meta(file, "attnc.best_val_loss"));
-    safetensors_free(file);
+    for (int steps = 3; steps <= 6; steps += 3) { /* before an evaluation is due, and after one */
+        job.options.steps = steps;
+        check_trains();
+        const Model last = model_of("model.safetensors", mem),
+                    best = model_of("best.safetensors", mem);
+        ck_assert(same_parameters(&last, &best));
+        Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+        ck_assert_str_eq(safetensors_meta(file, "attnc.best_step"), steps < 4 ? "0" : "4");
+        safetensors_free(file);
+    }
     arena_free(mem);
 }
 END_TEST
@@ -887,9 +893,9 @@ static void put_more(const char *path, const char *text)
 
 START_TEST(the_log_of_a_run_that_was_cut_tells_every_step_once)
 {
-    static const char *const cut[] = { "\"step\":1,", "\"step\":3,",  "\"step\":4,",
-                                       "\"step\":5,", "\"step\":6,",  "\"step\":8,",
-                                       "\"step\":9,", "\"step\":10,", "\"step\":10," };
+    static const char *const cut[] = { "\"step\":1,",  "\"step\":3,", "\"step\":4,", "\"step\":5,",
+                                       "\"step\":6,",  "\"step\":8,", "\"step\":9,", "\"step\":10,",
+                                       "\"step\":10,", "\"final\"" };
     int lines = 0;
     size_t n;
 
@@ -933,7 +939,7 @@ START_TEST(the_checkpoints_say_how_good_they_are)
 {
     static const char *const name[] = { "model.safetensors", "best.safetensors" };
     static const char *const key[] = { "attnc.val_loss", "attnc.best_val_loss" };
-    static const char *const step[] = { "10", "8" };
+    static const char *const step[] = { "10", "10" };
     TextSource lesson = lesson_open();
     Arena *mem = arena_new();
     Tape tape = tape_open(2);
@@ -994,7 +1000,7 @@ START_TEST(every_line_of_the_log_is_a_json_object)
         ck_assert_int_eq(fields_of(line), strstr(line, "\"train\"") ? 10 : 7);
         lines++;
     }
-    ck_assert_int_eq(lines, 5 + 3);    /* steps 1, 3, 6, 9 and 10; after steps 4, 8 and the last */
+    ck_assert_int_eq(lines, 5 + 4);    /* steps 1, 3, 6, 9, 10; after 4, 8, 10, and of all rows */
     ck_assert_int_eq(files(false), 4); /* text, log, last and best weights */
     free(log);
 }
@@ -1092,7 +1098,7 @@ Suite *suite_training(void)
     tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
     tcase_add_loop_test(t, a_run_that_was_cut_ends_like_one_that_was_not, 0, 5);
     tcase_add_test(t, a_run_that_was_complete_can_be_made_longer);
-    tcase_add_test(t, a_run_shorter_than_its_interval_has_its_last_weights_as_the_best);
+    tcase_add_test(t, the_last_weights_may_be_the_best_but_not_for_a_run_that_goes_on);
     tcase_add_test(t, the_log_of_a_run_that_was_cut_tells_every_step_once);
     tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
     tcase_add_test(t, the_checkpoints_say_how_good_they_are);

@@ -180,7 +180,7 @@ static void write_tokenizer(FILE *out, void *tokenizer)
 
 static Run *open_run(const Job *job, const char *name, const Origin *origin, Tokenizer *tokenizer)
 {
-    Run *run = job->from ? run_resume(job->out_dir, job->from->progress.step, origin)
+    Run *run = job->from ? run_resume(job->out_dir, job->from->progress, origin)
                          : run_open(job->out_dir, name, origin);
 
     run_file(run, "config.json", job_json, NULL);

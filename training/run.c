@@ -194,9 +194,16 @@ static bool read_line(const char *line, char split[8], int *step, double *loss)
     return sscanf(line, "{\"step\":%9d,\"split\":\"%7[a-z]\",\"loss\":%lf", step, split, loss) == 3;
 }
 
-/* The lines of the log up to that step, with their points in the picture, are its new contents; but
- * the last one of a run that had ended. */
-static void keep_log(Run *run, int last)
+/* Whether a line says what a run that has come so far has said. */
+static bool is_kept(Progress p, const char *split, int step)
+{
+    if (strcmp(split, "train") == 0)
+        return step <= p.step;
+    return strcmp(split, "val") == 0 && step <= p.evaluated;
+}
+
+/* The lines that are kept, with their points in the picture, are the log's new contents. */
+static void keep_log(Run *run, Progress p)
 {
     char path[PATH_BYTES], split[8];
     size_t bytes, kept = 0;
@@ -210,7 +217,7 @@ static void keep_log(Run *run, int last)
     for (char *line = log, *end; (end = strchr(line, '\n')); line = end + 1) {
         size_t n = (size_t)(end + 1 - line);
 
-        if (!read_line(line, split, &step, &loss) || step > last || !strcmp(split, "final"))
+        if (!read_line(line, split, &step, &loss) || !is_kept(p, split, step))
             continue;
         add_point(run, split, step, loss);
         memmove(log + kept, line, n);
@@ -220,12 +227,12 @@ static void keep_log(Run *run, int last)
     free(log);
 }
 
-Run *run_resume(const char *path, int step, const Origin *origin)
+Run *run_resume(const char *path, Progress p, const Origin *origin)
 {
     Run *run = run_new(origin);
 
     open_folder(run, path);
-    keep_log(run, step);
+    keep_log(run, p);
     open_log(run, 0);
     return run;
 }

@@ -33,9 +33,9 @@ typedef struct {
  */
 Run *run_open(const char *path, const char *name, const Origin *origin);
 
-/* Goes on with the folder of a run that has come to `step`: what its log says of later ones is
- * forgotten. */
-Run *run_resume(const char *path, int step, const Origin *origin);
+/* Goes on with the folder of a run that has come so far: what its log says of later steps, and of
+ * its end, is forgotten. */
+Run *run_resume(const char *path, Progress p, const Origin *origin);
 const char *run_path(const Run *run);
 
 /* A file of the folder, replaced at once by what `print` prints. */

@@ -261,14 +261,17 @@ static bool run_steps(Loop *l)
     return *stop;
 }
 
-/* All that is held back, once; the weights are the best if there are no others to compare with. */
+/*
+ * All that is held back, once. The last weights may be the best, but in what the run goes on from
+ * they are not compared: if it is made longer, no evaluation was due here.
+ */
 static void judge(Loop *l, TrainResult *r)
 {
     const Training *t = l->t;
     Progress *p = &l->progress, before = *p;
 
     r->last = evaluate(t->tape, t->model, t->source, l->o->batch, 0);
-    if (p->best_step == 0)
+    if (p->evaluated != p->step)
         validate(l);
     r->best = p->best;
     r->best_step = p->best_step;

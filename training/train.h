@@ -46,9 +46,9 @@ typedef struct {
  * run, prints progress on stderr, and leaves model.safetensors and
  * best.safetensors. Dies with EXIT_FAILED when the numbers stay not finite.
  *
- * An evaluation is due every eval_interval steps, and these alone choose the best
- * weights: so a run that is cut in parts, anywhere, leaves the same files as one
- * that is not. Where none was due, the last weights are the best.
+ * An evaluation is due every eval_interval steps, and after the last; where a run
+ * is cut none is, so one that was cut, anywhere, leaves the same files as one that
+ * was not.
  */
 TrainResult train(const Training *t, const TrainOptions *o);
 
