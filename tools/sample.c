@@ -194,7 +194,6 @@ static void write_sample(const Saved *w, const Prompt *p, Sampler *s)
 
 int main(int argc, char **argv)
 {
-
     settle(options_parse(&program, argc, argv));
     catch_signals();
     Saved *w = writer_open(argv[0]);
