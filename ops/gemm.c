@@ -13,6 +13,11 @@
  * kernel takes either; only b^T has to be turned. Copying is the only code that
  * sees strides.
  *
+ * A group of b's panels, COLUMNS wide, stays in the second cache while all of the
+ * piece's panels of a pass by. What the next copying will read is asked for
+ * meanwhile, a few lines before each kernel: copying is the only code that waits
+ * for memory, and activations come from far away.
+ *
  * A piece of the work is some rows by some columns of c and, for sums over the
  * batch, a range of the sum. Range 0 goes to c, the others to matrices of their
  * own that are added to c at the end, in order. Sizes alone decide about the cut.
@@ -21,13 +26,18 @@
 
 #include "ops/error.h"
 #include "ops/kernel.h"
+#include "ops/transpose.h"
 
 #include <string.h>
 
 #ifdef PROOF
-enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, SIDE = 2 * NR, PIECES = 24, GRAIN = 4 };
+enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
+enum { TALL = 2 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
+enum { UNITS = 1, NEAR = 60, SHORT = 8 };
 #else
-enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, SIDE = 1024, PIECES = 24, GRAIN = 1 << 13 };
+enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
+enum { TALL = 1024, WIDE = 1024, PIECES = 24, GRAIN = 1 << 13, WORK = 1 << 21 };
+enum { UNITS = 4, NEAR = 1 << 19, SHORT = 512 };
 #endif
 
 /*
@@ -43,15 +53,16 @@ typedef struct {
  * Panels are a little further apart than they are long: if the distance were a
  * power of two, they would all compete for the same few lines of the cache.
  */
-enum { APART = 64 / sizeof(real) };
+enum { LINE = 64 / sizeof(real), APART = LINE };
 
 typedef struct {
     Product p;
     int k0, k1, j0, j1; /* the rows and columns of b that this is about */
     int tall, wide;     /* rows and columns of a piece: multiples of MR and NR */
     int ranges, deep;   /* ranges of the sum, and rows of b in each: a multiple of KC */
-    Panels shared;      /* of b, where all threads use the same */
+    Panels shared;      /* of b, where all threads use the same; else NULL */
     real *partial;      /* the matrices of ranges 1 .. */
+    int turn;           /* a thread that draws piece n may well draw n + turn next */
 } Block;
 
 static int min(int a, int b)
@@ -62,6 +73,12 @@ static int min(int a, int b)
 static int ceil_div(int a, int b)
 {
     return (a + b - 1) / b;
+}
+
+/* Too large to stay in a near cache between two uses. */
+static bool is_far(Matrix m)
+{
+    return (size_t)m.rows * (size_t)m.cols > NEAR;
 }
 
 /* The panel with row or column i, where panels are `unit` wide. */
@@ -88,37 +105,46 @@ static void pack_b(Panels to, Matrix b, int kc, int end)
             else
                 memcpy(row, from, (size_t)(last - j) * sizeof(real));
     }
-    for (int j = to.first; b.cs != 1 && j < last; j++) { /* columns: one after the other */
-        const real *from = b.at + to.k0 * b.rs + j * b.cs;
-        real *restrict column = panel_of(to, j, NR) + (j - to.first) % NR;
-
-        for (int p = 0; p < kc; p++)
-            column[p * NR] = from[p * b.rs];
-    }
+    for (int j = to.first; b.cs != 1 && j < last; j += NR) /* columns: turned */
+        transpose(panel_of(to, j, NR), NR,
+                  (Strided){ b.at + to.k0 * b.rs + j * b.cs, b.cs, b.rs, min(NR, last - j), kc });
     for (int j = to.first; b.map && j < last; j += NR)
         b.map(panel_of(to, j, NR), kc * NR);
+}
+
+/*
+ * Columns of a, n rows from i0 on, those of UNITS panels at most: so many numbers are whole
+ * lines, and none is read twice.
+ */
+static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
+{
+    const real *from = a.at + i0 * a.rs + to.k0 * a.cs;
+    const int whole = a.rs == 1 ? n / MR : 0;
+    real *restrict panel = panel_of(to, i0, MR);
+
+    for (int p = 0; p < kc; p++, from += a.cs, panel += MR) {
+        for (int u = 0; u < whole; u++)
+            memcpy(panel + u * to.stride, from + u * MR, MR * sizeof(real));
+        for (int i = whole * MR; i < n; i++)
+            panel[i / MR * to.stride + i % MR] = from[i * a.rs];
+    }
 }
 
 /* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
 static void pack_a(Panels to, Matrix a, int kc, int end)
 {
     const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
-    const int rows = end - to.first, whole = rows / MR * MR;
+    const int rows = end - to.first;
 
-    if (rows > whole)
+    if (rows <= 0)
+        return;
+    if (rows % MR)
         memset(panel_of(to, end - 1, MR), 0, (size_t)(MR * kc) * sizeof(real));
     for (int i = 0; a.cs == 1 && i < rows; i++)
         memcpy(panel_of(to, to.first + i, MR) + i % MR * kc, from + i * a.rs,
                (size_t)kc * sizeof(real));
-    for (int p = 0; a.cs != 1 && p < kc; p++, from += a.cs) {
-        real *restrict column = to.at + p * MR;
-
-        if (a.rs == 1)
-            for (int i = 0; i < whole; i += MR, column += to.stride)
-                memcpy(column, from + i, MR * sizeof(real));
-        for (int i = a.rs == 1 ? whole : 0; i < rows; i++)
-            panel_of(to, to.first + i, MR)[p * MR + i % MR] = from[i * a.rs];
-    }
+    for (int i = to.first; a.cs != 1 && i < end; i += UNITS * MR)
+        pack_columns(to, a, kc, i, min(UNITS * MR, end - i));
     for (int i = to.first; a.map && i < end; i += MR)
         a.map(panel_of(to, i, MR), kc * MR);
 }
@@ -151,6 +177,12 @@ static int own_panels(int n, int unit)
     return ceil_div(n, unit) * (unit * KC + APART);
 }
 
+static int pieces_of(const Block *blk)
+{
+    return blk->ranges * ceil_div(blk->p.c.rows, blk->tall) *
+           ceil_div(blk->j1 - blk->j0, blk->wide);
+}
+
 static Piece piece_of(const Block *blk, int number)
 {
     Product p = blk->p;
@@ -176,72 +208,172 @@ static int columns_end(const Piece *w, int i)
     return w->symmetric ? min(w->j1, i) : w->j1;
 }
 
-/* MR rows of c from row i, kc rows of b from row k; `a` is their packed panel. */
-static void multiply_panel(const Piece *w, Factors f, Panels b, int i, int k)
-{
-    bool add = w->add || k > w->k0;
+/*
+ * A part of a matrix that will be read soon: rows of `length` numbers, asked for up to `at`, some
+ * lines with each kernel.
+ */
+typedef struct {
+    const real *at, *end; /* in a row */
+    ptrdiff_t stride;
+    int rows, length, lines;
+} Ahead;
 
-    for (int j = w->j0; j < columns_end(w, i + MR); j += NR) {
-        f.b = panel_of(b, j, NR) + (k - b.k0) * NR;
-        if (i + MR <= w->c.rows && j + NR <= w->c.cols)
-            kernel(w->c.at + i * w->c.rs + j, w->c.rs, f, add);
-        else
-            kernel_edge(w->c, i, j, f, add);
-    }
+/* Of a matrix that the caches hold, nothing. */
+static Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1)
+{
+    const bool by_rows = m.cs == 1;
+    const real *at = m.at + i0 * m.rs + j0 * m.cs;
+    int rows = by_rows ? i1 - i0 : j1 - j0, length = by_rows ? j1 - j0 : i1 - i0;
+
+    return (Ahead){ at, at + length, by_rows ? m.rs : m.cs, is_far(m) ? rows : 0, length, 0 };
 }
 
-/* KC rows of b, in the thread's scratch. */
-static Panels pack_own(const Block *blk, const Piece *w, real *at, int k, int kc)
+static void spread(Ahead *x, int kernels)
 {
-    Panels b = { at, kc * NR + APART, w->j0, k };
-
-    pack_b(b, blk->p.b, kc, w->j1);
-    return b;
+    x->lines = ceil_div(x->rows * ceil_div(x->length, LINE), kernels);
 }
 
-static void multiply_piece(const Block *blk, Piece w)
+static void ask(Ahead *x)
 {
-    Matrix a = blk->p.a;
-    real *own_a = pool_scratch(), *own_b = own_a + own_panels(blk->tall, MR);
+    Ahead a = *x;
 
-    if (w.j0 >= columns_end(&w, w.i1))
-        return;
-    for (int k = w.k0; k < w.k1; k += KC) {
-        int kc = min(KC, w.k1 - k);
-        Panels own = { own_a, kc * MR + APART, w.i0, k };
-        Panels b = blk->p.over_batch ? pack_own(blk, &w, own_b, k, kc) : blk->shared;
-
-        pack_a(own, a, kc, w.i1);
-        for (int i = w.i0; i < w.i1; i += MR) {
-            Factors f = {
-                panel_of(own, i, MR), a.cs == 1 ? kc : 1, a.cs == 1 ? 1 : MR, NULL, NR, kc
-            };
-
-            multiply_panel(&w, f, b, i, k);
+    for (int line = 0; line < x->lines && a.rows > 0; line++) {
+        __builtin_prefetch(a.at, 0, 2);
+        a.at += LINE;
+        if (a.at >= a.end) {
+            a.end += a.stride, a.rows--;
+            a.at = a.end - a.length;
         }
     }
-    if (blk->p.finish && w.k1 == a.cols)
-        for (int i = w.i0; i < w.i1; i++)
-            if (w.j0 < columns_end(&w, i + 1))
-                blk->p.finish(blk->p.ctx, i, w.j0, columns_end(&w, i + 1));
+    *x = a;
+}
+
+/* A piece at work on rows k .. k+kc-1 of b. */
+typedef struct {
+    const Block *blk;
+    Piece w;
+    int k, kc;
+    Panels a, b;
+    Ahead next_a, next_b;
+} Work;
+
+static Factors factors_of(const Work *x, int i)
+{
+    Matrix a = x->blk->p.a;
+
+    if (i < x->a.first)
+        return (Factors){ a.at + i * a.rs + x->k, a.rs, 1, NULL, NR, x->kc };
+    if (a.cs == 1)
+        return (Factors){ panel_of(x->a, i, MR), x->kc, 1, NULL, NR, x->kc };
+    return (Factors){ panel_of(x->a, i, MR), 1, MR, NULL, NR, x->kc };
+}
+
+/* MR rows of c from row i, columns j0 .. j1-1. */
+static void multiply_panel(Work *x, int i, int j0, int j1)
+{
+    const bool add = x->w.add || x->k > x->w.k0;
+    Matrix c = x->w.c;
+    Factors f = factors_of(x, i);
+
+    for (int j = j0; j < min(j1, columns_end(&x->w, i + MR)); j += NR) {
+        ask(&x->next_a);
+        ask(&x->next_b);
+        f.b = panel_of(x->b, j, NR) + (x->k - x->b.k0) * NR;
+        if (i + MR <= c.rows && j + NR <= c.cols)
+            kernel(c.at + i * c.rs + j, c.rs, f, add);
+        else
+            kernel_edge(c, i, j, f, add);
+    }
+}
+
+/*
+ * What will be copied next: the following rows of b and columns of a or, at the end, those
+ * where a piece begins that this thread may well draw next.
+ */
+static void look_ahead(Work *x, int number)
+{
+    const Block *blk = x->blk;
+    Piece w = x->w;
+    int k = x->k + KC, own = !blk->shared.at;
+    int kernels = ceil_div(w.i1 - w.i0, MR) * ceil_div(w.j1 - w.j0, NR);
+
+    if (k >= w.k1) {
+        w = piece_of(blk, min(number + blk->turn, pieces_of(blk) - 1));
+        k = w.k0;
+    }
+    int end = min(k + KC, w.k1);
+    x->next_a = ahead_of(blk->p.a, w.i0, w.i1, k, end);
+    x->next_b = own ? ahead_of(blk->p.b, k, end, w.j0, min(w.j1, blk->p.b.cols)) : (Ahead){ 0 };
+    spread(&x->next_a, kernels);
+    spread(&x->next_b, kernels);
+}
+
+/* Rows of a before this one can be read where they are: whole panels of them, not far apart. */
+static int first_copied(Matrix a, Piece w)
+{
+    bool in_place = a.cs == 1 && !a.map && a.rs <= SHORT && !is_far(a);
+
+    return in_place ? w.i0 + (w.i1 - w.i0) / MR * MR : w.i0;
+}
+
+/* The next rows of b, where they are the thread's own, and columns of a: copied to its scratch. */
+static void pack(Work *x)
+{
+    const Block *blk = x->blk;
+    real *own = pool_scratch();
+
+    x->kc = min(KC, x->w.k1 - x->k);
+    x->a = (Panels){ own, x->kc * MR + APART, first_copied(blk->p.a, x->w), x->k };
+    pack_a(x->a, blk->p.a, x->kc, x->w.i1);
+    x->b = blk->shared;
+    if (!blk->shared.at) {
+        x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, x->w.j0, x->k };
+        pack_b(x->b, blk->p.b, x->kc, x->w.j1);
+    }
+}
+
+static void multiply_piece(const Block *blk, int number)
+{
+    Work x = { .blk = blk, .w = piece_of(blk, number) };
+    const Piece *w = &x.w;
+
+    if (w->j0 >= columns_end(w, w->i1))
+        return;
+    for (x.k = w->k0; x.k < w->k1; x.k += KC) {
+        pack(&x);
+        look_ahead(&x, number);
+        for (int j = w->j0; j < w->j1; j += COLUMNS)
+            for (int i = w->i0; i < w->i1; i += MR)
+                multiply_panel(&x, i, j, min(j + COLUMNS, w->j1));
+    }
+    if (blk->p.finish && w->k1 == blk->p.a.cols)
+        for (int i = w->i0; i < w->i1; i++)
+            if (w->j0 < columns_end(w, i + 1))
+                blk->p.finish(blk->p.ctx, i, w->j0, columns_end(w, i + 1));
 }
 
 static void multiply_pieces(void *ctx, int begin, int end)
 {
     for (int number = begin; number < end; number++)
-        multiply_piece(ctx, piece_of(ctx, number));
+        multiply_piece(ctx, number);
 }
 
-/* Piece i of the copying for all: KC rows of all columns. */
+/* Piece i of the copying for all: some rows of all columns, or a panel where columns are turned. */
 static void pack_shared(void *ctx, int begin, int end)
 {
     const Block *blk = ctx;
-    Panels b = blk->shared;
+    Matrix b = blk->p.b;
 
     for (int i = begin; i < end; i++) {
-        Panels part = { b.at + i * KC * NR, b.stride, b.first, b.k0 + i * KC };
+        Panels part = blk->shared;
+        int k = b.cs == 1 ? i * ROWS : 0, j = b.cs == 1 ? 0 : i * NR;
 
-        pack_b(part, blk->p.b, min(KC, blk->k1 - part.k0), blk->j1);
+        part.first += j, part.k0 += k;
+        part.at += j / NR * part.stride + k * NR;
+        if (b.cs == 1)
+            pack_b(part, b, min(ROWS, blk->k1 - part.k0), blk->j1);
+        else
+            pack_b(part, b, blk->k1 - part.k0, min(part.first + NR, blk->j1));
     }
 }
 
@@ -262,18 +394,27 @@ static void add_partial(void *ctx, int begin, int end)
         }
 }
 
-static int pieces_of(const Block *blk)
-{
-    return blk->ranges * ceil_div(blk->p.c.rows, blk->tall) *
-           ceil_div(blk->j1 - blk->j0, blk->wide);
-}
-
 static void multiply_block(Pool *pool, Block *blk)
 {
-    int own = own_panels(blk->tall, MR) + (blk->p.over_batch ? own_panels(blk->wide, NR) : 0);
+    int own = own_panels(blk->tall, MR) + (blk->shared.at ? 0 : own_panels(blk->wide, NR));
 
+    blk->turn = pool_threads(pool);
     pool_reserve(pool, (size_t)own * sizeof(real));
     pool_for(pool, pieces_of(blk), 1, multiply_pieces, blk);
+}
+
+/* Low pieces before narrow ones, whose copies of a are made again; of columns of a, whole lines. */
+static void cut(Block *blk)
+{
+    const Product *p = &blk->p;
+    double work = (double)p->c.rows * p->c.cols * p->a.cols;
+    int want = work < (double)PIECES * WORK ? 1 + (int)(work / WORK) : PIECES;
+    int unit = p->a.cs == 1 ? MR : MR * UNITS, tall = ceil_div(ceil_div(p->c.rows, want), unit);
+
+    blk->tall = min(MC, tall * unit);
+    blk->wide = ceil_div(blk->j1 - blk->j0, NR) * NR;
+    while (blk->wide > NR && pieces_of(blk) < want)
+        blk->wide = ceil_div(blk->wide / 2, NR) * NR;
 }
 
 /* All columns and rows of b, up to NMAX and KMAX at a time, packed for all threads. */
@@ -281,18 +422,16 @@ static void gemm_shared(Pool *pool, Product p)
 {
     for (int j0 = 0; j0 < p.c.cols; j0 += NMAX)
         for (int k0 = 0; k0 < p.a.cols; k0 += KMAX) {
-            Block blk = { .p = p, .j0 = j0, .k0 = k0, .tall = MC, .ranges = 1 };
+            Block blk = { .p = p, .j0 = j0, .k0 = k0, .ranges = 1 };
             int cols = min(NMAX, p.c.cols - j0), depth = min(KMAX, p.a.cols - k0);
             int panels = ceil_div(cols, NR), stride = depth * NR + APART;
 
             blk.j1 = j0 + cols, blk.k1 = k0 + depth;
             blk.deep = ceil_div(depth, KC) * KC;
-            blk.wide = panels * NR;
-            while (blk.wide > NR && pieces_of(&blk) < PIECES)
-                blk.wide = ceil_div(blk.wide / 2, NR) * NR;
+            cut(&blk);
             blk.shared = (Panels){ NULL, stride, j0, k0 };
             blk.shared.at = pool_shared(pool, (size_t)panels * (size_t)stride * sizeof(real));
-            pool_for(pool, ceil_div(depth, KC), 1, pack_shared, &blk);
+            pool_for(pool, p.b.cs == 1 ? ceil_div(depth, ROWS) : panels, 1, pack_shared, &blk);
             multiply_block(pool, &blk);
         }
 }
@@ -303,15 +442,15 @@ static int even(int n, int most, int unit)
     return ceil_div(ceil_div(n, ceil_div(n, most)), unit) * unit;
 }
 
-/* Pieces of about SIDE by SIDE, and as many ranges as make them enough. */
+/* Pieces of about TALL by WIDE, and as many ranges as make them enough. */
 static void gemm_over_batch(Pool *pool, Product p)
 {
     Block blk = { .p = p, .j1 = p.c.cols, .k1 = p.a.cols, .ranges = 1 };
     size_t size = (size_t)p.c.rows * (size_t)p.c.cols;
     int depth = ceil_div(p.a.cols, KC);
 
-    blk.tall = even(p.c.rows, SIDE, MR), blk.wide = even(p.c.cols, SIDE, NR);
-    int ranges = min(ceil_div(PIECES, pieces_of(&blk)), depth / 2);
+    blk.tall = even(p.c.rows, TALL, MR), blk.wide = even(p.c.cols, WIDE, NR);
+    int ranges = min(ceil_div(PIECES, pieces_of(&blk)), depth / 4);
     blk.deep = ceil_div(depth, ranges > 1 ? ranges : 1) * KC;
     blk.ranges = ceil_div(p.a.cols, blk.deep);
     blk.partial = pool_shared(pool, (size_t)(blk.ranges - 1) * size * sizeof(real));
@@ -336,7 +475,7 @@ void gemm(Pool *pool, Product p)
         (p.over_batch && (p.finish || p.symmetric)) || (p.symmetric && p.c.rows != p.c.cols))
         BUG("gemm: (%d, %d) = (%d, %d) (%d, %d)", p.c.rows, p.c.cols, p.a.rows, p.a.cols, p.b.rows,
             p.b.cols);
-    if (p.over_batch)
+    if (p.over_batch && is_far(p.b))
         gemm_over_batch(pool, p);
     else
         gemm_shared(pool, p);

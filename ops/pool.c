@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 20000 };
+enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 100000 };
 
 typedef struct {
     void *at;

@@ -5,6 +5,7 @@
 #include "ops/elementary.h"
 #include "ops/kernel.h"
 #include "ops/rope.h"
+#include "ops/transpose.h"
 #include "tests/naive.h"
 #include "tests/promises.h"
 #include "tests/suites.h"
@@ -1083,6 +1084,30 @@ START_TEST(the_kernel_is_its_plain_twin)
 }
 END_TEST
 
+/* For every number of rows and columns around that of lanes, and both layouts. */
+START_TEST(a_transpose_is_its_plain_twin)
+{
+    enum { MOST = 2 * LANES + 3, WIDE = MOST + 2 };
+    static real from[WIDE * WIDE], to[WIDE * WIDE], twin[WIDE * WIDE];
+
+    fill(from, COUNT(from), 1, 1);
+    for (int rows = 0; rows <= MOST; rows++)
+        for (int cols = 0; cols <= MOST; cols++)
+            for (int turned = 0; turned < 2; turned++) {
+                Strided m = { from, turned ? 1 : WIDE, turned ? WIDE : 1, rows, cols };
+
+                fill(to, COUNT(to), 2, 1);
+                memcpy(twin, to, sizeof to);
+                transpose(to, WIDE, m);
+                transpose_plain(twin, WIDE, m);
+                ck_assert_msg(memcmp(to, twin, sizeof to) == 0, "%d x %d", rows, cols);
+                if (rows > 1 && cols > 2)
+                    ck_assert(memcmp(to + 2 * WIDE + 1, from + (turned ? 2 * WIDE + 1 : WIDE + 2),
+                                     sizeof(real)) == 0);
+            }
+}
+END_TEST
+
 Suite *suite_ops(void)
 {
     Suite *s = suite_create("ops");
@@ -1101,6 +1126,7 @@ Suite *suite_ops(void)
     suite_add_tcase(s, each);
     tcase_set_timeout(one, 60);
     tcase_add_test(one, the_kernel_is_its_plain_twin);
+    tcase_add_test(one, a_transpose_is_its_plain_twin);
     tcase_add_test(one, the_exponential_is_right_to_two_units);
     tcase_add_test(one, a_long_sum_is_the_same_in_any_batch);
     tcase_add_test(one, a_token_that_is_not_in_the_batch_gets_no_gradient);

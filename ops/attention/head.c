@@ -1,6 +1,7 @@
 #include "ops/attention/head.h"
 
 #include "ops/rope.h"
+#include "ops/transpose.h"
 
 #include <string.h>
 
@@ -73,10 +74,7 @@ void head_scatter(const Head *x, Grad to, Rows from, int width)
 
 void rows_transpose(Rows from, real *to, int ld, int width)
 {
-    for (int d0 = 0; d0 < width; d0 += LANES)
-        for (int r = 0; r < from.n; r++)
-            for (int d = d0; d < min(width, d0 + LANES); d++)
-                to[(size_t)d * (size_t)ld + (size_t)r] = row_of(from.at, r, from.ld)[d];
+    transpose(to, ld, (Strided){ from.at, from.ld, 1, from.n, width });
 }
 
 void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add)
