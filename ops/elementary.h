@@ -61,32 +61,100 @@ static inline real exp_real(real x)
 #endif
 }
 
+/*
+ * The same for x <= 0, where a result below the smallest normal number is 0: 2^n then needs no
+ * halves. For weights beside one that is 1.
+ */
+static inline float exp_below_float(float x)
+{
+    const float shift = 12582912.0f, least = -87.0f;
+    float c = x < least ? least : x, sum = c * 1.44269504f + shift, n = sum - shift;
+    float r = c - n * 0.693359375f + n * 2.12194440e-4f, p, power;
+    uint32_t bits;
+
+    p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+
+    memcpy(&bits, &sum, sizeof bits);
+    bits =
+        (bits << 23) + 0x3f800000; /* n in the exponent's place: of shift nothing is left there */
+    memcpy(&power, &bits, sizeof power);
+    return x < least ? 0 : p * power;
+}
+
+static inline real exp_below(real x)
+{
+#ifdef PROOF
+    return exp(x);
+#else
+    return exp_below_float(x);
+#endif
+}
+
 /* Partial sums of a row: element i goes to number i mod SUMS. */
 #ifdef PROOF
 enum { SUMS = 4 };
+typedef int64_t Whole;
 #else
 enum { SUMS = 16 };
+typedef int32_t Whole;
 #endif
+typedef real Lanes
+    __attribute__((vector_size(SUMS * sizeof(real)), aligned(sizeof(real)), may_alias));
+typedef Whole LaneMask __attribute__((vector_size(SUMS * sizeof(real))));
 
-static inline real sum_up(const real t[SUMS])
+static inline Lanes lanes_at(const real *x)
 {
-    real u[SUMS / 2], sum = 0;
+    return *(const Lanes *)x;
+}
 
-    for (int l = 0; l < SUMS / 2; l++)
-        u[l] = t[l] + t[l + SUMS / 2];
-    for (int l = 0; l < SUMS / 2; l++)
-        sum += u[l];
-    return sum;
+/* Of each pair the larger; b where a is NaN. */
+static inline Lanes lanes_max(Lanes a, Lanes b)
+{
+    LaneMask larger = a > b;
+
+    return (Lanes)(((LaneMask)a & larger) | ((LaneMask)b & ~larger));
+}
+
+static inline real sum_up(Lanes of)
+{
+    real t[SUMS];
+
+    memcpy(t, &of, sizeof t);
+#pragma GCC unroll 4
+    for (int half = SUMS / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int l = 0; l < half; l++)
+            t[l] += t[l + half];
+    return t[0];
+}
+
+static inline real largest(Lanes of)
+{
+    real t[SUMS];
+
+    memcpy(t, &of, sizeof t);
+#pragma GCC unroll 4
+    for (int half = SUMS / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+        for (int l = 0; l < half; l++)
+            t[l] = t[l + half] > t[l] ? t[l + half] : t[l];
+    return t[0];
 }
 
 static inline real row_dot(const real *a, const real *b, int n)
 {
-    real t[SUMS] = { 0 };
+    Lanes t = { 0 };
     int i = 0;
 
     for (; i + SUMS <= n; i += SUMS)
-        for (int l = 0; l < SUMS; l++)
-            t[l] += a[i + l] * b[i + l];
+        t += lanes_at(a + i) * lanes_at(b + i);
     for (int l = 0; i + l < n; l++)
         t[l] += a[i + l] * b[i + l];
     return sum_up(t);
@@ -94,12 +162,11 @@ static inline real row_dot(const real *a, const real *b, int n)
 
 static inline real row_sum(const real *a, int n)
 {
-    real t[SUMS] = { 0 };
+    Lanes t = { 0 };
     int i = 0;
 
     for (; i + SUMS <= n; i += SUMS)
-        for (int l = 0; l < SUMS; l++)
-            t[l] += a[i + l];
+        t += lanes_at(a + i);
     for (int l = 0; i + l < n; l++)
         t[l] += a[i + l];
     return sum_up(t);
@@ -108,26 +175,21 @@ static inline real row_sum(const real *a, int n)
 /* The largest of a[0] .. a[n-1] and `least`; NaN only if all that it saw were NaN. */
 static inline real row_max(const real *a, int n, real least)
 {
-    real t[SUMS];
+    Lanes t = (Lanes){ 0 } + least;
     int i = 0;
 
-    for (int l = 0; l < SUMS; l++)
-        t[l] = least;
     for (; i + SUMS <= n; i += SUMS)
-        for (int l = 0; l < SUMS; l++)
-            t[l] = a[i + l] > t[l] ? a[i + l] : t[l];
+        t = lanes_max(lanes_at(a + i), t);
     for (int l = 0; i + l < n; l++)
         t[l] = a[i + l] > t[l] ? a[i + l] : t[l];
-    for (int l = 1; l < SUMS; l++)
-        t[0] = t[l] > t[0] ? t[l] : t[0];
-    return t[0];
+    return largest(t);
 }
 
-/* x_i = e^(x_i - by); returns the sum of the results. */
-static inline real row_exp(real *x, int n, real by)
+/* x_i = e^(x_i - top), where top is the largest; returns the sum of the results. */
+static inline real row_exp(real *x, int n, real top)
 {
     for (int i = 0; i < n; i++)
-        x[i] = exp_real(x[i] - by);
+        x[i] = exp_below(x[i] - top);
     return row_sum(x, n);
 }
 

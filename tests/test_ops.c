@@ -1060,6 +1060,48 @@ START_TEST(the_exponential_is_right_to_two_units)
 }
 END_TEST
 
+/* The same from 0 down to -87; below there is nothing. */
+START_TEST(the_exponential_below_zero_is_right_to_two_units)
+{
+    double worst = 0;
+
+    for (uint32_t bits = 0x80000000; bits <= 0xc2ae0000; bits += 997) { /* -87 */
+        float x;
+
+        memcpy(&x, &bits, sizeof x);
+        double want = exp((double)x);
+        worst = fmax(worst, fabs((double)exp_below_float(x) - want) / (want * 0x1p-23));
+    }
+    ck_assert_double_le(worst, 2);
+    ck_assert_double_eq((double)exp_below_float(0), 1);
+    ck_assert_double_eq((double)exp_below_float(-87.01F), 0);
+    ck_assert_double_eq((double)exp_below_float(-HUGE_VALF), 0);
+    ck_assert(isnan(exp_below_float((float)NAN)));
+}
+END_TEST
+
+/* In sums of SUMS numbers and what is left of them; a NaN is no largest number. */
+START_TEST(rows_are_summed_and_searched_to_their_ends)
+{
+    real x[3 * SUMS], ones[3 * SUMS];
+
+    for (int n = 0; n < COUNT(x); n++) {
+        real sum = 0, largest = -5;
+
+        for (int i = 0; i < n; i++) {
+            x[i] = (real)((i * 7 + n) % 11 - 4), ones[i] = 1;
+            sum += x[i];
+            largest = x[i] > largest ? x[i] : largest;
+        }
+        ck_assert(row_sum(x, n) == sum && row_dot(x, ones, n) == sum);
+        ck_assert(row_max(x, n, -5) == largest && row_max(x, n, 99) == 99);
+        if (n > 0)
+            x[n - 1] = R(NAN);
+        ck_assert(!isnan(row_max(x, n, -5)));
+    }
+}
+END_TEST
+
 /* For every layout of a, alone and added to c; what is around c stays as it is. */
 START_TEST(the_kernel_is_its_plain_twin)
 {
@@ -1128,6 +1170,8 @@ Suite *suite_ops(void)
     tcase_add_test(one, the_kernel_is_its_plain_twin);
     tcase_add_test(one, a_transpose_is_its_plain_twin);
     tcase_add_test(one, the_exponential_is_right_to_two_units);
+    tcase_add_test(one, the_exponential_below_zero_is_right_to_two_units);
+    tcase_add_test(one, rows_are_summed_and_searched_to_their_ends);
     tcase_add_test(one, a_long_sum_is_the_same_in_any_batch);
     tcase_add_test(one, a_token_that_is_not_in_the_batch_gets_no_gradient);
     tcase_add_test(one, an_ignored_row_has_no_loss_and_no_gradient);

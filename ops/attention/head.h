@@ -14,7 +14,7 @@
 #ifdef PROOF
 enum { TILE = 4 };
 #else
-enum { TILE = 192 }; /* rows, or keys, at once: what is done with them stays in cache */
+enum { TILE = 96 }; /* rows, or keys, at once: what is done with them stays in cache */
 #endif
 _Static_assert(TILE % MR == 0 && TILE % NR == 0, "a tile has no edges");
 

@@ -43,9 +43,11 @@ real softmax_scale(Scale scale, int base, int D, int n)
 
 static void softmax_weigh(real *s, int n, real *o, int E, RowState *row)
 {
-    real top = row_max(s, n, row->m), fade = exp_real(row->m - top);
+    real top = row_max(s, n, row->m);
 
     if (top > row->m) {
+        real fade = exp_below(row->m - top);
+
         for (int e = 0; e < E; e++)
             o[e] *= fade;
         row->c *= fade;
@@ -59,7 +61,7 @@ static void softmax_unweigh(real *restrict s, real *restrict dA, int n, const Ro
     real m = row->m, by = 1 / row->c, delta = row->delta;
 
     for (int j = 0; j < n; j++) {
-        s[j] = exp_real(s[j] - m) * by;
+        s[j] = exp_below(s[j] - m) * by;
         dA[j] = s[j] * (dA[j] - delta);
     }
 }
