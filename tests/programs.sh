@@ -795,14 +795,14 @@ check 'its lines have shapes and two numbers' has_operands
 tiny='--n-layer 1 --n-embd 16 --n-head 2 --batch-size 2 --seconds 0 --threads 1'
 benches() { timeout 10 "$bench" $tiny --csv ../out/csv "$@" >"$dir/stdout" 2>"$dir/err"; }
 has_rows() { # NAME,LENGTH...: the rows of attentions, in that order, with all that is said of one
-    rows=$(sed '1d; s/"[^"]*"//' ../out/csv | awk -F, '
+    rows=$(sed '/^\(group\|machine\|option\),/d; s/"[^"]*"//' ../out/csv | awk -F, '
         { printf "%s,%s ", $7, $8; for (i = 7; ++i <= NF;) if ($i <= 0) printf "(%s: %s) ", i, $i }
         NF != 13 { print NF, "columns" }')
     [ "$rows" = "$(printf '%s ' "$@")" ] || no "rows $rows"
 }
 every_attention() {
     for name in $("$train" --help | sed -n '/^--attn NAME$/,/^$/s/^  \([a-z]*\) .*/\1/p'); do
-        grep -q "^attention,\"$name, length 7, batch 2\"," ../out/csv || no "$name" || return
+        grep -q "^attention,\"$name, length 7, batch 2;" ../out/csv || no "$name" || return
     done
 }
 check 'bench of two attentions' benches --only attention --attn relu,softmax --lengths 64,9 --svg ../out/svg
@@ -821,6 +821,64 @@ check 'bench does what is named' benches --only attention --attn softmax --lengt
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
+check 'it says how much of it is multiplied' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"
+check 'bench of two kinds of step' benches --only step --attn relu,softmax --lengths 16,8
+check 'says which takes less time where' grep -q ' takes less time than .* \(positions on\|of these lengths\)$' "$dir/stdout"
+check 'bench of more threads' benches --only scaling --attn relu --lengths 8 --threads 3
+check 'has a row for each number of them' [ "$(sed -n 's/^scaling,"\([0-9]\) thread.*/\1/p' ../out/csv | tr -d '\n')" = 123 ]
+check 'bench of decoding' benches --only decode --lengths 9,2,9
+check 'its CSV has every attention at every position, once' [ "$(grep -c '^decode,' ../out/csv)" = \
+    "$("$train" --help | sed -n '/^--attn NAME$/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p' | wc -l | awk '{ print 2 * $1 }')" ]
+check 'with a time of a token' [ "$(grep '^decode,' ../out/csv | awk -F, '!($NF > 0)' | wc -l)" = 0 ]
+check 'it says how that grows' grep -q '^relu  *from 2 to 9 positions ' "$dir/stdout"
+
+# Against what was measured before, made faster or slower in the file.
+saved=../out/saved
+was() { # N: the saved times, N times as long
+    awk -v n="$1" '/^step/ {
+            at = index($0, "\",") + 2; rest = substr($0, at); comma = index(rest, ",")
+            printf "%s%.9g%s\n", substr($0, 1, at - 1), rest * n, substr(rest, comma); next }
+        { print }' $saved >../out/before
+}
+against() { # CODE OPTION...
+    code=$1
+    shift
+    timeout 10 "$bench" --against ../out/before "$@" >"$dir/stdout" 2>"$dir/err"
+    [ $? = "$code" ]
+}
+check 'bench saves' benches --only step --attn relu --lengths 4,8 --save $saved
+check 'with the processor and its peak' grep -q '^machine,"[^"]*, 1 threads, vectors of [0-9]* bits",1,[0-9.e+]*,,1,' $saved
+check 'and how it was called' grep -q '^option,"lengths 4,8",' $saved
+check 'in the format of the CSV file' [ "$(sed -n '1p; /^option/p' $saved)" = "$(sed -n '1p; /^option/p' ../out/csv)" ]
+was 1000
+check 'bench against what was slower' against 0
+check 'measures the same rows with the same options' grep -q '^2 rows: 2 faster and 0 slower by more than 5%' "$dir/stdout"
+was 0.001
+check 'bench against what was faster ends with 1' against 1
+check 'in a line' said '^attn.c: error: 2 rows are slower than in ../out/before by more than 5%$'
+check 'having measured it again' grep -q '^Again, what is slower$' "$dir/stdout"
+check 'a margin may be wide' against 0 --margin 1000000
+check 'rows may be others' against 1 --lengths 8,9
+check 'which are named' grep -q '^only there: step, relu 1 x 16, context 4,' "$dir/stdout"
+check 'on both sides' grep -q '^only here: step, relu 1 x 16, context 9,' "$dir/stdout"
+check 'none in common is bad data' against 5 --lengths 9
+sed 's/^machine,"/&Another /' $saved >../out/before
+check 'bench against another machine' against 0 --margin 1000
+check 'goes by the share of the peak' grep -q '^the share of the peak decides: this is .*, that was Another ' "$dir/stdout"
+bad_before() { # SENTENCE SED-SCRIPT
+    sed "$2" $saved >../out/before
+    refused "bench against a file $1" 5 "$3" "$bench" --against ../out/before
+}
+bad_before 'that is cut' '$s/.$//;$s/,[^,]*$//' 'line 13'
+bad_before 'with another head' '1s/name/names/' 'line 1'
+bad_before 'without a machine' '/^machine/d' 'has not written this'
+bad_before 'with a word for a number' '/^step/s/",[0-9]/",x/' 'line 12'
+bad_before 'with an option that is none' 's/lengths/length/' '--length 4,8'
+bad_before 'with an option that writes' 's/"lengths 4,8/"csv x/' '--csv x'
+refused 'bench against an empty file'      5 'line 1'         "$bench" --against ../in/empty
+refused 'bench against a text'             5 'line 1'         "$bench" --against $text
+refused 'bench against a file that is not there' 4 'No such file' "$bench" --against ../in/nowhere
+refused 'bench that cannot save'           4 'No such file'   "$bench" --save nowhere/x
 
 # ./tokenize, on a text that has all bytes, and on none.
 tokenizes() { # LINE OPTION...: the summary's first line is LINE

@@ -31,5 +31,6 @@ Suite *suite_form(void);        /* a model in the form of another's classes */
 Suite *suite_options(void);     /* the command line of every program */
 Suite *suite_attend(void);      /* ./attend, run */
 Suite *suite_export(void);      /* ./export, run */
+Suite *suite_bench(void);       /* the rows of ./bench, and what they were before */
 
 #endif

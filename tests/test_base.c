@@ -1,6 +1,7 @@
-/* The ground that the ops stand on: arena, pool, random numbers, checksums, errors. */
+/* The ground that the ops stand on: arena, pool, random numbers, checksums, the machine, errors. */
 #include "ops/checksum.h"
 #include "ops/error.h"
+#include "ops/machine.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
@@ -235,6 +236,18 @@ START_TEST(the_users_mistake_has_an_exit_code)
 }
 END_TEST
 
+START_TEST(the_machine_reads_and_has_a_name)
+{
+    Pool *pool = pool_new(2);
+    Text name = machine_name();
+
+    ck_assert_double_gt(machine_bandwidth(pool, 1 << 20), 1e7);
+    ck_assert_double_lt(machine_bandwidth(pool, 1), 1e14);
+    ck_assert(name.n > 0 && !strpbrk(name.at, "\n:") && name.at[0] != ' ');
+    pool_free(pool);
+}
+END_TEST
+
 Suite *suite_base(void)
 {
     Suite *s = suite_create("base");
@@ -253,6 +266,7 @@ Suite *suite_base(void)
     tcase_add_test(t, a_normal_number_does_not_know_its_neighbour);
     tcase_add_test(t, draws_below_n_are_even);
     tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
+    tcase_add_test(t, the_machine_reads_and_has_a_name);
     tcase_add_exit_test(t, the_users_mistake_has_an_exit_code, EXIT_DATA);
     suite_add_tcase(s, t);
     return s;

@@ -6,6 +6,7 @@
 #include "tools/bench.h"
 
 #include "ops/error.h"
+#include "ops/file.h"
 #include "ops/kernel.h"
 #include "ops/machine.h"
 #include "ops/text.h"
@@ -14,14 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
-enum { GEMM, OPS, ATTENTION, STEP, NAMES_MOST = 64, SHOWN = 60 };
-static const char *const sections[] = { "gemm", "ops", "attention", "step", NULL };
+enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, NAMES_MOST = 64, SHOWN = 60, TRIES = 3 };
+static const char *const sections[] = { "gemm",    "ops",    "attention", "step",
+                                        "scaling", "decode", NULL };
 
 static int threads, section = -1, batch, most_quadratic = 8192;
-static double seconds = 0.3;
+static double seconds = 0.3, margin = 5;
 static bool bidirectional;
-static const char *names, *csv_path, *svg_path;
+static const char *names, *csv_path, *svg_path, *save_path, *against_path;
 static Text names_help;
 static OptionList lengths;
 static Config model = { .layers = 6, .heads = 4, .width = 256, .vocab = 256 };
@@ -32,12 +35,18 @@ static Option options[] = {
     { "only", OPTION_CHOICE, &section, .choices = sections, .help = "one part of it" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
     { "seconds", OPTION_DURATION, &seconds, .help = "for each row, at least" },
+    { "save", OPTION_TEXT, &save_path, .word = "FILE",
+      .help = "keep the rows and these options, for --against" },
+    { "against", OPTION_TEXT, &against_path, .word = "FILE",
+      .help = "measure what FILE has, with its options but for those said here; exit 1 if a row is "
+              "slower" },
+    { "margin", OPTION_REAL, &margin, .max = 1e6, .help = "by more than so many percent" },
     { "csv", OPTION_TEXT, &csv_path, .help = "write the rows to this file as well" },
     { "svg", OPTION_TEXT, &svg_path, .help = "draw a token's time against the length" },
-    { .name = "The attention alone, and the training step" },
+    { .name = "The attention alone, the training step, decoding" },
     { "attn", OPTION_TEXT, &names, .word = "NAMES", .help = names_help.at },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
-      .help = "contexts (alone 1024,4096,16384,65536, for the step 64,512)" },
+      .help = "contexts (alone 1024,4096,16384,65536; step 64,512; decoding 64,256,1024)" },
     { "batch-size", OPTION_INT, &batch, .max = 1 << 20,
       .help = "sequences; 0: 131072 tokens' worth alone, 4096 for the step" },
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
@@ -53,8 +62,10 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./bench [options]",
-    .summary = "Measures the machine's peak, then products, ops, attention alone and training "
-               "steps against it.",
+    .summary =
+        "Measures the machine's peak, then products, ops, attention alone and training "
+        "steps against it; tokens decoded, against its memory; and all of it against what was "
+        "measured before.",
     .options = options,
 };
 
@@ -117,6 +128,23 @@ static const Attention *const *choose(const char *list)
     }
 }
 
+static int by_size(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Shortest first, since what is said of them is how a token's cost grows; each once. */
+static void sort(OptionList *l)
+{
+    int n = 0;
+
+    qsort(l->at, (size_t)l->n, sizeof *l->at, by_size);
+    for (int i = 0; i < l->n; i++)
+        if (i == 0 || l->at[i] != l->at[i - 1])
+            l->at[n++] = l->at[i];
+    l->n = n;
+}
+
 /* What a section is to measure, where no --attn and no --lengths say otherwise. */
 static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_lengths)
 {
@@ -133,21 +161,14 @@ static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_len
 
     if (named && !options_given(&program, "most-quadratic"))
         m.most_quadratic = 0;
+    sort(&m.lengths);
     return m;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-/* Shortest first: what is said of them is how a token's cost grows. */
+/* Each part's; the step's threads are tried at its first length. */
 static Mechanisms alone(void)
 {
-    Mechanisms m = mechanisms(attentions, (OptionList){ 4, { 1024, 4096, 16384, 65536 } });
-
-    qsort(m.lengths.at, (size_t)m.lengths.n, sizeof *m.lengths.at, by_size);
-    return m;
+    return mechanisms(attentions, (OptionList){ 4, { 1024, 4096, 16384, 65536 } });
 }
 
 static Mechanisms trained(void)
@@ -157,22 +178,92 @@ static Mechanisms trained(void)
     return mechanisms(softmax, (OptionList){ 2, { 64, 512 } });
 }
 
+static Mechanisms scaled(void)
+{
+    Mechanisms m = trained();
+
+    if (!options_given(&program, "lengths"))
+        m.lengths.n = 1;
+    return m;
+}
+
+static Mechanisms decoded(void)
+{
+    return mechanisms(attentions, (OptionList){ 3, { 64, 256, 1024 } });
+}
+
+/* Whether one of the parts that have mechanisms runs. */
+static bool has_mechanisms(void)
+{
+    return section < 0 || section >= ATTENTION;
+}
+
 /* Everything that can be refused, before anything is measured or written. */
 static void check(int argc, char **argv)
 {
-    Mechanisms a = alone(), t = trained();
+    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
     const char *setting = settings_given(&program);
 
     if (argc > 0)
         die(EXIT_USAGE, "bench takes options only, not '%.60s'", argv[0]);
-    if (!runs(ATTENTION) && (svg_path || (setting && !runs(STEP))))
+    if ((svg_path && !runs(ATTENTION)) || (setting && !has_mechanisms()))
         die(EXIT_USAGE, "--%s is for attention: --only %s has none", svg_path ? "svg" : setting,
             sections[section]);
-    settings_check_some(&program, &settings, runs(ATTENTION) ? a.attentions : t.attentions);
+    settings_check_some(&program, &settings,
+                        runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
     if (runs(ATTENTION))
         bench_attention_check(&a);
     if (runs(STEP))
         bench_step_check(&t);
+    if (runs(SCALING))
+        bench_step_check(&s);
+    if (runs(DECODE))
+        bench_decode_check(&d);
+}
+
+/* Options that say where to, and nothing about the rows. */
+static bool is_saved(const Option *o)
+{
+    return o->kind != OPTION_GROUP && o->at != &csv_path && o->at != &svg_path &&
+           o->at != &save_path && o->at != &against_path && o->at != &margin;
+}
+
+static void keep_options(Bench *b)
+{
+    for (const Option *o = options; o->name; o++)
+        if (is_saved(o) && o->given) {
+            Text name = { 0 };
+
+            text_add(&name, "%s %s", o->name, options_value(o).at);
+            bench_keep(b, (Row){ .group = "option", .name = name.at });
+        }
+}
+
+/* "n-layer 6", unless the command line says otherwise. False: there is no such option. */
+static bool restore(const char *name)
+{
+    Text given = { 0 };
+    size_t n = strcspn(name, " ");
+
+    text_add(&given, "%.*s", (int)n, name);
+    for (Option *o = options; o->name; o++)
+        if (is_saved(o) && strcmp(o->name, given.at) == 0 && name[n])
+            return o->given || (o->given = options_restore(&program, o->name, name + n + 1));
+    return false;
+}
+
+static Against read_against(void)
+{
+    Against a = { .path = against_path, .margin = margin / 100 };
+
+    if (!against_path)
+        return a;
+    a.rows = rows_read(against_path);
+    for (int i = 0; i < a.rows.n; i++)
+        if (strcmp(a.rows.at[i].group, "option") == 0 && !restore(a.rows.at[i].name))
+            die(EXIT_DATA, "%s has --%.60s, which this bench does not take: measure again",
+                text_cut(against_path, SHOWN).at, a.rows.at[i].name);
+    return a;
 }
 
 static FILE *open_file(const char *path)
@@ -184,55 +275,132 @@ static FILE *open_file(const char *path)
     return file;
 }
 
+/* Not when everything has been measured. */
+static void check_save(void)
+{
+    const char *slash = save_path ? strrchr(save_path, '/') : NULL;
+    Text folder = { 0 };
+
+    text_add(&folder, "%.*s", slash ? (int)(slash - save_path) + 1 : 1, slash ? save_path : ".");
+    if (save_path && access(folder.at, W_OK) != 0)
+        die(EXIT_IO, "cannot write %.200s: %s", save_path, strerror(errno));
+}
+
 static void close_file(FILE *file, const char *path)
 {
     if (file && (ferror(file) | fclose(file)) != 0)
         die(EXIT_IO, "cannot write %.200s: %s", path, strerror(errno));
 }
 
+/* Whether a part runs, and when measuring again, whether any of its rows is to be. */
+static bool due(const Bench *b, int part)
+{
+    for (int i = 0; i < b->rows.n && runs(part); i++) {
+        const Row *r = &b->rows.at[i];
+
+        if (strncmp(sections[part], r->group, strlen(r->group)) == 0 &&
+            bench_wanted(b, r->group, r->name))
+            return true;
+    }
+    return runs(part) && !b->slower_only;
+}
+
 static void measure(Bench *b, FILE *svg)
 {
-    Mechanisms a = alone(), t = trained();
+    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
 
-    if (runs(GEMM))
+    if (due(b, GEMM))
         bench_gemm(b);
-    if (runs(OPS))
+    if (due(b, OPS))
         bench_ops(b);
-    if (runs(ATTENTION))
+    if (due(b, ATTENTION))
         bench_attention(b, &a, svg);
-    if (runs(STEP))
+    if (due(b, STEP))
         bench_step(b, &t);
+    if (due(b, SCALING))
+        bench_scaling(b, &s);
+    if (due(b, DECODE))
+        bench_decode(b, &d);
+}
+
+/* What seems slower may have met a busy moment: it gets others, and the fastest counts. */
+static void compare(Bench *b)
+{
+    for (int i = 0; i < TRIES && against_slower(&b->against, &b->rows) > 0; i++) {
+        printf("\nAgain, what is slower\n");
+        b->slower_only = true;
+        measure(b, NULL);
+        bench_peak(b);
+    }
+    against_print_end(&b->against, &b->rows);
+}
+
+static void print_peak(const Bench *b)
+{
+    printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", pool_threads(b->tape.pool),
+           b->peak / 1e9, VECTOR * 8);
+    if (b->against.path)
+        against_print_head(&b->against, &b->rows);
+}
+
+/* The peak once more: if it was higher all the time, every share above is too high. */
+static void print_end(Bench *b)
+{
+    const double before = b->peak;
+    struct rusage usage;
+
+    bench_peak(b);
+    if (b->peak > 1.02 * before)
+        printf("\npeak, measured again: %.1f GFLOP/s, and all shares above are of %.1f\n",
+               b->peak / 1e9, before / 1e9);
+    if (b->against.path)
+        compare(b);
+    getrusage(RUSAGE_SELF, &usage);
+    printf("\npeak memory of the process: %.1f MiB\n", (double)usage.ru_maxrss / 1024);
+}
+
+static void close_bench(Bench *b)
+{
+    pool_free(b->tape.pool);
+    arena_free(b->tape.mem);
+    arena_free(b->mem);
+    rows_free(&b->rows);
+    rows_free(&b->against.rows);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output");
 }
 
 int main(int argc, char **argv)
 {
-    struct rusage usage;
-
-    text_add(&names_help, "all, or some of %s (alone all, for the step softmax)", all_names().at);
+    text_add(&names_help, "all, or some of %s (all, but for the step softmax)", all_names().at);
     int left = options_parse(&program, argc, argv);
+    Against against = read_against();
     check(left, argv);
     if (threads == 0)
         threads = machine_processors();
+    check_save();
     FILE *csv = open_file(csv_path), *svg = open_file(svg_path);
     Bench b = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },
                 .mem = arena_new(),
                 .seconds = seconds,
-                .csv = csv };
+                .csv = csv,
+                .against = against };
 
-    b.peak = machine_peak(b.tape.pool);
-    printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", threads, b.peak / 1e9,
-           VECTOR * 8);
     if (csv)
-        bench_csv_header(csv);
+        rows_head(csv);
+    bench_peak(&b);
+    keep_options(&b);
+    print_peak(&b);
     measure(&b, svg);
-    getrusage(RUSAGE_SELF, &usage);
-    printf("\npeak memory of the process: %.1f MiB\n", (double)usage.ru_maxrss / 1024);
+    print_end(&b);
+    if (save_path)
+        file_print(save_path, rows_write, &b.rows);
     close_file(csv, csv_path);
     close_file(svg, svg_path);
-    pool_free(b.tape.pool);
-    arena_free(b.tape.mem);
-    arena_free(b.mem);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output");
+    int slower = against_path ? against_slower(&b.against, &b.rows) : 0;
+    close_bench(&b);
+    if (slower > 0)
+        die(EXIT_FAILED, "%d %s slower than in %s by more than %g%%", slower,
+            slower > 1 ? "rows are" : "row is", text_cut(against_path, SHOWN).at, margin);
     return 0;
 }

@@ -27,25 +27,32 @@ static int batch_of(const Mechanisms *m, int T)
     return m->batch ? m->batch : MIX_TOKENS > T ? MIX_TOKENS / T : 1;
 }
 
-static MixSize size_of(const Mechanisms *m, const Attention *a, int T)
+static Config config_of(const Mechanisms *m, const Attention *a, int T)
 {
     Config c = bench_config(m, a, T);
 
     c.position = POSITION_NONE;
     c.task = m->bidirectional ? TASK_MLM : TASK_CAUSAL;
+    return c;
+}
+
+static MixSize size_of(const Mechanisms *m, const Attention *a, int T)
+{
+    Config c = config_of(m, a, T);
+
     return config_mix_size(&c);
 }
 
-static bool grows(const Attention *a, const MixSize *s)
+bool bench_grows(const Attention *a, const MixSize *s)
 {
     return !a->linear && s->set.window == 0;
 }
 
-static bool left_out(const Mechanisms *m, const Attention *a, int T)
+bool bench_left_out(const Mechanisms *m, const Attention *a, int T)
 {
     MixSize s = size_of(m, a, T);
 
-    return m->most_quadratic > 0 && T > m->most_quadratic && grows(a, &s);
+    return m->most_quadratic > 0 && T > m->most_quadratic && bench_grows(a, &s);
 }
 
 /* An estimate: operands and results with their gradients, and as much again that is kept. */
@@ -70,7 +77,7 @@ void bench_attention_check(const Mechanisms *m)
             int T = m->lengths.at[i], batch = batch_of(m, T);
             double wanted = memory_of(*a, size_of(m, *a, T), batch);
 
-            if (wanted > here && !left_out(m, *a, T))
+            if (wanted > here && !bench_left_out(m, *a, T))
                 die(EXIT_MEMORY,
                     "%s on %d x %d positions would take about %.1f GiB and the machine has %.1f: "
                     "make --lengths, --batch-size or --n-embd smaller",
@@ -103,10 +110,6 @@ static Mix mix_of(Bench *b, const Attention *a, MixSize s, int B)
     return in;
 }
 
-typedef struct {
-    double forward, backward;
-} Times;
-
 static Times run_mix(Bench *b, const Attention *a, Mix in, const real *dy)
 {
     tape_reset(&b->tape);
@@ -120,7 +123,7 @@ static Times run_mix(Bench *b, const Attention *a, Mix in, const real *dy)
     return (Times){ middle - start, seconds_now() - middle };
 }
 
-static Times time_mix(Bench *b, const Attention *a, MixSize s, int B)
+Times bench_mix(Bench *b, const Attention *a, MixSize s, int B)
 {
     Mix in = mix_of(b, a, s, B);
     const real *dy = bench_numbers(b, (size_t)B * (size_t)s.T * (size_t)(s.H * s.E));
@@ -166,7 +169,7 @@ static double time_step(Bench *b, const Attention *a, MixSize s)
     Decoding d = { .attention = a, .to = s.T, .from = s.T > LAST ? s.T - LAST : 0 };
     MixSize one = s;
 
-    if (!s.causal || (grows(a, &s) && s.T > STEPPED))
+    if (!s.causal || (bench_grows(a, &s) && s.T > STEPPED))
         return 0;
     one.T = 1;
     d.in = mix_of(b, a, one, 1);
@@ -178,16 +181,27 @@ static double time_step(Bench *b, const Attention *a, MixSize s)
     return bench_best(b, run_steps, &d) / (d.to - d.from);
 }
 
-static void print_case(const Bench *b, Row r)
+static void print_case(Bench *b, Row r)
 {
     printf("%-12s %8d %6d %10.1f %10.1f %8.1f%% %10.0f", r.mechanism, r.length, r.batch, r.forward,
-           r.backward, 100 * r.flops / r.seconds / b->peak, r.held);
+           r.backward, 100 * bench_share(b, r), r.held);
     if (r.step > 0)
-        printf(" %10.0f\n", r.step);
+        printf(" %10.0f", r.step);
     else
-        printf(" %10s\n", "-");
-    fflush(stdout);
-    bench_csv(b, r);
+        printf(" %10s", "-");
+    bench_row_end(b, r);
+}
+
+/* What the row depends on: the operands' sizes, and how the mechanism is set. */
+static Text title_of(const Mechanisms *m, const Attention *a, int T)
+{
+    Config c = config_of(m, a, T);
+    MixSize s = config_mix_size(&c);
+    Text set = settings_text(&c), title = { 0 };
+
+    text_add(&title, "%s, length %d, batch %d; %d x %d%s%s%s", a->name, T, batch_of(m, T), s.H, s.E,
+             s.causal ? "" : ", bidirectional", set.n ? ", " : "", set.at);
+    return title;
 }
 
 static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T, Growth *g)
@@ -195,11 +209,13 @@ static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T,
     MixSize s = size_of(m, a, T);
     int B = batch_of(m, T);
     double tokens = (double)B * T;
-    Times best = time_mix(b, a, s, B);
-    char title[96];
-    Row r = { .group = "attention", .name = title, .mechanism = a->name, .length = T, .batch = B };
+    Text title = title_of(m, a, T);
+    Row r = { .group = "attention", .name = title.at, .mechanism = a->name };
 
-    snprintf(title, sizeof title, "%s, length %d, batch %d", a->name, T, B);
+    if (!bench_wanted(b, r.group, title.at))
+        return;
+    Times best = bench_mix(b, a, s, B);
+    r.length = T, r.batch = B;
     r.seconds = best.forward + best.backward;
     r.flops =
         6 * attention_cost(a, s) * tokens; /* each multiply-add once forward, twice backward */
@@ -215,12 +231,12 @@ static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T,
 static bool some_left_out(const Mechanisms *m, const Attention *a)
 {
     for (int i = 0; i < m->lengths.n; i++)
-        if (left_out(m, a, m->lengths.at[i]))
+        if (bench_left_out(m, a, m->lengths.at[i]))
             return true;
     return false;
 }
 
-static void say_left_out(const Mechanisms *m)
+void bench_say_left_out(const Mechanisms *m)
 {
     int n = 0;
 
@@ -249,7 +265,7 @@ static void print_head(const Mechanisms *m)
     static const char line[] = "%-12s %8s %6s %10s %10s %9s %10s %10s\n";
 
     printf("\nAttention alone: %s\n", sizes_of(m).at);
-    say_left_out(m);
+    bench_say_left_out(m);
     printf(line, "", "length", "batch", "forward", "backward", "of peak", "memory", "decoding");
     printf(line, "", "", "", "ns/token", "ns/token", "", "B/token", "ns/token");
 }
@@ -257,13 +273,13 @@ static void print_head(const Mechanisms *m)
 /* At all lengths that are not left out. */
 static Growth bench_mechanism(Bench *b, const Mechanisms *m, const Attention *a)
 {
-    Growth g = { .attention = a };
     MixSize s = size_of(m, a, 1);
+    Growth g = { .attention = a, .grows = bench_grows(a, &s) };
 
     for (int i = 0; i < m->lengths.n; i++)
-        if (!left_out(m, a, m->lengths.at[i]))
+        if (!bench_left_out(m, a, m->lengths.at[i]))
             bench_case(b, m, a, m->lengths.at[i], &g);
-    growth_print(&g, !grows(a, &s));
+    growth_print(&g);
     return g;
 }
 
@@ -278,6 +294,7 @@ void bench_attention(Bench *b, const Mechanisms *m, FILE *svg)
         growth[n] = bench_mechanism(b, m, *a);
         n += growth[n].n > 0;
     }
+    growth_print_crossing(growth, n);
     if (svg)
         growth_draw(growth, n, sizes_of(m).at, svg);
     free(growth);

@@ -24,6 +24,8 @@ static void bench_product(Bench *b, const char *name, Product p)
     char title[96];
 
     snprintf(title, sizeof title, "%s  %d x %d x %d", name, p.c.rows, p.a.cols, p.c.cols);
+    if (!bench_wanted(b, "gemm", title))
+        return;
     bench_row(b, (Row){ .group = "gemm",
                         .name = title,
                         .seconds = bench_best(b, run, &c),

@@ -19,7 +19,7 @@ static double spread(const double *x, int n)
     return most / least - 1;
 }
 
-void growth_print(const Growth *g, bool linear)
+void growth_print(const Growth *g)
 {
     double time = spread(g->time, g->n), held = spread(g->held, g->n);
 
@@ -28,9 +28,46 @@ void growth_print(const Growth *g, bool linear)
     printf("%-12s from %.0f to %.0f positions a token's time differs by %.1f%%, its memory by "
            "%.1f%%",
            g->attention->name, g->length[0], g->length[g->n - 1], 100 * time, 100 * held);
-    if (linear)
+    if (!g->grows)
         printf(": %s %.0f%%", time <= NEAR && held <= NEAR ? "within" : "NOT within", 100 * NEAR);
     putchar('\n');
+    fflush(stdout);
+}
+
+double growth_crossing(const Growth *a, const Growth *b)
+{
+    double before = 0, length = 0;
+
+    for (int i = 0; i < a->n && i < b->n; i++) {
+        double ahead = log(a->time[i] / b->time[i]); /* above 0: b is faster */
+
+        if (i > 0 && before < 0 && ahead >= 0)
+            length =
+                a->length[i - 1] * pow(a->length[i] / a->length[i - 1], before / (before - ahead));
+        else if (ahead < 0)
+            length = 0;
+        before = ahead;
+    }
+    return length;
+}
+
+void growth_print_crossing(const Growth *growth, int n)
+{
+    const Growth *a = growth, *b = growth + 1;
+
+    if (n != 2 || a->grows == b->grows || a->n < 2 || a->n != b->n)
+        return;
+    if (b->grows)
+        a = growth + 1, b = growth;
+    double length = growth_crossing(a, b);
+    bool slower = a->time[a->n - 1] > b->time[b->n - 1];
+
+    printf("%s takes less time than %s ", (slower ? b : a)->attention->name,
+           (slower ? a : b)->attention->name);
+    if (length > 0)
+        printf("from about %.0f positions on\n", length);
+    else
+        printf("at %s of these lengths\n", slower ? "all" : "the longest");
     fflush(stdout);
 }
 

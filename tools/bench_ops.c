@@ -130,12 +130,16 @@ static void bench_op(Bench *b, OpCase c, double backward_flops)
     Row r = { .group = "op", .name = title };
 
     snprintf(title, sizeof title, "%s, forward", c.name);
-    r.seconds = bench_best(b, run_forward, &c), r.flops = c.flops, r.bytes = c.forward_bytes;
-    bench_row(b, r);
+    if (bench_wanted(b, r.group, title)) {
+        r.seconds = bench_best(b, run_forward, &c), r.flops = c.flops, r.bytes = c.forward_bytes;
+        bench_row(b, r);
+    }
     snprintf(title, sizeof title, "%s, backward", c.name);
-    r.seconds = bench_best(b, run_backward, &c), r.flops = backward_flops;
-    r.bytes = c.backward_bytes;
-    bench_row(b, r);
+    if (bench_wanted(b, r.group, title)) {
+        r.seconds = bench_best(b, run_backward, &c), r.flops = backward_flops;
+        r.bytes = c.backward_bytes;
+        bench_row(b, r);
+    }
 }
 
 static Operands operands(Bench *b)

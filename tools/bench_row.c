@@ -1,64 +1,81 @@
 /* What every section of ./bench does: repeat, fill operands, report. */
 #include "tools/bench.h"
 
+#include "ops/kernel.h"
 #include "ops/machine.h"
 #include "ops/random.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { LEAST_RUNS = 3 };
+enum { LEAST_RUNS = 3, PAUSES = 2 };
 
-void bench_csv_header(FILE *csv)
+bool bench_wanted(const Bench *b, const char *group, const char *name)
 {
-    fputs("group,name,seconds,flop_s,byte_s,share_of_peak,mechanism,length,batch,"
-          "forward_ns_token,backward_ns_token,bytes_token,decode_ns_token\n",
-          csv);
+    const Row *r = rows_find(&b->rows, group, name);
+    Change c;
+
+    return !b->slower_only ||
+           (r && against_change(&b->against, &b->rows, *r, &c) && c.slower > 1 + b->against.margin);
 }
 
-/* Nothing where the number does not apply. */
-static void field(FILE *csv, double x)
+void bench_keep(Bench *b, Row r)
 {
-    fputc(',', csv);
-    if (x > 0)
-        fprintf(csv, "%.9g", x);
-}
-
-void bench_csv(const Bench *b, Row r)
-{
+    rows_put(&b->rows, r);
     if (!b->csv)
         return;
-    fprintf(b->csv, "%s,\"%s\"", r.group, r.name);
-    field(b->csv, r.seconds);
-    field(b->csv, r.flops / r.seconds);
-    field(b->csv, r.bytes / r.seconds);
-    field(b->csv, r.flops / r.seconds / b->peak);
-    fprintf(b->csv, ",%s", r.mechanism ? r.mechanism : "");
-    field(b->csv, r.length);
-    field(b->csv, r.batch);
-    field(b->csv, r.forward);
-    field(b->csv, r.backward);
-    field(b->csv, r.held);
-    field(b->csv, r.step);
-    fputc('\n', b->csv);
+    row_write(r, b->peak, b->csv);
     fflush(b->csv); /* a run that is stopped leaves what it has measured */
 }
 
-void bench_row(const Bench *b, Row r)
+void bench_peak(Bench *b)
 {
-    double flops = r.flops / r.seconds, bytes = r.bytes / r.seconds;
+    double peak = machine_peak(b->tape.pool);
+    Text name = machine_name();
 
-    printf("%-44s %10.3f ms", r.name, 1e3 * r.seconds);
-    if (r.flops > 0)
-        printf(" %9.1f GFLOP/s %6.1f%%", flops / 1e9, 100 * flops / b->peak);
-    else
-        printf(" %9.1f GB/s", bytes / 1e9);
+    if (peak <= b->peak)
+        return;
+    b->peak = peak;
+    text_add(&name, ", %d threads, vectors of %d bits", pool_threads(b->tape.pool), VECTOR * 8);
+    for (char *c = name.at; *c; c++)
+        *c = (unsigned char)*c < ' ' || *c == '"' ? ' ' : *c;
+    bench_keep(b, (Row){ .group = "machine", .name = name.at, .seconds = 1, .flops = peak });
+}
+
+double bench_share(Bench *b, Row r)
+{
+    if (r.flops / r.seconds > b->peak)
+        bench_peak(b);
+    return r.flops / r.seconds / b->peak;
+}
+
+void bench_row_end(Bench *b, Row r)
+{
+    if (b->against.path)
+        against_print_row(&b->against, &b->rows, r);
     putchar('\n');
     fflush(stdout);
-    bench_csv(b, r);
+    bench_keep(b, r);
+}
+
+void bench_row(Bench *b, Row r)
+{
+    int shown = (int)strcspn(r.name, ";");
+
+    printf("%-44.*s %10.3f ms", shown, r.name, 1e3 * r.seconds);
+    if (r.flops > 0) {
+        double share = bench_share(b, r);
+
+        printf(" %9.1f GFLOP/s %6.1f%%", r.flops / r.seconds / 1e9, 100 * share);
+    } else
+        printf(" %9.1f GB/s", r.bytes / r.seconds / 1e9);
+    bench_row_end(b, r);
 }
 
 bool bench_again(const Bench *b, int runs, double start)
 {
+    if (runs < PAUSES)
+        machine_pause();
     return runs < LEAST_RUNS || seconds_now() - start < b->seconds;
 }
 

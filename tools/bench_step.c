@@ -1,4 +1,5 @@
-/* Training steps of a whole model: forward, backward, clipping, AdamW. */
+/* Training steps of a whole model, forward, backward, clipping, AdamW, on all threads and on fewer.
+ */
 #include "tools/bench.h"
 
 #include "data/corpus.h"
@@ -6,6 +7,9 @@
 #include "ops/machine.h"
 #include "ops/random.h"
 #include "training/optimiser.h"
+
+#include <math.h>
+#include <string.h>
 
 enum { STEP_TOKENS = 4096 };
 
@@ -82,38 +86,135 @@ static void open_case(StepCase *c, Config config, int rows)
     }
 }
 
-static void bench_length(Bench *b, Config config, int rows)
+static Text title_of(const Config *c, int rows)
+{
+    Text set = settings_text(c), title = { 0 };
+
+    text_add(&title, "%s %d x %d, context %d, batch %d; %d heads%s%s", c->attention->name,
+             c->layers, c->width, c->context, rows, c->heads, set.n ? ", " : "", set.at);
+    return title;
+}
+
+static void bench_length(Bench *b, Config config, int rows, Growth *g)
 {
     Model model;
     StepCase c = { .b = b, .model = &model };
-    const char *name = config.attention->name;
+    Text title = title_of(&config, rows);
     int n = rows * config.context;
-    char title[96];
 
+    if (!bench_wanted(b, "step", title.at))
+        return;
     open_case(&c, config, rows);
-    double best = bench_best(b, run, &c), held = (double)arena_held(b->tape.mem);
-    snprintf(title, sizeof title, "%s %d x %d, context %d, batch %d", name, config.layers,
-             config.width, config.context, rows);
+    double best = bench_best(b, run, &c), held = (double)arena_held(b->tape.mem) / n;
     bench_row(b, (Row){ .group = "step",
-                        .name = title,
+                        .name = title.at,
                         .seconds = best,
                         .flops = config_flops(&config) * n,
-                        .mechanism = name,
+                        .mechanism = config.attention->name,
                         .length = config.context,
                         .batch = rows,
-                        .held = held / n });
+                        .held = held });
     printf("%44s %10.0f tok/s, %.0f bytes a token for activations and gradients\n", "", n / best,
-           held / n);
+           held);
+    printf("%44s of which products and attention alone %.1f%%\n", "",
+           100 * bench_inside(b, &model, rows) / best);
+    g->length[g->n] = config.context, g->time[g->n] = best / n, g->held[g->n] = held, g->n++;
     bench_clear(b);
 }
 
 void bench_step(Bench *b, const Mechanisms *m)
 {
+    Growth growth[2];
+    int n = 0;
+
     printf("\nTraining steps: forward, backward, clipping, AdamW\n");
+    for (const Attention *const *a = m->attentions; *a; a++, n++) {
+        Growth *g = &growth[n % 2];
+
+        *g = (Growth){ .attention = *a };
+        for (int i = 0; i < m->lengths.n; i++) {
+            Config c = bench_config(m, *a, m->lengths.at[i]);
+            MixSize s = config_mix_size(&c);
+
+            g->grows = bench_grows(*a, &s);
+            bench_length(b, c, rows_of(m, c.context), g);
+        }
+    }
+    growth_print_crossing(growth, n);
+}
+
+/* Runs of the same step with one pool after the other: what drifts, drifts for all of them. */
+static void interleave(Bench *b, StepCase *c, Pool *const *pool, double *best, int n)
+{
+    double start = seconds_now();
+
+    for (int i = 0; i < n; i++)
+        best[i] = HUGE_VAL;
+    for (int times = 0; bench_again(b, times, start); times++)
+        for (int i = 0; i < n; i++) {
+            b->tape.pool = pool[i];
+            best[i] = fmin(best[i], run(c));
+        }
+}
+
+static void print_scaling(Bench *b, Row r, int threads, double one)
+{
+    double times = one / r.seconds;
+    Text name = { 0 };
+
+    text_add(&name, "%d thread%s, %s", threads, threads > 1 ? "s" : "", r.name);
+    r.name = name.at;
+    printf("%7d %12.0f tok/s %8.2f x one thread %6.1f%%", threads, r.batch * r.length / r.seconds,
+           times, 100 * times / threads);
+    bench_row_end(b, r);
+}
+
+static void scale(Bench *b, Config config, int rows, const Text *title)
+{
+    enum { MOST = 12 };
+    Pool *pool[MOST], *all = b->tape.pool;
+    double best[MOST];
+    Model model;
+    StepCase c = { .b = b, .model = &model };
+    Row r = { .group = "scaling", .name = title->at, .mechanism = config.attention->name };
+    int n = 0;
+
+    r.length = config.context, r.batch = rows, r.flops = config_flops(&config) * rows * r.length;
+    for (int threads = 1; threads < pool_threads(all) && n < MOST - 1; threads *= 2)
+        pool[n++] = pool_new(threads);
+    pool[n++] = all;
+    open_case(&c, config, rows);
+    interleave(b, &c, pool, best, n);
+    for (int i = 0; i < n; i++) {
+        r.seconds = best[i];
+        print_scaling(b, r, pool_threads(pool[i]), best[0]);
+        if (pool[i] != all)
+            pool_free(pool[i]);
+    }
+    b->tape.pool = all;
+    bench_clear(b);
+}
+
+static bool some_wanted(const Bench *b, const Text *title)
+{
+    for (int i = 0; i < b->rows.n; i++)
+        if (strcmp(b->rows.at[i].group, "scaling") == 0 && strstr(b->rows.at[i].name, title->at) &&
+            bench_wanted(b, "scaling", b->rows.at[i].name))
+            return true;
+    return !b->slower_only;
+}
+
+void bench_scaling(Bench *b, const Mechanisms *m)
+{
     for (const Attention *const *a = m->attentions; *a; a++)
         for (int i = 0; i < m->lengths.n; i++) {
-            int length = m->lengths.at[i];
+            Config c = bench_config(m, *a, m->lengths.at[i]);
+            int rows = rows_of(m, c.context);
+            Text title = title_of(&c, rows);
 
-            bench_length(b, bench_config(m, *a, length), rows_of(m, length));
+            if (!some_wanted(b, &title))
+                continue;
+            printf("\nThreads, in turn: %.*s\n", (int)strcspn(title.at, ";"), title.at);
+            scale(b, c, rows, &title);
         }
 }

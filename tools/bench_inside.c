@@ -1,0 +1,80 @@
+/* The multiplications of a training step by themselves. */
+#include "tools/bench.h"
+
+#include "ops/gemm.h"
+#include "ops/machine.h"
+
+enum { DENSE_MOST = 15 };
+
+typedef struct {
+    Bench *b;
+    const Model *model;
+    int rows;
+    real *x, *y, *dw; /* as large as the largest */
+} Inside;
+
+/* The weights of a block that there are; returns their number. */
+static int weights_of(const Block *k, const Tensor **w)
+{
+    const Unit *u = k->unit;
+    const DenseWeights all[DENSE_MOST] = { k->q,    k->k,    k->v,   k->o,   k->up,
+                                           k->gate, k->down, u[0].u, u[0].v, u[0].z,
+                                           u[0].o,  u[1].u,  u[1].v, u[1].z, u[1].o };
+    int n = 0;
+
+    for (int i = 0; i < DENSE_MOST; i++)
+        if (all[i].w)
+            w[n++] = all[i].w;
+    return n;
+}
+
+static void multiply(const Inside *in, const Tensor *weight)
+{
+    int to = weight->dim[0], from = weight->dim[1];
+    Matrix x = matrix(in->x, in->rows, from), y = matrix(in->y, in->rows, to);
+    Matrix w = matrix(weight->data, to, from), dw = matrix(in->dw, to, from);
+    Pool *pool = in->b->tape.pool;
+
+    gemm(pool, (Product){ .c = y, .a = x, .b = transposed(w) });
+    gemm(pool, (Product){ .c = x, .a = y, .b = w });
+    gemm(pool, (Product){ .c = dw, .a = transposed(y), .b = x, .over_batch = true });
+}
+
+static double run(void *ctx)
+{
+    const Inside *in = ctx;
+    const Tensor *w[DENSE_MOST];
+    double start = seconds_now();
+
+    for (int l = 0; l < in->model->config.layers; l++)
+        for (int i = weights_of(&in->model->blocks[l], w); i-- > 0;)
+            multiply(in, w[i]);
+    multiply(in, in->model->head);
+    return seconds_now() - start;
+}
+
+static size_t widest(const Model *m)
+{
+    const Tensor *w[DENSE_MOST];
+    int most = 0;
+
+    w[0] = m->head;
+    for (int l = 0, n = 1; l <= m->config.layers; l++) {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < 2; j++)
+                most = w[i]->dim[j] > most ? w[i]->dim[j] : most;
+        n = l < m->config.layers ? weights_of(&m->blocks[l], w) : 0;
+    }
+    return (size_t)most;
+}
+
+double bench_inside(Bench *b, const Model *model, int rows)
+{
+    const Config *c = &model->config;
+    size_t most = widest(model), n = (size_t)rows * (size_t)c->context * most;
+    Inside in = { b, model, rows * c->context, bench_numbers(b, n), bench_numbers(b, n), NULL };
+
+    in.dw = bench_numbers(b, most * most);
+    Times mix = bench_mix(b, c->attention, config_mix_size(c), rows);
+    return bench_best(b, run, &in) + config_mixes(c) * (mix.forward + mix.backward);
+}
