@@ -22,11 +22,6 @@
 
 enum { GRAIN = 1 << 13, CHUNK = 256, FLAT = 40 }; /* beyond +-FLAT, s is 0 or 1 in any precision */
 
-static inline real sigmoid(real z)
-{
-    return 1 / (1 + exp_real(-z));
-}
-
 static inline real gelu_inner(real x) /* 2u */
 {
     return R(1.59576912160573071) * x * (1 + R(0.044715) * x * x);

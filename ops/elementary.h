@@ -61,15 +61,12 @@ static inline real exp_real(real x)
 #endif
 }
 
-/*
- * The same for x <= 0, where a result below the smallest normal number is 0: 2^n then needs no
- * halves. For weights beside one that is 1.
- */
-static inline float exp_below_float(float x)
+/* The same where 2^n needs no halves, which costs less: from -87 to 87. */
+static inline float exp_near_float(float x)
 {
-    const float shift = 12582912.0f, least = -87.0f;
-    float c = x < least ? least : x, sum = c * 1.44269504f + shift, n = sum - shift;
-    float r = c - n * 0.693359375f + n * 2.12194440e-4f, p, power;
+    const float shift = 12582912.0f;
+    float sum = x * 1.44269504f + shift, n = sum - shift;
+    float r = x - n * 0.693359375f + n * 2.12194440e-4f, p, power;
     uint32_t bits;
 
     p = 1.0f / 5040;
@@ -85,16 +82,37 @@ static inline float exp_below_float(float x)
     bits =
         (bits << 23) + 0x3f800000; /* n in the exponent's place: of shift nothing is left there */
     memcpy(&power, &bits, sizeof power);
-    return x < least ? 0 : p * power;
+    return p * power;
 }
 
-static inline real exp_below(real x)
+static inline real exp_near(real x)
 {
 #ifdef PROOF
     return exp(x);
 #else
-    return exp_below_float(x);
+    return exp_near_float(x);
 #endif
+}
+
+/* Beyond this, next to 1, e^-x is nothing, and still a normal number. */
+#ifdef PROOF
+#define FADED R(700)
+#else
+#define FADED R(87)
+#endif
+
+/* e^x for x <= 0, and 0 below -FADED: for weights beside one that is 1. */
+static inline real exp_below(real x)
+{
+    return x < -FADED ? 0 : exp_near(x < -FADED ? -FADED : x);
+}
+
+/* 1 / (1 + e^-z), and 0 below -FADED. */
+static inline real sigmoid(real z)
+{
+    real c = z < -FADED ? -FADED : z > FADED ? FADED : z;
+
+    return z < -FADED ? 0 : 1 / (1 + exp_near(-c));
 }
 
 /* Partial sums of a row: element i goes to number i mod SUMS. */

@@ -262,7 +262,7 @@ static Factors factors_of(const Work *x, int i)
     Matrix a = x->blk->p.a;
 
     if (i < x->a.first)
-        return (Factors){ a.at + i * a.rs + x->k, a.rs, 1, NULL, NR, x->kc };
+        return (Factors){ a.at + i * a.rs + x->k * a.cs, a.rs, a.cs, NULL, NR, x->kc };
     if (a.cs == 1)
         return (Factors){ panel_of(x->a, i, MR), x->kc, 1, NULL, NR, x->kc };
     return (Factors){ panel_of(x->a, i, MR), 1, MR, NULL, NR, x->kc };
@@ -311,7 +311,7 @@ static void look_ahead(Work *x, int number)
 /* Rows of a before this one can be read where they are: whole panels of them, not far apart. */
 static int first_copied(Matrix a, Piece w)
 {
-    bool in_place = a.cs == 1 && !a.map && a.rs <= SHORT && !is_far(a);
+    bool in_place = !a.map && a.rs * a.cs <= SHORT && !is_far(a);
 
     return in_place ? w.i0 + (w.i1 - w.i0) / MR * MR : w.i0;
 }

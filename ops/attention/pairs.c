@@ -172,6 +172,26 @@ static void backward_tile(Work *w, int j0, real *v)
     head_scatter(&w->head, op->dv, dv, op->E);
 }
 
+/* delta of a head's rows, where the divisor is a sum that the guard left alone. */
+static void delta_of_head(const Pairs *op, int number)
+{
+    Head head = head_of(&op->in, number);
+    RowState *row = op->row + (size_t)number * (size_t)up_to(op->T, TILE);
+
+    for (int i = 0; i < op->T; i++) {
+        size_t y = head_place(&head, i, op->E);
+        bool moves = op->how.weighting->averages && row[i].c >= GUARD;
+
+        row[i].delta = moves ? row_dot(op->node.y->grad + y, op->node.y->data + y, op->E) : 0;
+    }
+}
+
+static void find_delta(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++)
+        delta_of_head(ctx, number);
+}
+
 static void backward_part(Work *w)
 {
     const Pairs *op = w->op;
@@ -188,6 +208,8 @@ static void backward_part(Work *w)
     w->t.s = carve(&free, TILE, TILE), w->t.ds = carve(&free, TILE, TILE);
     if (op->parts > 1)
         w->t.dq = op->partial + (size_t)(number * op->parts + w->part) * all;
+    else
+        delta_of_head(op, number); /* whose rows are to be copied right now */
     memset(w->t.dq, 0, all * sizeof(real));
     gather_rows(w);
     for (int j0 = w->part * TILE; j0 < op->T; j0 += op->parts * TILE)
@@ -202,24 +224,6 @@ static void backward_parts(void *ctx, int begin, int end)
         Work w = work_of(ctx, number);
 
         backward_part(&w);
-    }
-}
-
-/* delta of each row, where the divisor is a sum that the guard left alone. */
-static void find_delta(void *ctx, int begin, int end)
-{
-    const Pairs *op = ctx;
-
-    for (int number = begin; number < end; number++) {
-        Head head = head_of(&op->in, number);
-        RowState *row = op->row + (size_t)number * (size_t)up_to(op->T, TILE);
-
-        for (int i = 0; i < op->T; i++) {
-            size_t y = head_place(&head, i, op->E);
-            bool moves = op->how.weighting->averages && row[i].c >= GUARD;
-
-            row[i].delta = moves ? row_dot(op->node.y->grad + y, op->node.y->data + y, op->E) : 0;
-        }
     }
 }
 
@@ -260,10 +264,11 @@ static void pairs_backward(Node *node)
     op->dk = tape_grad(node->tape, op->in.k);
     op->dv = tape_grad(node->tape, op->in.v);
     op->dq = tape_grad(node->tape, op->in.q);
-    pool_for(node->tape->pool, op->B * op->H, 1, find_delta, op);
     reserve(op, 2, 1, 2);
-    if (op->parts > 1)
+    if (op->parts > 1) {
         op->partial = arena_take(node->tape->mem, bytes);
+        pool_for(node->tape->pool, op->B * op->H, 1, find_delta, op);
+    }
     pool_for(node->tape->pool, op->B * op->H * op->parts, 1, backward_parts, op);
     if (op->parts > 1) {
         pool_for(node->tape->pool, op->B * op->H, 1, add_parts, op);

@@ -66,12 +66,19 @@ typedef struct {
     Span row[MR], any, all;
 } Group;
 
+/* Ends of spans never go back: what the first and the last row see, those between them see. */
+static bool sees_all(const View *v, int i, int j0)
+{
+    return i + MR <= v->T && view_keys(v, i).to >= j0 + TILE && view_keys(v, i + MR - 1).from <= j0;
+}
+
 static Group group_of(const View *v, int i, int j0)
 {
+    const bool inside = sees_all(v, i, j0);
     Group g = { .any = { TILE, 0 }, .all = { 0, TILE } };
 
     for (int r = 0; r < MR; r++) {
-        Span s = keys_in(v, i + r, j0);
+        Span s = inside ? g.all : keys_in(v, i + r, j0);
 
         g.all = (Span){ max(g.all.from, s.from), min(g.all.to, s.to) };
         g.row[r] = i + r < v->T ? s : (Span){ 0, 0 };
@@ -166,26 +173,38 @@ void tiles_forward(Tiles *x, int i0)
             forward_group(x, i, j0, row_of(x->o, i - i0, x->E));
 }
 
+/* Zeros in both outside of a span. */
+static void clear_around(real *s, real *ds, Span whole)
+{
+    size_t before = (size_t)whole.from * sizeof(real);
+    size_t after = (size_t)(TILE - whole.to) * sizeof(real);
+
+    if (before + after == 0)
+        return;
+    memset(s, 0, before);
+    memset(ds, 0, before);
+    memset(s + whole.to, 0, after);
+    memset(ds + whole.to, 0, after);
+}
+
 /* A row's A and ds, and zeros where it sees nothing. */
 static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
 {
+    const RowState *row = x->row ? x->row + i : NULL;
     Span whole = { 0, 0 };
 
     if (seen.from < seen.to) {
-        const RowState *row = x->row ? x->row + i : NULL;
-        Span keys = view_keys(&x->view, i);
-
         whole = hide(s, seen, x->weighting->hidden);
         hide(ds, seen, 0);
         x->weighting->unweigh(s + whole.from, ds + whole.from, whole.to - whole.from, row);
-        /* the weight of an only key is 1 whatever its score: to the bit */
-        if (x->weighting->averages && keys.to - keys.from == 1 && row->c >= GUARD)
-            ds[seen.from] = 0;
     }
-    memset(s, 0, (size_t)whole.from * sizeof(real));
-    memset(ds, 0, (size_t)whole.from * sizeof(real));
-    memset(s + whole.to, 0, (size_t)(TILE - whole.to) * sizeof(real));
-    memset(ds + whole.to, 0, (size_t)(TILE - whole.to) * sizeof(real));
+    /* the weight of an only key is 1 whatever its score: to the bit */
+    if (seen.to - seen.from == 1 && x->weighting->averages && row->c >= GUARD) {
+        Span keys = view_keys(&x->view, i);
+
+        ds[seen.from] = keys.to - keys.from == 1 ? 0 : ds[seen.from];
+    }
+    clear_around(s, ds, whole);
 }
 
 /* MR rows from i on: their A and ds for the keys of the tile at j0, and dq. */
