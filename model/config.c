@@ -2,6 +2,7 @@
 
 #include "ops/error.h"
 #include "ops/machine.h"
+#include "ops/ops.h"
 
 #include <limits.h>
 
@@ -168,6 +169,14 @@ static double feed_forward(const Config *c)
     return (c->ffn == FFN_SWIGLU ? 3.0 : 2.0) * c->width * config_hidden(c);
 }
 
+int config_rows(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+    int most = s.D > s.E ? s.H * s.D : s.H * s.E, hidden = config_hidden(c);
+
+    return c->attention->frame == FRAME_GATED || most > hidden ? most : hidden;
+}
+
 double config_matrix_parameters(const Config *c)
 {
     MixSize s = config_mix_size(c);
@@ -198,52 +207,80 @@ double config_flops(const Config *c)
     return 6 * (config_mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
 }
 
-/* Numbers that a token leaves in one layer until the backward: of what is around the mixes. */
+/* Numbers that a token leaves in one block until the backward, but for the block's result. */
 static double kept(const Config *c)
 {
     MixSize s = config_mix_size(c);
     double width = c->width, hidden = (c->ffn == FFN_SWIGLU ? 3 : 1) * (double)config_hidden(c);
     double drops = c->dropout > 0 ? 4 * width : 0, keys = 2.0 * s.H * s.D;
+    double mix = attention_memory(c->attention, s).kept;
     bool linear_too = mix_needs(c->attention, c->set, MIX_QL);
 
-    /* twice: norm, z (two), q, k, v (two), o, u and what is gated by it, sum */
+    /* twice: norm, z (two), q, k, v (two), o, u and what is gated by it; and the first's sum */
     if (c->attention->frame == FRAME_GATED)
-        return 2 * (2 * width + keys * (linear_too ? 3 : 2) + (c->gateless ? 3.0 : 5.0) * s.E + 3) +
-               drops;
-    /* two norms, q, k, v, o, two sums; two numbers a head; Fastformer's sum with q */
-    return 4 * width + keys + 2.0 * s.H * s.E + hidden + 3.0 * c->heads + drops +
+        return 2 * (width + keys * (linear_too ? 3 : 2) + (c->gateless ? 3.0 : 5.0) * s.E + mix) +
+               width + drops;
+    /* two norms, q, k, v, o, a sum; Fastformer's with q */
+    return 3 * width + keys + 2.0 * s.H * s.E + hidden + mix + drops +
            (c->attention->frame == FRAME_POOLED ? width : 0);
 }
 
-/* Numbers: `copies` of what is trained, and what a step of `tokens` holds. */
-static double numbers(const Config *c, double copies, double tokens)
+/* And what `tokens` take on the way back beside it, at most. */
+static double way_back(const Config *c, double tokens)
 {
-    double ends = 3.0 * c->width + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
-    double parameters = config_matrix_parameters(c) + (double)c->vocab * c->width +
-                        (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
+    MixSize s = config_mix_size(c);
+    double each = c->width + attention_memory(c->attention, s).back, hidden = config_hidden(c);
 
-    return copies * parameters + config_fixed_parameters(c) + tokens * (c->layers * kept(c) + ends);
+    if (c->attention->frame == FRAME_GATED)
+        return tokens * (each + 3.0 * s.E);
+    if (c->ffn == FFN_SWIGLU)
+        return tokens * (each + 3 * hidden);
+    return tokens * each + fmin(tokens, DENSE_ROWS) * hidden;
 }
 
-double config_memory(const Config *c, double tokens)
+double config_parameters(const Config *c)
 {
-    return sizeof(real) * numbers(c, 4, tokens);
+    return config_matrix_parameters(c) + (c->tied ? 0 : (double)c->vocab * c->width) +
+           (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
+}
+
+/* Numbers of a token around the blocks: what goes between them, the last norm and the outputs. */
+static double ends(const Config *c)
+{
+    return c->width * (c->layers + 2.0) + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
+}
+
+/* Numbers that a step of any size has: what is fixed, and the angles. */
+static double fixed(const Config *c)
+{
+    bool turned = config_mix_size(c).set.rope;
+
+    return config_fixed_parameters(c) + (turned ? (double)c->context * turned_width(c) : 0);
+}
+
+double config_memory(const Config *c, Load load)
+{
+    double blocks = (load.recompute ? 1 : c->layers) * kept(c);
+
+    return sizeof(real) * (2 * config_parameters(c) + load.state + fixed(c) +
+                           load.tokens * (blocks + ends(c)) + way_back(c, load.tokens));
 }
 
 double config_forward_memory(const Config *c, double tokens)
 {
-    return sizeof(real) * numbers(c, 1, tokens);
+    return sizeof(real) * (config_parameters(c) + fixed(c) + tokens * (kept(c) + ends(c)));
 }
 
-void config_check_memory(const Config *c, double tokens)
+void config_check_memory(const Config *c, Load load)
 {
-    double wanted = config_memory(c, tokens), here = machine_memory();
+    double wanted = config_memory(c, load), here = machine_memory();
 
     if (wanted > here)
         die(EXIT_MEMORY,
             "training with a context of %d, %.0f tokens at once, would take about %.1f GiB and the "
-            "machine has %.1f: make --batch-size, the context or the model smaller",
-            c->context, tokens, wanted / 0x1p30, here / 0x1p30);
+            "machine has %.1f: make --batch-size, the context or the model smaller%s",
+            c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
+            load.recompute ? "" : ", or --recompute");
 }
 
 void config_check_forward_memory(const Config *c, double tokens)

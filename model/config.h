@@ -66,20 +66,33 @@ int config_mixes(const Config *c);   /* of all layers: a gated one has two */
  * not. One that is shared counts once. */
 double config_matrix_parameters(const Config *c);
 
+/* All numbers that are trained, but for the vectors. */
+double config_parameters(const Config *c);
+
 /* Floating point operations of training on one token, forward and backward. */
 double config_flops(const Config *c);
 
 /* Numbers that are not trained: all of Performer's omega. */
 double config_fixed_parameters(const Config *c);
 
-/* Bytes that training needs: parameters and optimiser, and a step of `tokens`. An estimate. */
-double config_memory(const Config *c, double tokens);
+/* The rows of the largest matrix in a block; its columns are the width. */
+int config_rows(const Config *c);
+
+/* What takes memory, beside the model. */
+typedef struct {
+    double tokens;  /* of a step */
+    bool recompute; /* the tape does */
+    double state;   /* numbers of the optimiser's own */
+} Load;
+
+/* Bytes that training needs: parameters and optimiser, and a step. An estimate. */
+double config_memory(const Config *c, Load load);
 
 /*
  * Dies (EXIT_MEMORY) where that is more than the machine has: memory that the
  * system only promised would fail in the middle of the run.
  */
-void config_check_memory(const Config *c, double tokens);
+void config_check_memory(const Config *c, Load load);
 
 /* The same for reading `tokens` at once without learning from them. */
 double config_forward_memory(const Config *c, double tokens);

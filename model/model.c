@@ -98,11 +98,31 @@ static Pass pass_of(Tape *tape, const Model *model)
     return (Pass){ .tape = tape, .config = c, .size = config_mix_size(c) };
 }
 
+/* A block of a pass, which may have to be run again. */
+typedef struct {
+    Pass before;
+    const Block *block;
+    int drops; /* masks drawn after it */
+} BlockRun;
+
+static Tensor *run_block(Tape *tape, void *ctx, Tensor *x)
+{
+    BlockRun *r = ctx;
+    Pass p = r->before;
+    const Layer *layer = layers[p.config->attention->frame];
+
+    p.tape = tape;
+    x = layer->run(&p, r->block, x);
+    if (layer->feed_forward)
+        x = feed_forward(&p, r->block, x);
+    r->drops = p.drops;
+    return x;
+}
+
 /* Once through: (B, T, C) before the head, normed. */
 static Tensor *run(Pass *p, const Model *model, Embedding in)
 {
     const Config *c = &model->config;
-    const Layer *layer = layers[c->attention->frame];
 
     if (in.T > c->context)
         BUG("model: %d positions, the context is %d", in.T, c->context);
@@ -113,9 +133,11 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);
     for (int l = 0; l < c->layers; l++) {
-        x = layer->run(p, &model->blocks[l], x);
-        if (layer->feed_forward)
-            x = feed_forward(p, &model->blocks[l], x);
+        BlockRun *r = arena_take(p->tape->mem, sizeof *r);
+
+        *r = (BlockRun){ *p, &model->blocks[l], 0 };
+        x = tape_part(p->tape, run_block, r, x);
+        p->drops = r->drops;
     }
     return pass_norm(p, x, model->norm);
 }

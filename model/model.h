@@ -72,7 +72,7 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
 /* The same of tokens id (B, T) without padding. */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* Who is shown the mixes of a pass, in their order; what a mix points to is on the pass's tape. */
+/* Who is shown the mixes of a pass, in their order, and may look until `see` is over. */
 typedef struct {
     void (*see)(void *ctx, const Mix *in); /* NULL: nobody */
     void *ctx;

@@ -8,7 +8,8 @@
  * cache. The function f belongs to the layer that reads its values, not to the
  * one before, and is applied to the copies that the product makes of x: so
  * f(x) is never stored, the backward keeps nothing but x, and f' is multiplied
- * to rows of g W that are still in cache.
+ * to rows of g W that are still in cache. g W is made DENSE_ROWS rows at a time, and
+ * dx, where nothing is in it yet, over x.
  *
  * A row by itself needs each number of W once, where gemm would first copy them
  * all: so a decoder's tape asks for y_o = W_o . f(x), row by row, which takes the
@@ -34,7 +35,8 @@ typedef struct {
     Dense in;
     int rows, from, to; /* x is (rows, from), y is (rows, to) */
     Grad dx, db;
-    real *gw; /* g W, where it cannot be made in dx itself */
+    real *gw; /* DENSE_ROWS rows of g W, from row `first` on */
+    int first;
 } DenseNode;
 
 static Matrix dense_input(const DenseNode *op)
@@ -58,34 +60,44 @@ static void add_bias_residual(void *ctx, int i, int j0, int j1)
             y[j] += op->in.r->data[at + (size_t)j];
 }
 
-/* A row of dx, which holds a row of g W. */
+/* A row of dx, from that of g W. */
 static void chain_row(void *ctx, int i, int j0, int j1)
 {
     const DenseNode *op = ctx;
-    size_t at = (size_t)i * (size_t)op->from;
-    real *gw = op->gw + at, *dx = op->dx.at + at;
+    size_t at = (size_t)(op->first + i) * (size_t)op->from + (size_t)j0;
+    real *gw = op->gw + (size_t)i * (size_t)op->from + j0;
 
-    op->in.f->chain(gw + j0, op->in.x->data + at + j0, j1 - j0);
-    if (gw != dx)
-        for (int j = j0; j < j1; j++)
-            dx[j] += gw[j];
+    op->in.f->chain(gw, op->in.x->data + at, j1 - j0);
+    grad_add(op->dx, at, gw, j1 - j0);
+}
+
+static void backward_through(DenseNode *op, Matrix g)
+{
+    Tape *tape = op->node.tape;
+    size_t bytes =
+        (size_t)(op->rows < DENSE_ROWS ? op->rows : DENSE_ROWS) * (size_t)op->from * sizeof(real);
+    Product p = { .b = matrix(op->in.w->data, op->to, op->from), .finish = chain_row, .ctx = op };
+
+    op->dx = tape_grad_over(tape, op->in.x);
+    op->gw = arena_take(tape->mem, bytes);
+    for (op->first = 0; op->first < op->rows; op->first += DENSE_ROWS) {
+        int n = op->rows - op->first < DENSE_ROWS ? op->rows - op->first : DENSE_ROWS;
+
+        p.a = matrix(g.at + op->first * g.rs, n, op->to);
+        p.c = matrix(op->gw, n, op->from);
+        gemm(tape->pool, p);
+    }
+    arena_give(tape->mem, op->gw, bytes);
 }
 
 static void backward_input(DenseNode *op, Matrix g)
 {
-    Tape *tape = op->node.tape;
-    size_t bytes = op->in.x->n * sizeof(real);
-    Product p = { .a = g, .b = matrix(op->in.w->data, op->to, op->from) };
+    Grad dx = tape_grad(op->node.tape, op->in.x);
 
-    op->dx = tape_grad(tape, op->in.x);
-    op->gw = op->in.f && op->dx.add ? arena_take(tape->mem, bytes) : op->dx.at;
-    p.c = matrix(op->gw, op->rows, op->from);
-    p.add = op->dx.add && !op->in.f;
-    p.finish = op->in.f ? chain_row : NULL;
-    p.ctx = op;
-    gemm(tape->pool, p);
-    if (op->gw != op->dx.at)
-        arena_give(tape->mem, op->gw, bytes);
+    gemm(op->node.tape->pool, (Product){ .c = matrix(dx.at, op->rows, op->from),
+                                         .a = g,
+                                         .b = matrix(op->in.w->data, op->to, op->from),
+                                         .add = dx.add });
 }
 
 static void backward_bias(void *ctx, int begin, int end)
@@ -110,13 +122,13 @@ static void dense_backward(Node *node)
     DenseNode *op = (DenseNode *)node;
     Matrix g = matrix(node->y->grad, op->rows, op->to);
 
-    backward_input(op, g);
     Grad dw = tape_grad(node->tape, op->in.w);
     gemm(node->tape->pool, (Product){ .c = matrix(dw.at, op->to, op->from),
                                       .a = transposed(g),
                                       .b = dense_input(op),
                                       .add = dw.add,
                                       .over_batch = true });
+    (op->in.f ? backward_through : backward_input)(op, g);
     if (op->in.b) {
         op->db = tape_grad(node->tape, op->in.b);
         pool_for(node->tape->pool, op->to, COLUMNS, backward_bias, op);
@@ -183,7 +195,7 @@ Tensor *op_dense(Tape *tape, Dense in)
     op->rows = tensor_rows(in.x), op->from = in.w->dim[1], op->to = in.w->dim[0];
     if (tape->row_by_row)
         forward_row_by_row(op);
-    else
+    else if (!op->node.known)
         forward_product(op);
     return op->node.y;
 }

@@ -122,8 +122,8 @@ static Tensor *norm(Tape *tape, Norm operands)
     operands.node = op->node;
     *op = operands;
     op->rows = tensor_rows(x), op->C = tensor_cols(x);
-    op->mean = arena_take(tape->mem, (size_t)op->rows * sizeof(real));
-    op->scale = arena_take(tape->mem, (size_t)op->rows * sizeof(real));
+    op->mean = tape_keep(&op->node, (size_t)op->rows * sizeof(real));
+    op->scale = tape_keep(&op->node, (size_t)op->rows * sizeof(real));
     pool_for(tape->pool, op->rows, ROWS, norm_rows, op);
     return op->node.y;
 }

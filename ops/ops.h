@@ -21,13 +21,21 @@ Tensor *op_swiglu(Tape *tape, Tensor *a, Tensor *b);
 
 /*
  * y = f(x) W^T + b + r, on the last dimension of x. w is (out, in). f, b and r
- * may be NULL; b is (out), and r has the shape of y: a residual.
+ * may be NULL; b is (out), and r has the shape of y: a residual. Through f nobody else reads x,
+ * whose gradient takes its place.
  */
 typedef struct {
     Tensor *x, *w, *b, *r;
     const Activation *f;
 } Dense;
 Tensor *op_dense(Tape *tape, Dense operands);
+
+/* So many rows of the gradient through f are in memory twice. */
+#ifdef PROOF
+enum { DENSE_ROWS = 4 };
+#else
+enum { DENSE_ROWS = 1024 };
+#endif
 
 /*
  * y[b][t] = table[id[b][t]] + position[from + t]. `table` is (V, C). `position`

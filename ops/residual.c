@@ -46,7 +46,8 @@ Tensor *op_add(Tape *tape, Tensor *a, Tensor *b)
     Add *op = tape_node(tape, sizeof *op, add_backward, a->ndim, a->dim);
 
     op->a = a, op->b = b;
-    pool_for(tape->pool, (int)a->n, GRAIN, add_forward, op);
+    if (!op->node.known)
+        pool_for(tape->pool, (int)a->n, GRAIN, add_forward, op);
     return op->node.y;
 }
 

@@ -76,13 +76,21 @@ static void take_grad(Tape *tape, Tensor *t)
         t->grad = arena_take(tape->mem, t->n * sizeof(real));
 }
 
+/* A part at work: how many nodes it has so far, and the one whose result is known. */
+struct Making {
+    int nodes, last; /* 0: none is */
+    Tensor *y;
+};
+
 static Node *push(Tape *tape, size_t size, void (*backward)(Node *self))
 {
     Node *node = arena_zeros(tape->mem, size);
 
     node->backward = backward;
     node->tape = tape;
-    if (!tape->forward_only) {
+    if (tape->making)
+        tape->making->nodes++;
+    if (!tape->forward_only || tape->making) {
         node->prev = tape->last;
         tape->last = node;
     }
@@ -93,12 +101,12 @@ void *tape_node(Tape *tape, size_t size, void (*backward)(Node *self), int ndim,
 {
     Node *node = push(tape, size, backward);
 
-    node->y = tensor_new(tape->mem, ndim, dim);
+    node->known = tape->making && tape->making->nodes == tape->making->last;
+    node->y = node->known ? tape->making->y : tensor_new(tape->mem, ndim, dim);
     if (tape->audit) {
-        take_grad(tape, node->y);
-        memset(node->y->grad, 0, node->y->n * sizeof(real));
+        if (!node->known)
+            memset(tape_grad(tape, node->y).at, 0, node->y->n * sizeof(real));
         add(tape, node->y, NULL, 1);
-        node->y->has_grad = true;
     }
     return node;
 }
@@ -110,6 +118,21 @@ void *tape_node_in_place(Tape *tape, size_t size, void (*backward)(Node *self), 
     node->y = x;
     node->in_place = true;
     return node;
+}
+
+/* In front of the numbers, which stay aligned. */
+typedef struct Kept {
+    _Alignas(64) struct Kept *next;
+    size_t bytes;
+} Kept;
+
+void *tape_keep(Node *node, size_t bytes)
+{
+    Kept *kept = arena_take(node->tape->mem, bytes + sizeof *kept);
+
+    *kept = (Kept){ node->kept, bytes + sizeof *kept };
+    node->kept = kept;
+    return kept + 1;
 }
 
 Grad tape_grad(Tape *tape, Tensor *x)
@@ -154,9 +177,19 @@ void tape_grad_pass(Tape *tape, Tensor *y, Tensor *x)
         memcpy(dx.at, y->grad, x->n * sizeof(real));
 }
 
-/* Nothing reads the result of an undone node again: the next gradient can have its memory. */
-static void release(Tape *tape, Tensor *y)
+/* Nothing reads what an undone node has made again: the next gradient can have its memory. */
+static void release(Tape *tape, Node *node, const Tensor *but)
 {
+    Tensor *y = node->y;
+
+    while (node->kept) {
+        Kept *kept = node->kept;
+
+        node->kept = kept->next;
+        arena_give(tape->mem, kept, kept->bytes);
+    }
+    if (node->in_place || y == but)
+        return;
     if (y->grad && y->grad != y->data)
         arena_give(tape->mem, y->grad, y->n * sizeof(real));
     if (y->data)
@@ -174,17 +207,71 @@ static void undo(Tape *tape, Node *node)
         node->backward(node);
     if (tape->audit && node->in_place)
         add(tape, y, NULL, 1);
-    if (!tape->audit && !node->in_place)
-        release(tape, y);
+    if (!tape->audit)
+        release(tape, node, NULL);
+}
+
+static void undo_all(Tape *tape)
+{
+    for (Node *node = tape->last; node; node = node->prev)
+        undo(tape, node);
+    tape->last = NULL;
 }
 
 void tape_backward(Tape *tape, Tensor *y, const real *dy)
 {
     tape_grad_zeroed(tape, y);
     add(tape, y, dy, 0);
-    for (Node *node = tape->last; node; node = node->prev)
-        undo(tape, node);
+    undo_all(tape);
+}
+
+typedef struct {
+    Node node;
+    TapePart *f;
+    void *ctx;
+    Tensor *x;
+    int last; /* the number of the node that has made y, if it was the last */
+} PartNode;
+
+/* The nodes of f alone, in front of nothing. */
+static Tensor *make_part(Tape *tape, PartNode *part)
+{
+    struct Making making = { .last = part->last, .y = part->node.y }, *before = tape->making;
+
     tape->last = NULL;
+    tape->making = &making;
+    Tensor *y = part->f(tape, part->ctx, part->x);
+    tape->making = before;
+    if (tape->last && tape->last->y == y && !tape->last->in_place)
+        part->last = making.nodes;
+    return y;
+}
+
+static void part_backward(Node *node)
+{
+    Tape *tape = node->tape;
+    Tensor *y = make_part(tape, (PartNode *)node);
+
+    if (y != node->y)
+        tape_grad_pass(tape, node->y, y);
+    undo_all(tape);
+}
+
+Tensor *tape_part(Tape *tape, TapePart *f, void *ctx, Tensor *x)
+{
+    PartNode part = { .f = f, .ctx = ctx, .x = x };
+    Node *before = tape->last;
+
+    if (!tape->recompute && !tape->forward_only)
+        return f(tape, ctx, x);
+    Tensor *y = make_part(tape, &part);
+    for (Node *node = tape->last; node; node = node->prev)
+        release(tape, node, y);
+    tape->last = before;
+    PartNode *op = (PartNode *)push(tape, sizeof *op, part_backward);
+    part.node = op->node;
+    *op = part;
+    return op->node.y = y;
 }
 
 void tape_reset(Tape *tape)

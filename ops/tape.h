@@ -46,8 +46,10 @@ typedef struct {
 
 typedef struct Node {
     void (*backward)(struct Node *self);
-    Tensor *y;     /* the result */
-    bool in_place; /* y is another node's result, changed where it lies */
+    Tensor *y;         /* the result */
+    bool in_place;     /* y is another node's result, changed where it lies */
+    bool known;        /* y's numbers are there already: tape_part() */
+    struct Kept *kept; /* what else it has: tape_keep() */
     struct Node *prev;
     struct Tape *tape;
 } Node;
@@ -56,8 +58,10 @@ typedef struct Tape {
     Arena *mem; /* what a step makes; tape_reset() takes it all back */
     Pool *pool;
     Node *last;
-    bool forward_only; /* leave no nodes: evaluation, sampling */
-    bool row_by_row;   /* dense layers work on single rows: decoding (see ops/dense.c) */
+    bool forward_only;     /* leave no nodes: evaluation, sampling */
+    bool recompute;        /* keep of a part its result alone: tape_part() */
+    struct Making *making; /* the part that is being made, or NULL */
+    bool row_by_row;       /* dense layers work on single rows: decoding (see ops/dense.c) */
     /*
      * For tests: every gradient stays in memory, and starts at 1, which is taken
      * off before its own backward reads it; so an assignment instead of an
@@ -92,6 +96,23 @@ void *tape_node(Tape *tape, size_t size, void (*backward)(Node *self), int ndim,
 
 /* The same for an op that changes its operand in place: the result is `x` itself. */
 void *tape_node_in_place(Tape *tape, size_t size, void (*backward)(Node *self), Tensor *x);
+
+/* `bytes` that hold anything, for as long as the node's result: what its backward will read. */
+void *tape_keep(Node *node, size_t bytes);
+
+/*
+ * y = f(ctx, x), whose nodes may read x, what outlives the step, and each other's results;
+ * others read of it nothing but y. A tape that recomputes keeps nothing but y either,
+ *
+ *     tape->last -> [part: x -> y] -> ...          y -> [dense: h w -> y] -> [norm: x -> h]
+ *
+ * and calls f again when y's gradient is there, for nodes that it walks back at once. So f
+ * has to make the same nodes and numbers each time. But for the last: its result is y, which
+ * is `known` then, and an op that looks may leave it as it is. A tape that is forward only
+ * keeps y alone as well. ctx has to last until the backward.
+ */
+typedef Tensor *TapePart(struct Tape *tape, void *ctx, Tensor *x);
+Tensor *tape_part(Tape *tape, TapePart *f, void *ctx, Tensor *x);
 
 /*
  * Where a backward puts its contribution to the gradient of x: element by

@@ -24,7 +24,7 @@ up=$(awk '
         if (part[1] == "model" || part[1] == "data") return 1
         if (part[1] == "training") return 2
         if (part[1] == "tools") return 3
-        if (part[1] == "tests") return 9
+        if (part[1] == "tests" || part[1] == "experiments") return 9
         return -1
     }
     /^#include "/ {

@@ -164,6 +164,7 @@ refused 'more memory than there is'        3 'GiB'        $t --batch-size 104857
 refused 'an argument of bench'             2 "'something'"               "$bench" something
 refused 'bench with heads that do not divide'    2 '--n-head'            "$bench" --n-head 3
 refused 'bench with a CSV file it cannot write'  4 'No such file'        "$bench" --csv nowhere/x
+refused 'bench of parts that recompute nothing'  2 'attention has none'  "$bench" --only attention --recompute
 refused 'bench with more memory than there is'   3 'GiB'                 "$bench" --only step \
     --batch-size 1048576 --lengths 16777216
 refused 'an argument of gradcheck'         2 "'something'"               "$gradcheck" something
@@ -447,6 +448,9 @@ check 'a run that stops at 3' part 130 again $steps --stop-at 3 $text
 check 'and at 5' part 130 again --resume --stop-at 5
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
 check 'a run cut twice is the whole one' same_run again whole
+check 'a run that recomputes stops at 4' part 130 less $steps --recompute --stop-at 4 $text
+check 'and goes on without' part 0 less --resume
+check 'to the same end' same_run less whole
 check 'a run that is whole has nothing left to do' part 0 again --resume
 check 'and stays the same' same_run again whole
 goes_on() { timeout 20 "$train" "$@" >"$dir/stdout" 2>"$dir/err"; }
@@ -677,11 +681,19 @@ same_as_first() {
     [ "$(timeless "$run")" = "$(timeless "$first")" ] || no 'another log'
 }
 other_weights() { ! cmp -s "$run/model.safetensors" "$first/model.safetensors"; }
+mebibytes() { sed -n 's/.*about \([0-9]*\) MiB of memory$/\1/p' "$dir/err"; }
 works 'a run with one thread' $wide --threads 1 $text
 first=$run
 for threads in 1 2 3 7; do
     works "a run with $threads threads" $wide --threads $threads $text
     check "$threads threads give the same bits as one" same_as_first
+done
+for attn in softmax cosformer fastformer flash; do
+    works "a run with $attn" $wide --n-layer 3 --attn $attn $text
+    kept=$run bytes=$(mebibytes)
+    works "a run with $attn that recomputes" $wide --n-layer 3 --attn $attn --recompute $text
+    check "recomputing changes nothing of $attn" cmp -s "$run/model.safetensors" "$kept/model.safetensors"
+    check "recomputing takes less memory with $attn" [ "$(mebibytes)" -lt "$bytes" ]
 done
 works 'a masked run with one thread' $wide --task mlm --threads 1 $text
 masked=$run
@@ -820,6 +832,7 @@ check 'and not done' [ "$(grep -c '^attention,"softmax' ../out/csv)" = 1 ]
 check 'bench does what is named' benches --only attention --attn softmax --lengths 8200 --batch-size 1
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
+check 'bench of a step that recomputes' benches --only step --attn relu --lengths 8 --recompute
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
 check 'it says how much of it is multiplied' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"
 check 'bench of two kinds of step' benches --only step --attn relu,softmax --lengths 16,8
@@ -879,6 +892,12 @@ refused 'bench against an empty file'      5 'line 1'         "$bench" --against
 refused 'bench against a text'             5 'line 1'         "$bench" --against $text
 refused 'bench against a file that is not there' 4 'No such file' "$bench" --against ../in/nowhere
 refused 'bench that cannot save'           4 'No such file'   "$bench" --save nowhere/x
+step_flops() { # OPTION...: operations of a step of a gated unit
+    benches --only step --attn gau --lengths 64 "$@" || return
+    sed 's/"[^"]*"//' ../out/csv | awk -F, 'END { printf "%.0f", $3 * $4 }'
+}
+more_bidirectional() { [ "$(step_flops --bidirectional)" -gt "$(step_flops)" ]; }
+check 'bench of a step that sees both sides' more_bidirectional
 
 # ./tokenize, on a text that has all bytes, and on none.
 tokenizes() { # LINE OPTION...: the summary's first line is LINE

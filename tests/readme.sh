@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints README.md with the table of attentions as ./train --help has it, and the losses that
-# experiments/losses/run.sh has found.
+# Prints README.md with the table of attentions as ./train --help has it, the losses that
+# experiments/losses/run.sh has found, and the table of experiments/bench/peers.sh.
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
     FILENAME ~ /results.csv$/ { split($0, row, ","); loss[row[1], row[2]] = row[4]; next }
@@ -24,6 +24,12 @@ cd "$(dirname "$0")/.." || exit 1
         for (i = 1; i <= n; i++)
             print "| `" names[i] "` | " text[i] " | " loss[names[i], "causal"] " | " \
                 loss[names[i], "mlm"] " |"
+        skip = 1
+        next
+    }
+    /^<!-- peers:/ {
+        print
+        while (("sh experiments/bench/table.sh" | getline line) > 0) print line
         skip = 1
         next
     }

@@ -22,6 +22,7 @@ Suite *suite_synthetic(void);   /* tasks that are made, solved again */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model, and its files */
+Suite *suite_tape(void);        /* parts of a step that are made again, and its memory */
 Suite *suite_decode(void);      /* token by token: states, draws, text on a terminal */
 Suite *suite_training(void);    /* evaluation, the loop, going on */
 Suite *suite_perplexity(void);  /* a trained model at other lengths */

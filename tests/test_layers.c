@@ -351,13 +351,14 @@ END_TEST
 START_TEST(narrow_keys_and_windows_are_cheaper)
 {
     Config c = small_variant(0), narrow = c, near = c;
+    const Load load = { .tokens = 1e6 };
 
     narrow.key_size = 2;
     near.set.window = 1;
     ck_assert_double_eq(config_matrix_parameters(&c) - config_matrix_parameters(&narrow),
                         2 * 2 * 12 * 2 * (6 - 2));
     ck_assert_double_lt(config_flops(&near), config_flops(&c));
-    ck_assert_double_lt(config_memory(&narrow, 1e6), config_memory(&c, 1e6));
+    ck_assert_double_lt(config_memory(&narrow, load), config_memory(&c, load));
 }
 END_TEST
 

@@ -23,7 +23,7 @@ static const char *const sections[] = { "gemm",    "ops",    "attention", "step"
 
 static int threads, section = -1, batch, most_quadratic = 8192;
 static double seconds = 0.3, margin = 5;
-static bool bidirectional;
+static bool bidirectional, recompute;
 static const char *names, *csv_path, *svg_path, *save_path, *against_path;
 static Text names_help;
 static OptionList lengths;
@@ -52,8 +52,11 @@ static Option options[] = {
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
     { "n-head", OPTION_INT, &model.heads, .min = 1, .max = 1024, .help = "heads" },
     { "n-embd", OPTION_INT, &model.width, .min = 1, .max = 16384, .help = "width" },
-    { .name = "The attention alone" },
     { "bidirectional", OPTION_FLAG, &bidirectional, .help = "not causal" },
+    { .name = "The training step" },
+    { "recompute", OPTION_FLAG, &recompute,
+      .help = "keep what is between blocks alone, and run each again on the way back" },
+    { .name = "The attention alone" },
     { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
       .help = "the longest where each token takes longer, unless --attn names it; 0: any" },
     SETTINGS_ROWS(settings),
@@ -155,6 +158,7 @@ static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_len
                      .lengths = options_given(&program, "lengths") ? lengths : usual_lengths,
                      .model = model,
                      .batch = batch,
+                     .recompute = recompute,
                      .settings = settings,
                      .bidirectional = bidirectional,
                      .most_quadratic = most_quadratic };
@@ -209,6 +213,8 @@ static void check(int argc, char **argv)
     if ((svg_path && !runs(ATTENTION)) || (setting && !has_mechanisms()))
         die(EXIT_USAGE, "--%s is for attention: --only %s has none", svg_path ? "svg" : setting,
             sections[section]);
+    if (!runs(STEP) && recompute)
+        die(EXIT_USAGE, "--recompute is for training steps: --only %s has none", sections[section]);
     settings_check_some(&program, &settings,
                         runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
     if (runs(ATTENTION))

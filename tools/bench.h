@@ -128,9 +128,11 @@ typedef struct {
     Config model; /* layers, heads, width, vocab */
     int batch;    /* sequences; 0: as many tokens at every length */
     SettingsOptions settings;
+    bool bidirectional;
+
+    bool recompute; /* of a model, on the way back */
 
     /* A layer alone: */
-    bool bidirectional;
     int most_quadratic; /* longer than this is left out where the time grows with the length; 0: no
                          */
 } Mechanisms;

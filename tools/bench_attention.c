@@ -32,7 +32,6 @@ static Config config_of(const Mechanisms *m, const Attention *a, int T)
     Config c = bench_config(m, a, T);
 
     c.position = POSITION_NONE;
-    c.task = m->bidirectional ? TASK_MLM : TASK_CAUSAL;
     return c;
 }
 

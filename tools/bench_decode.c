@@ -25,7 +25,10 @@ static Config config_of(const Mechanisms *m, const Attention *a)
     for (int i = 0; i < m->lengths.n; i++)
         if (!bench_left_out(m, a, m->lengths.at[i]))
             longest = m->lengths.at[i];
-    return bench_config(m, a, longest);
+    Config c = bench_config(m, a, longest);
+
+    c.task = TASK_CAUSAL;
+    return c;
 }
 
 /* Of all layers, when so many tokens have been. */

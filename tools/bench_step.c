@@ -44,6 +44,7 @@ Config bench_config(const Mechanisms *m, const Attention *a, int length)
     Config c = m->model;
 
     c.context = length, c.attention = a;
+    c.task = m->bidirectional ? TASK_MLM : TASK_CAUSAL;
     c.set = settings_part(&m->settings, a);
     if ((a->takes & TAKES_HORIZON) && c.set.horizon < length)
         c.set.horizon = length;
@@ -60,7 +61,9 @@ void bench_step_check(const Mechanisms *m)
             Config c = bench_config(m, *a, m->lengths.at[i]);
 
             config_check(&c);
-            config_check_memory(&c, (double)rows_of(m, c.context) * c.context);
+            config_check_memory(&c, (Load){ .tokens = (double)rows_of(m, c.context) * c.context,
+                                            .recompute = m->recompute,
+                                            .state = optimiser_numbers(OPTIMISER_ADAMW, &c) });
         }
 }
 
@@ -86,12 +89,13 @@ static void open_case(StepCase *c, Config config, int rows)
     }
 }
 
-static Text title_of(const Config *c, int rows)
+static Text title_of(const Bench *b, const Config *c, int rows)
 {
     Text set = settings_text(c), title = { 0 };
 
-    text_add(&title, "%s %d x %d, context %d, batch %d; %d heads%s%s", c->attention->name,
-             c->layers, c->width, c->context, rows, c->heads, set.n ? ", " : "", set.at);
+    text_add(&title, "%s %d x %d, context %d, batch %d%s%s; %d heads%s%s", c->attention->name,
+             c->layers, c->width, c->context, rows, c->task == TASK_CAUSAL ? "" : ", bidirectional",
+             b->tape.recompute ? ", recompute" : "", c->heads, set.n ? ", " : "", set.at);
     return title;
 }
 
@@ -99,7 +103,7 @@ static void bench_length(Bench *b, Config config, int rows, Growth *g)
 {
     Model model;
     StepCase c = { .b = b, .model = &model };
-    Text title = title_of(&config, rows);
+    Text title = title_of(b, &config, rows);
     int n = rows * config.context;
 
     if (!bench_wanted(b, "step", title.at))
@@ -127,7 +131,9 @@ void bench_step(Bench *b, const Mechanisms *m)
     Growth growth[2];
     int n = 0;
 
-    printf("\nTraining steps: forward, backward, clipping, AdamW\n");
+    b->tape.recompute = m->recompute;
+    printf("\nTraining steps: forward, backward%s, clipping, AdamW\n",
+           m->recompute ? " that runs blocks again" : "");
     for (const Attention *const *a = m->attentions; *a; a++, n++) {
         Growth *g = &growth[n % 2];
 
@@ -210,7 +216,7 @@ void bench_scaling(Bench *b, const Mechanisms *m)
         for (int i = 0; i < m->lengths.n; i++) {
             Config c = bench_config(m, *a, m->lengths.at[i]);
             int rows = rows_of(m, c.context);
-            Text title = title_of(&c, rows);
+            Text title = title_of(b, &c, rows);
 
             if (!some_wanted(b, &title))
                 continue;

@@ -200,7 +200,7 @@ int main(int argc, char **argv)
     const double start = seconds_now();
     Job job = job_read(argc, argv);
     Lesson *lesson = lesson_open(&job);
-    Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads) };
+    Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads), .recompute = job.recompute };
     Arena *mem = arena_new();
     Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
     Text name = job_name(&job);

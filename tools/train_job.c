@@ -138,6 +138,9 @@ static Option options[] = {
     { "grad-clip", OPTION_REAL, &job.training.clip, .help = "largest gradient norm; 0: any" },
     { "seed", OPTION_SEED, &job.seed, .help = "of weights, batches and sample" },
     { "threads", OPTION_INT, &job.threads, .max = 1024, .help = "0: one for each processor" },
+    { "recompute", OPTION_FLAG, &job.recompute,
+      .help = "keep what is between blocks alone, and run each again on the way back: the same "
+              "bits, less memory, more time" },
     { .name = "Evaluation and results" },
     { "val-file", OPTION_TEXT, &job.validation_path, .help = "validate on this file" },
     { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
@@ -333,7 +336,8 @@ static void settle_text(void)
 static bool is_passing(const char *name)
 {
     static const char *const passing[] = { "preset",  "resume",  "stop-at",  "allow-corpus-change",
-                                           "out-dir", "threads", "max-time", NULL };
+                                           "out-dir", "threads", "max-time", "recompute",
+                                           NULL };
 
     for (int i = 0; passing[i]; i++)
         if (strcmp(name, passing[i]) == 0)
@@ -427,9 +431,16 @@ Job job_read(int argc, char **argv)
     return job;
 }
 
+Load job_load(const Job *j)
+{
+    return (Load){ .tokens = (double)j->training.batch * j->config.context,
+                   .recompute = j->recompute,
+                   .state = optimiser_numbers(j->training.optimiser.kind, &j->config) };
+}
+
 void job_check_memory(const Job *j)
 {
-    config_check_memory(&j->config, (double)j->training.batch * j->config.context);
+    config_check_memory(&j->config, job_load(j));
 }
 
 const Meta *job_options(const Job *j, Arena *mem, int *n)

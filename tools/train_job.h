@@ -20,6 +20,7 @@ typedef struct {
     double held_back, temperature;
     uint64_t seed;
     int threads, sample_tokens;
+    bool recompute;    /* the blocks, on the way back */
     bool preset;       /* there is a number to compare with */
     bool other_corpus; /* it may be another one than before */
     bool tensorboard;
@@ -35,6 +36,9 @@ const Meta *job_options(const Job *job, Arena *mem, int *n);
 /* The configuration as JSON; and as Markdown, for free(). */
 void job_json(FILE *out, void *job);
 char *job_markdown(const Job *job);
+
+/* What takes memory. */
+Load job_load(const Job *job);
 
 /* The vocabulary is known now: is there memory? */
 void job_check_memory(const Job *job);

@@ -114,7 +114,7 @@ void show_banner(const Show *s)
             c->attention->frame == FRAME_GATED ? "none" : ffn_names[c->ffn]);
     fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
             params_count(&s->model->params), config_flops(c) / 1e6,
-            config_memory(c, (double)job->training.batch * c->context) / 0x1p20);
+            config_memory(c, job_load(job)) / 0x1p20);
     if (s->job->made)
         show_task(s);
     else

@@ -81,6 +81,16 @@ void optimiser_init(Optimiser *o, Params *params, Arena *mem)
     o->scratch = arena_take(mem, most);
 }
 
+double optimiser_numbers(OptimiserKind kind, const Config *c)
+{
+    double all = config_parameters(c);
+    double matrices = config_matrix_parameters(c) - (double)c->width * config_outputs(c);
+
+    if (kind == OPTIMISER_ADAMW)
+        return 2 * all;
+    return 2 * all - matrices + (double)(muon_scratch(config_rows(c), c->width) / sizeof(real));
+}
+
 int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2])
 {
     int n = moments(o, p);

@@ -9,6 +9,7 @@
 #ifndef TRAINING_OPTIMISER_H
 #define TRAINING_OPTIMISER_H
 
+#include "model/config.h"
 #include "ops/params.h"
 
 typedef enum { OPTIMISER_ADAMW, OPTIMISER_MUON } OptimiserKind;
@@ -27,6 +28,9 @@ typedef struct {
 } Optimiser;
 
 void optimiser_init(Optimiser *o, Params *params, Arena *mem);
+
+/* Numbers that it takes for such a model, beside weights and gradients. An estimate. */
+double optimiser_numbers(OptimiserKind kind, const Config *c);
 
 /* One update with gradients times `scale`; afterwards no parameter has a gradient. */
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);

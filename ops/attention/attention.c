@@ -68,6 +68,13 @@ double attention_cost(const Attention *a, MixSize size)
     return a->map ? linear_cost(size, a->map) : a->cost(size);
 }
 
+MixMemory attention_memory(const Attention *a, MixSize size)
+{
+    if (a->map)
+        return linear_memory(size, a->map);
+    return a->memory ? a->memory(size) : (MixMemory){ 0, 0 };
+}
+
 size_t attention_state(const Attention *a, MixSize size)
 {
     return a->map ? linear_state(size, a->map) : a->state(size);

@@ -101,6 +101,11 @@ typedef struct {
     real *state, *o;
 } Step;
 
+/* Numbers of a token: that a mix keeps beside its operands and o, and takes on the way back. */
+typedef struct {
+    double kept, back;
+} MixMemory;
+
 /* The layer that goes around a mix: heads of q, k, v; Fastformer's; the gated unit. */
 typedef enum { FRAME_HEADS, FRAME_POOLED, FRAME_GATED } Frame;
 
@@ -115,6 +120,7 @@ typedef struct {
     const struct FeatureMap *map; /* linear.h: it is all there is to say; or else */
     Tensor *(*mix)(Tape *tape, Mix in);
     double (*cost)(MixSize size);
+    MixMemory (*memory)(MixSize size); /* NULL: none */
     size_t (*state)(MixSize size);
     void (*step)(Step s);
 } Attention;
@@ -130,6 +136,8 @@ void attention_matrix(const Attention *a, Tape *tape, Mix in, real *A);
 
 /* Multiply-adds that the mix needs for a token, of all heads: what FLOPs count. */
 double attention_cost(const Attention *a, MixSize size);
+
+MixMemory attention_memory(const Attention *a, MixSize size);
 
 /* Numbers in the state of a step, which can go to position size.T - 1. */
 size_t attention_state(const Attention *a, MixSize size);

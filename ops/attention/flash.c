@@ -305,6 +305,11 @@ static Tensor *flash_mix(Tape *tape, Mix in)
     return y;
 }
 
+static MixMemory flash_memory(MixSize s)
+{
+    return pairs_memory(s, chunk_of(s.set));
+}
+
 static double flash_cost(MixSize s)
 {
     return pairs_cost(s, chunk_of(s.set)) + 2.0 * s.H * s.D * s.E;
@@ -382,6 +387,7 @@ const Attention attention_flash = {
     .linear = true,
     .mix = flash_mix,
     .cost = flash_cost,
+    .memory = flash_memory,
     .state = flash_state,
     .step = flash_step,
 };

@@ -101,6 +101,11 @@ static Tensor *gau_mix(Tape *tape, Mix in)
     return pairs_mix(tape, in, tiling_of(in.set.norm));
 }
 
+static MixMemory gau_memory(MixSize size)
+{
+    return pairs_memory(size, 0);
+}
+
 static double gau_cost(MixSize size)
 {
     return pairs_cost(size, 0);
@@ -124,6 +129,7 @@ const Attention attention_gau = {
     .matrix = true,
     .mix = gau_mix,
     .cost = gau_cost,
+    .memory = gau_memory,
     .state = gau_state,
     .step = gau_step,
 };

@@ -94,9 +94,9 @@ void linear_measure(const LinearHead *h, Rows q, const real *z, int ldz)
                          own_row(h, op->stat, q.t0 + r, op->stats));
 }
 
-static bool has_quotient(const Linear *op)
+static bool has_quotient(const FeatureMap *map)
 {
-    return op->stats == 0 || op->map->shifted;
+    return !map->stats || map->shifted;
 }
 
 /* C of row t; `live` where the guard leaves it alone. What phi is scaled by, the guard is. */
@@ -117,7 +117,7 @@ void linear_divisors(const LinearHead *h, Rows phi, const real *z, int ldz)
 
     for (int r = 0; r < rows_inside(h, phi); r++)
         *own_row(h, op->c, phi.t0 + r, 1) =
-            has_quotient(op)
+            has_quotient(op->map)
                 ? row_dot(row_of(phi.at, r, phi.ld), z + (size_t)r * (size_t)ldz, op->F)
                 : 1;
 }
@@ -154,14 +154,14 @@ void linear_gather_g(const LinearHead *h, Rows g, real *dc)
             by = 1 / divisor(h, g.t0 + r, &live);
         for (int e = 0; e < op->E; e++)
             row[e] *= by;
-        dc[r] = live && has_quotient(op) ? -row_dot(row, y, op->E) : 0;
+        dc[r] = live && has_quotient(op->map) ? -row_dot(row, y, op->E) : 0;
     }
 }
 
 void linear_dz(const LinearHead *h, int t, const real *phi, real dc, real *dz)
 {
     const Linear *op = h->op;
-    const real *whole = has_quotient(op) ? NULL : own_row(h, op->dz, t, op->F);
+    const real *whole = has_quotient(op->map) ? NULL : own_row(h, op->dz, t, op->F);
 
     for (int f = 0; f < op->F; f++)
         dz[f] = whole ? whole[f] : dc * phi[f];
@@ -199,9 +199,9 @@ void linear_chain_queries(const LinearHead *h, Features q, Rows dphi, const real
     for (int r = 0; r < n; r++) {
         real *row = row_of(dphi.at, r, dphi.ld);
 
-        for (int f = 0; has_quotient(op) && f < op->F; f++)
+        for (int f = 0; has_quotient(op->map) && f < op->F; f++)
             row[f] += dc[r] * z[(size_t)r * (size_t)ldz + (size_t)f];
-        if (!has_quotient(op))
+        if (!has_quotient(op->map))
             leave_dz(h, dphi.t0 + r, row_of(q.f.at, r, q.f.ld), row);
     }
     head_scatter(&h->head, op->dq, chain_rows(h, false, q, dphi.at), op->D);
@@ -226,7 +226,7 @@ static void linear_backward(Node *node)
     Linear *op = (Linear *)node;
     Tape *tape = node->tape;
     bool window = op->in.set.window > 0;
-    size_t bytes = has_quotient(op)
+    size_t bytes = has_quotient(op->map)
                        ? 0
                        : (size_t)(op->B * op->H) * (size_t)op->T * (size_t)op->F * sizeof(real);
 
@@ -241,16 +241,20 @@ static void linear_backward(Node *node)
         arena_give(tape->mem, op->dz, bytes);
 }
 
+static real *zeros(Node *node, size_t n)
+{
+    return memset(tape_keep(node, n * sizeof(real)), 0, n * sizeof(real));
+}
+
 /* Performer's directions as the kernel wants them, times D^(-1/4). */
 static void lay_out_omega(Linear *op)
 {
     int wide_f = up_to(op->F, NR), wide_x = up_to(op->D, NR);
     size_t H = (size_t)op->H, D = (size_t)op->D, F = (size_t)op->F;
-    Arena *mem = op->node.tape->mem;
     real by = R(pow((double)op->D, -0.25));
 
-    op->to_f = arena_zeros(mem, H * D * (size_t)wide_f * sizeof(real));
-    op->to_x = arena_zeros(mem, H * F * (size_t)wide_x * sizeof(real));
+    op->to_f = zeros(&op->node, H * D * (size_t)wide_f);
+    op->to_x = zeros(&op->node, H * F * (size_t)wide_x);
     for (size_t i = 0; i < H * F; i++)
         for (size_t d = 0; d < D; d++) {
             real w = op->in.omega->data[i * D + d] * by;
@@ -280,8 +284,8 @@ Tensor *linear_mix(Tape *tape, Mix in, const FeatureMap *map)
     if (in.omega)
         lay_out_omega(op);
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
-    op->c = arena_take(tape->mem, rows * sizeof(real));
-    op->stat = op->stats ? arena_take(tape->mem, rows * (size_t)op->stats * sizeof(real)) : NULL;
+    op->c = tape_keep(&op->node, rows * sizeof(real));
+    op->stat = op->stats ? tape_keep(&op->node, rows * (size_t)op->stats * sizeof(real)) : NULL;
     pool_reserve(tape->pool, (window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
     pool_for(tape->pool, op->B * op->H, 1, window ? band_forward : scan_forward, op);
     return op->node.y;
@@ -440,4 +444,12 @@ double linear_cost(MixSize s, const FeatureMap *map)
     if (s.set.window > 0)
         return s.H * (F + s.E) * fmin(s.T, (s.causal ? 1 : 2) * s.set.window + 1);
     return s.H * (2 * F * s.E + fmin(pairs, s.T) * (F + s.E));
+}
+
+/* c and stat; dz, where phi is divided by z. */
+MixMemory linear_memory(MixSize s, const FeatureMap *map)
+{
+    int F = map->features(s.D, s.features), stats = map->stats ? map->stats(F) : 0;
+
+    return (MixMemory){ s.H * (1.0 + stats), has_quotient(map) ? 0 : (double)s.H * F };
 }

@@ -108,6 +108,7 @@ Tensor *linear_mix(Tape *tape, Mix in, const FeatureMap *map);
 void linear_step(Step s, const FeatureMap *map);
 size_t linear_state(MixSize size, const FeatureMap *map);
 double linear_cost(MixSize size, const FeatureMap *map);
+MixMemory linear_memory(MixSize size, const FeatureMap *map);
 
 /* Element by element: D features, and f' from x and f. */
 int features_same(int D, int m);

@@ -300,11 +300,21 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = v[3];
     op->parts = parts_of(&(View){ .window = in.set.window, .chunk = how.chunk }, op->T, op->H);
     op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
-    op->row = arena_take(tape->mem,
-                         (size_t)(op->B * op->H) * (size_t)up_to(op->T, TILE) * sizeof *op->row);
+    op->row = tape_keep(&op->node,
+                        (size_t)(op->B * op->H) * (size_t)up_to(op->T, TILE) * sizeof *op->row);
     reserve(op, 1, 1, 1);
     pool_for(tape->pool, op->B * op->H * op->parts, 1, forward_parts, op);
     return op->node.y;
+}
+
+/* The rows' states; dq of the parts. */
+MixMemory pairs_memory(MixSize s, int chunk)
+{
+    double rows = (double)s.H * up_to(s.T, TILE) / s.T;
+    int parts = parts_of(&(View){ .window = s.set.window, .chunk = chunk }, s.T, s.H);
+
+    return (MixMemory){ rows * (sizeof(RowState) / sizeof(real)),
+                        parts > 1 ? rows * parts * up_to(s.D, NR) : 0 };
 }
 
 double pairs_cost(MixSize s, int chunk)

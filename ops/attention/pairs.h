@@ -19,5 +19,6 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how);
 void pairs_step(Step s, Tiling how);
 size_t pairs_state(MixSize size, int chunk);
 double pairs_cost(MixSize size, int chunk);
+MixMemory pairs_memory(MixSize size, int chunk);
 
 #endif

@@ -80,6 +80,11 @@ static Tensor *softmax_mix(Tape *tape, Mix in)
     return pairs_mix(tape, in, tiling);
 }
 
+static MixMemory softmax_memory(MixSize size)
+{
+    return pairs_memory(size, 0);
+}
+
 static double softmax_cost(MixSize size)
 {
     return pairs_cost(size, 0);
@@ -102,6 +107,7 @@ const Attention attention_softmax = {
     .matrix = true,
     .mix = softmax_mix,
     .cost = softmax_cost,
+    .memory = softmax_memory,
     .state = softmax_state,
     .step = softmax_step,
 };
