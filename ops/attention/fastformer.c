@@ -23,8 +23,10 @@
  *     [dg_j; dk_j] = W^T dp_j            dW = sum of dp_j [g_j; k_j]^T (concat)
  *
  * Where all rows see the whole sequence, h gets the sum of all dh_i and g that of
- * all dg_j. The forward keeps nothing: the backward of a head makes its g, p and
- * h again, T x D numbers each in its thread's scratch.
+ * all dg_j. Both ways walk by chunks of TILE rows. Of the forward remain the states
+ * of both pools at the start of each chunk; from these the backward makes g, p and
+ * h of a chunk again, so its scratch does not grow with T. Causal, it goes through
+ * the chunks once, from the last to the first, and leaves dv, dk and dq of each.
  *
  * w_q, w_k and W are the same for the whole batch: each sequence has a sum of its
  * own, and these are added in the order of the sequences.
@@ -41,34 +43,39 @@ typedef struct {
     Mix in;
     int B, T, H, D;
     Grad dq, dk, dv, dw_q, dw_k, dW;
+    real *states;  /* (B, H, 2, chunks + 1): of g and of h, what each chunk found, and the last */
     real *partial; /* (B, H): dw_q, dw_k and dW of one head, one after the other */
 } Fastformer;
 
-/* One head of one sequence, in a thread's scratch. */
+/* One head of one sequence, a chunk of it in a thread's scratch. */
 typedef struct {
     const Fastformer *op;
-    int head, n; /* keys from n on are padding */
-    size_t at;   /* where its position 0 is in a (B, T, H, D) tensor */
+    Head head;
+    int n; /* keys from n on are padding */
     Pooling g, h;
-    real *p;                  /* (T, D), or (D) without a way back */
-    real *to_p, *to_g, *to_k; /* (D): dp_j, dg_j, dk_j; by turns dh_i, dv_i and dq_j too */
-    real *dW;
+    Rows k, p, d, dk;               /* k for concat; p becomes dg, and dq; d is dh, and dp */
+    real *W[2], *turned[2], *dW[2]; /* concat: g's half and k's, (D, D'); turned over */
 } Walk;
 
-static size_t place(const Walk *x, int t)
+static int chunks(const Fastformer *op)
 {
-    return x->at + (size_t)t * (size_t)(x->op->H * x->op->D);
+    return (op->T + TILE - 1) / TILE;
 }
 
-/* The last key that row i sees. */
-static int last(const Walk *x, int i)
+/* Numbers in the states of a pool. */
+static size_t own_states(const Fastformer *op)
 {
-    return x->op->in.causal ? min(i, x->n - 1) : x->n - 1;
+    return (size_t)(chunks(op) + 1) * pooling_state(op->D);
 }
 
-static real *p_of(const Walk *x, int j)
+static int keys_from(const Walk *x, int t0)
 {
-    return x->g.rows ? x->p + (size_t)j * (size_t)x->op->D : x->p;
+    return max(0, min(TILE, x->n - t0));
+}
+
+static int rows_from(const Walk *x, int t0)
+{
+    return min(TILE, x->op->T - t0);
 }
 
 /* Numbers in the W of a head, if there is one. */
@@ -79,76 +86,160 @@ static size_t matrix_size(const Mix *in)
     return in->set.interaction == INTERACTION_CONCAT ? 2 * D * D : 0;
 }
 
-static void interact(const Mix *in, int head, const real *g, const real *k, real *restrict p)
+/* The keys of the chunk at t0, where they lie. */
+static Rows keys_at(const Walk *x, int t0, const Tensor *of)
 {
-    int D = in->q->dim[3];
+    int D = x->op->D;
 
-    if (in->set.interaction == INTERACTION_CONCAT) {
-        const real *W = in->concat->data + (size_t)head * matrix_size(in);
+    return (Rows){ of->data + head_place(&x->head, t0, D), x->op->H * D, t0, keys_from(x, t0) };
+}
 
-        for (int d = 0; d < D; d++, W += 2 * D)
-            p[d] = row_dot(W, g, D) + row_dot(W + D, k, D);
-    } else {
-        bool add = in->set.interaction == INTERACTION_ADD;
+static Rows part(Rows from, int t0, int n)
+{
+    return (Rows){ from.at, from.ld, t0, n };
+}
 
-        for (int d = 0; d < D; d++)
-            p[d] = add ? g[d] + k[d] : g[d] * k[d];
+/* p of the chunk's keys. */
+static void interact(Walk *x, int t0)
+{
+    const Fastformer *op = x->op;
+    const Interaction how = op->in.set.interaction;
+    Rows k = keys_at(x, t0, op->in.k);
+    bool add = how == INTERACTION_ADD;
+
+    if (how == INTERACTION_CONCAT) {
+        head_gather(&x->head, part(x->k, t0, k.n), op->in.k->data, op->D);
+        rows_multiply(x->p, (Rows){ x->g.rows, x->g.ld, t0, TILE }, op->D, x->turned[0], false);
+        rows_multiply(x->p, x->k, op->D, x->turned[1], true);
+        return;
+    }
+    for (int r = 0; r < k.n; r++) {
+        const real *restrict g = row_of(x->g.rows, r, x->g.ld);
+        const real *restrict kr = row_of(k.at, r, k.ld);
+        real *restrict p = row_of(x->p.at, r, x->p.ld);
+
+        head_ask(&x->head, t0 + r, op->in.k->data, op->D);
+        for (int d = 0; d < op->D; d++)
+            p[d] = add ? g[d] + kr[d] : g[d] * kr[d];
     }
 }
 
-/* u_i = h_i * v_i, and zeros where the pool has no key. */
-static void meet(const Pooling *h, const real *restrict v, real *restrict u)
+static void pool_queries(Walk *x, int t0)
 {
-    bool empty = *h->l == 0;
-
-    for (int d = 0; d < h->D; d++)
-        u[d] = empty ? 0 : h->y[d] * v[d];
+    for (int r = 0; r < keys_from(x, t0); r++)
+        head_ask(&x->head, t0 + r, x->op->in.q->data, x->op->D);
+    pooling_add(&x->g, keys_at(x, t0, x->op->in.q));
 }
 
-/* g, p and h of the whole head, and u if it is wanted. */
-static void walk(Walk *x, real *u)
+static void pool_keys(Walk *x, int t0)
 {
-    const Mix *in = &x->op->in;
-    int T = x->op->T, span = in->causal ? 1 : T;
+    interact(x, t0);
+    pooling_add(&x->h, part(x->p, t0, keys_from(x, t0)));
+}
+
+/* u_i = h_i * v_i */
+static void meet(Walk *x, int t0)
+{
+    const Fastformer *op = x->op;
+
+    for (int r = 0; r < rows_from(x, t0); r++) {
+        size_t at = head_place(&x->head, t0 + r, op->D);
+        const real *restrict h = row_of(x->h.rows, r, x->h.ld), *restrict v = op->in.v->data + at;
+        real *restrict u = op->node.y->data + at;
+
+        head_ask(&x->head, t0 + r, op->in.v->data, op->D);
+        for (int d = 0; d < op->D; d++)
+            u[d] = h[d] * v[d];
+    }
+}
+
+static void walk(Walk *x)
+{
+    int T = x->op->T, span = x->op->in.causal ? TILE : T;
 
     for (int at = 0; at < T; at += span) {
-        for (int j = at; j < min(at + span, x->n); j++)
-            pooling_add(&x->g, j, in->q->data + place(x, j));
-        for (int j = at; j < min(at + span, x->n); j++) {
-            const real *g = pooling_row(&x->g, last(x, j));
+        int to = min(T, at + span);
 
-            interact(in, x->head, g, in->k->data + place(x, j), p_of(x, j));
-            pooling_add(&x->h, j, p_of(x, j));
-        }
-        for (int i = at; u && i < at + span; i++)
-            meet(&x->h, in->v->data + place(x, i), u + place(x, i));
+        for (int t0 = at; t0 < to; t0 += TILE)
+            pool_queries(x, t0);
+        if (!x->op->in.causal)
+            pooling_settle(&x->g, chunks(x->op));
+        for (int t0 = at; t0 < to; t0 += TILE)
+            pool_keys(x, t0);
+        if (!x->op->in.causal)
+            pooling_settle(&x->h, chunks(x->op));
+        for (int t0 = at; t0 < to; t0 += TILE)
+            meet(x, t0);
     }
 }
 
-/* The head of that number, its pools empty, with a way back for so many keys (or 0). */
-static Walk walk_open(const Fastformer *op, int number, int keys)
+static Rows rows(real **free, int ld)
 {
-    int D = op->D, b = number / op->H, head = number % op->H;
-    size_t size = pooling_size(D, keys);
-    real *pools = pool_scratch(), *rows = pools + 2 * size;
-    Walk x = { .op = op, .head = head, .n = op->in.length ? op->in.length[b] : op->T };
+    return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
+}
 
-    x.n = min(x.n, op->T);
-    x.at = ((size_t)b * (size_t)(op->T * op->H) + (size_t)head) * (size_t)D;
-    x.to_p = rows, x.to_g = rows + D, x.to_k = rows + 2 * D, x.p = rows + 3 * D;
-    x.g = pooling_at(pools, op->in.pool_q->data + head * D, D, keys);
-    x.h = pooling_at(pools + size, op->in.pool_k->data + head * D, D, keys);
-    memset(x.g.y, 0, pooling_state(D) * sizeof(real));
-    memset(x.h.y, 0, pooling_state(D) * sizeof(real));
+/* Each half of the head's W, turned over too, and room for its gradient. */
+static void open_matrix(Walk *x, real **free)
+{
+    const Mix *in = &x->op->in;
+    int D = x->op->D, ld = x->k.ld, deep = up_to(D, MR);
+    const real *W = in->concat->data + (size_t)x->head.h * matrix_size(in);
+
+    for (int half = 0; half < 2; half++) {
+        x->W[half] = carve(free, deep, ld), x->dW[half] = carve(free, deep, ld);
+        x->turned[half] = carve(free, deep, ld);
+        memset(x->dW[half], 0, (size_t)deep * (size_t)ld * sizeof(real));
+        for (int d = 0; d < D; d++)
+            memcpy(row_of(x->W[half], d, ld), W + (2 * d + half) * D, (size_t)D * sizeof(real));
+        rows_transpose((Rows){ x->W[half], ld, 0, D }, x->turned[half], ld, D);
+    }
+}
+
+static Pooling open_pool(const Walk *x, const Tensor *w, real *states, real **free)
+{
+    int D = x->op->D, ld = up_to(D, NR);
+    Pooling pool = { .D = D, .ld = ld, .w = w->data + x->head.h * D, .states = states };
+
+    pool.rows = carve(free, TILE, ld);
+    pool.U = memset(carve(free, 1, ld), 0, (size_t)D * sizeof(real));
+    pool.blend = (Blend *)(void *)carve(free, 2, TILE);
+    return pool;
+}
+
+static Walk walk_open(const Fastformer *op, int number)
+{
+    real *free = pool_scratch();
+    Walk x = { .op = op, .head = head_of(&op->in, number) };
+    size_t states = own_states(op);
+    real *own = op->states + (size_t)number * 2 * states;
+    int ld = up_to(op->D, NR);
+
+    x.n = view_of(&op->in, x.head.b).length;
+    x.head.ahead = TILE;
+    x.g = open_pool(&x, op->in.pool_q, own, &free);
+    x.h = open_pool(&x, op->in.pool_k, own + states, &free);
+    x.k = rows(&free, ld), x.p = rows(&free, ld);
+    x.d = rows(&free, ld), x.dk = rows(&free, ld);
+    if (matrix_size(&op->in) > 0)
+        open_matrix(&x, &free);
     return x;
 }
 
 /* What that needs of a thread's scratch. */
-static void reserve(const Fastformer *op, int keys)
+static void reserve(const Fastformer *op)
 {
-    size_t rows = (size_t)(3 + (keys > 0 ? keys : 1)) * (size_t)op->D;
+    size_t ld = (size_t)up_to(op->D, NR), deep = (size_t)up_to(op->D, MR);
+    size_t matrices = matrix_size(&op->in) > 0 ? 6 * deep * ld + MR : 0;
 
-    pool_reserve(op->node.tape->pool, (2 * pooling_size(op->D, keys) + rows) * sizeof(real));
+    pool_reserve(op->node.tape->pool, ((6 * TILE + 2) * ld + 4 * TILE + matrices) * sizeof(real));
+}
+
+/* Of a sequence that is nothing but padding. */
+static void pass_nothing(const Walk *x, Grad to)
+{
+    memset(x->d.at, 0, (size_t)x->d.ld * sizeof(real));
+    for (int t = 0; t < x->op->T; t++)
+        grad_add(to, head_place(&x->head, t, x->op->D), x->d.at, x->op->D);
 }
 
 static void forward_heads(void *ctx, int begin, int end)
@@ -156,96 +247,131 @@ static void forward_heads(void *ctx, int begin, int end)
     const Fastformer *op = ctx;
 
     for (int number = begin; number < end; number++) {
-        Walk x = walk_open(op, number, 0);
+        Walk x = walk_open(op, number);
 
-        walk(&x, op->node.y->data);
+        if (x.n > 0)
+            walk(&x);
+        else
+            pass_nothing(&x, (Grad){ op->node.y->data, false });
     }
 }
 
-/* to += by * from. */
-static void add_times(real *restrict to, real by, const real *restrict from, int n)
+/* dv of the chunk, and dh. */
+static void meet_back(Walk *x, int t0)
 {
-    for (int i = 0; i < n; i++)
-        to[i] += by * from[i];
+    const Fastformer *op = x->op;
+    int rows = rows_from(x, t0);
+
+    for (int r = 0; r < rows; r++) {
+        size_t at = head_place(&x->head, t0 + r, op->D);
+        const real *restrict du = op->node.y->grad + at, *restrict v = op->in.v->data + at;
+        const real *restrict h = row_of(x->h.rows, r, x->h.ld);
+        real *restrict dh = row_of(x->d.at, r, x->d.ld), *restrict dv = x->dk.at;
+
+        head_ask(&x->head, t0 + r, op->node.y->grad, op->D);
+        head_ask(&x->head, t0 + r, op->in.v->data, op->D);
+        for (int d = 0; d < op->D; d++) {
+            dh[d] = du[d] * v[d];
+            dv[d] = du[d] * h[d];
+        }
+        grad_add(op->dv, at, dv, op->D);
+    }
+    if (!op->in.causal)
+        pooling_back(&x->h, part(x->d, t0, rows), (Rows){ 0 });
 }
 
-/* dp_j becomes dg_j and dk_j, and is added to dW. */
-static void interact_back(Walk *x, const real *restrict g, const real *restrict k)
+/* From dp of the chunk dg, in the place of p, and dk; and adds to dW. */
+static void interact_back(Walk *x, int t0)
 {
-    const Mix *in = &x->op->in;
-    const real *restrict dp = x->to_p;
-    real *restrict dg = x->to_g, *restrict dk = x->to_k;
-    bool mul = in->set.interaction == INTERACTION_MUL, add = in->set.interaction == INTERACTION_ADD;
+    const Interaction how = x->op->in.set.interaction;
+    Rows g = { x->g.rows, x->g.ld, t0, TILE }, k = keys_at(x, t0, x->op->in.k);
+    bool mul = how == INTERACTION_MUL;
     int D = x->op->D;
 
-    for (int d = 0; d < D; d++) {
-        dg[d] = mul ? dp[d] * k[d] : add ? dp[d] : 0;
-        dk[d] = mul ? dp[d] * g[d] : add ? dp[d] : 0;
-    }
-    if (mul || add)
+    if (how == INTERACTION_CONCAT) {
+        rows_multiply(x->p, x->d, D, x->W[0], false);
+        rows_multiply(x->dk, x->d, D, x->W[1], false);
+        rows_multiply_over(x->dW[0], D, x->d, g, k.n);
+        rows_multiply_over(x->dW[1], D, x->d, x->k, k.n);
         return;
-    const real *W = in->concat->data + (size_t)x->head * matrix_size(in);
-    for (int d = 0; d < D; d++, W += 2 * D) {
-        add_times(dg, dp[d], W, D);
-        add_times(dk, dp[d], W + D, D);
-        add_times(x->dW + 2 * d * D, dp[d], g, D);
-        add_times(x->dW + 2 * d * D + D, dp[d], k, D);
+    }
+    for (int r = 0; r < k.n; r++) {
+        const real *restrict gr = row_of(g.at, r, g.ld), *restrict kr = row_of(k.at, r, k.ld);
+        const real *restrict dp = row_of(x->d.at, r, x->d.ld);
+        real *restrict dg = row_of(x->p.at, r, x->p.ld);
+        real *restrict dk = row_of(x->dk.at, r, x->dk.ld);
+
+        for (int d = 0; d < D; d++) {
+            dg[d] = mul ? dp[d] * kr[d] : dp[d];
+            dk[d] = mul ? dp[d] * gr[d] : dp[d];
+        }
     }
 }
 
-static void meet_back(Walk *x, int i)
+/* The chunk's keys have that gradient, and its other rows none. */
+static void leave(const Walk *x, Grad to, Rows from, int t0)
 {
-    const Fastformer *op = x->op;
-    const real *restrict du = op->node.y->grad + place(x, i);
-    const real *restrict v = op->in.v->data + place(x, i), *h = pooling_row(&x->h, last(x, i));
-    real *restrict dh = x->to_p, *restrict dv = x->to_k;
+    int keys = keys_from(x, t0);
 
-    for (int d = 0; d < op->D; d++) {
-        dh[d] = du[d] * v[d];
-        dv[d] = du[d] * h[d];
+    memset(row_of(from.at, keys, from.ld), 0,
+           (size_t)(TILE - keys) * (size_t)from.ld * sizeof(real));
+    head_scatter(&x->head, to, (Rows){ from.at, from.ld, t0, TILE }, x->op->D);
+}
+
+/* Where all rows have the same pool, they have all been there before the keys. */
+static Rows forget(const Walk *x, Rows rows)
+{
+    if (!x->op->in.causal)
+        memset(rows.at, 0, (size_t)rows.n * (size_t)rows.ld * sizeof(real));
+    return rows;
+}
+
+static void keys_back(Walk *x, int t0)
+{
+    int keys = keys_from(x, t0);
+
+    pooling_back(&x->h, forget(x, part(x->d, t0, rows_from(x, t0))), part(x->p, t0, keys));
+    interact_back(x, t0);
+    leave(x, x->op->dk, x->dk, t0);
+    if (!x->op->in.causal)
+        pooling_back(&x->g, part(x->p, t0, keys), (Rows){ 0 });
+}
+
+static void queries_back(Walk *x, int t0)
+{
+    Rows q = keys_at(x, t0, x->op->in.q);
+
+    pooling_back(&x->g, forget(x, part(x->p, t0, q.n)), q);
+    leave(x, x->op->dq, x->p, t0);
+}
+
+static void back_causal(Walk *x)
+{
+    for (int t0 = (chunks(x->op) - 1) * TILE; t0 >= 0; t0 -= TILE) {
+        pool_queries(x, t0);
+        pool_keys(x, t0);
+        meet_back(x, t0);
+        keys_back(x, t0);
+        queries_back(x, t0);
     }
-    grad_add(op->dv, place(x, i), dv, op->D);
-    pooling_row_back(&x->h, last(x, i), dh);
 }
 
-static void key_back(Walk *x, int j)
+static void back_bidirectional(Walk *x)
 {
-    const Fastformer *op = x->op;
+    int last = (chunks(x->op) - 1) * TILE;
 
-    pooling_add_back(&x->h, j, p_of(x, j), x->to_p);
-    interact_back(x, pooling_row(&x->g, last(x, j)), op->in.k->data + place(x, j));
-    grad_add(op->dk, place(x, j), x->to_k, op->D);
-    pooling_row_back(&x->g, last(x, j), x->to_g);
-}
-
-static void query_back(Walk *x, int j)
-{
-    const Fastformer *op = x->op;
-
-    pooling_add_back(&x->g, j, op->in.q->data + place(x, j), x->to_p);
-    grad_add(op->dq, place(x, j), x->to_p, op->D);
-}
-
-static void walk_back(Walk *x)
-{
-    int T = x->op->T, span = x->op->in.causal ? 1 : T;
-
-    for (int at = T - span; at >= 0; at -= span) {
-        for (int i = at + span - 1; i >= at; i--)
-            meet_back(x, i);
-        for (int j = min(at + span, x->n) - 1; j >= at; j--)
-            key_back(x, j);
-        for (int j = min(at + span, x->n) - 1; j >= at; j--)
-            query_back(x, j);
+    pooling_settle(&x->g, chunks(x->op));
+    pooling_settle(&x->h, chunks(x->op));
+    for (int t0 = last; t0 >= 0; t0 -= TILE)
+        meet_back(x, t0);
+    for (int t0 = last; t0 >= 0; t0 -= TILE) {
+        pool_keys(x, t0);
+        keys_back(x, t0);
     }
-}
-
-/* Positions from `from` on get nothing. */
-static void pass_nothing(Walk *x, Grad to, int from)
-{
-    memset(x->to_p, 0, (size_t)x->op->D * sizeof(real));
-    for (int t = from; t < x->op->T; t++)
-        grad_add(to, place(x, t), x->to_p, x->op->D);
+    for (int t0 = last; t0 >= 0; t0 -= TILE) {
+        pool_queries(x, t0);
+        queries_back(x, t0);
+    }
 }
 
 /* Numbers in the parameters of a head. */
@@ -254,24 +380,32 @@ static size_t partial_size(const Fastformer *op)
     return 2 * (size_t)op->D + matrix_size(&op->in);
 }
 
+static void backward_head(const Fastformer *op, int number)
+{
+    size_t size = partial_size(op);
+    Walk x = walk_open(op, number);
+    int D = op->D;
+
+    x.head.ahead = -TILE;
+    x.g.dw = memset(op->partial + (size_t)number * size, 0, size * sizeof(real));
+    x.h.dw = x.g.dw + D;
+    if (x.n > 0 && op->in.causal)
+        back_causal(&x);
+    else if (x.n > 0)
+        back_bidirectional(&x);
+    for (int i = 0; matrix_size(&op->in) > 0 && i < 2 * D; i++)
+        memcpy(x.h.dw + (i + 1) * D, row_of(x.dW[i % 2], i / 2, x.k.ld), (size_t)D * sizeof(real));
+    if (x.n > 0)
+        return;
+    pass_nothing(&x, op->dv);
+    pass_nothing(&x, op->dk);
+    pass_nothing(&x, op->dq);
+}
+
 static void backward_heads(void *ctx, int begin, int end)
 {
-    const Fastformer *op = ctx;
-    size_t size = partial_size(op);
-
-    for (int number = begin; number < end; number++) {
-        Walk x = walk_open(op, number, op->T);
-
-        x.g.dw = memset(op->partial + (size_t)number * size, 0, size * sizeof(real));
-        x.h.dw = x.g.dw + op->D;
-        x.dW = x.h.dw + op->D;
-        walk(&x, NULL);
-        if (x.n > 0)
-            walk_back(&x);
-        pass_nothing(&x, op->dv, x.n > 0 ? op->T : 0);
-        pass_nothing(&x, op->dk, x.n);
-        pass_nothing(&x, op->dq, x.n);
-    }
+    for (int number = begin; number < end; number++)
+        backward_head(ctx, number);
 }
 
 /* The sums over the batch, in its order. */
@@ -307,7 +441,7 @@ static void fastformer_backward(Node *node)
     if (matrix_size(&op->in) > 0)
         op->dW = tape_grad(tape, op->in.concat);
     op->partial = arena_take(tape->mem, bytes);
-    reserve(op, op->T);
+    reserve(op);
     pool_for(tape->pool, op->B * op->H, 1, backward_heads, op);
     backward_parameters(op);
     arena_give(tape->mem, op->partial, bytes);
@@ -335,7 +469,8 @@ static Tensor *fastformer_mix(Tape *tape, Mix in)
     Fastformer *op = tape_node(tape, sizeof *op, fastformer_backward, 4, in.v->dim);
     op->in = in;
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3];
-    reserve(op, 0);
+    op->states = tape_keep(&op->node, (size_t)(op->B * op->H) * 2 * own_states(op) * sizeof(real));
+    reserve(op);
     pool_for(tape->pool, op->B * op->H, 1, forward_heads, op);
     return op->node.y;
 }
@@ -346,9 +481,42 @@ static double fastformer_cost(MixSize s)
     return s.H * (5.0 * s.D + (s.set.interaction == INTERACTION_CONCAT ? 2.0 * s.D * s.D : 0));
 }
 
+/* The pools' states. */
+static MixMemory fastformer_memory(MixSize s)
+{
+    double states = 1 + (s.T + TILE - 1) / TILE;
+
+    return (MixMemory){ s.H * 2 * states * (double)pooling_state(s.D) / s.T, 0 };
+}
+
 static size_t fastformer_state(MixSize s)
 {
     return 2 * (size_t)s.H * pooling_state(s.D);
+}
+
+/* p of one key. */
+static void step_interact(const Mix *in, int head, const real *restrict g, const real *restrict k,
+                          real *restrict p)
+{
+    const Interaction how = in->set.interaction;
+    const real *W = in->concat ? in->concat->data + (size_t)head * matrix_size(in) : NULL;
+    int D = in->q->dim[3];
+    bool add = how == INTERACTION_ADD;
+
+    for (int d = 0; how == INTERACTION_CONCAT && d < D; d++, W += 2 * D)
+        p[d] = row_dot(W, g, D) + row_dot(W + D, k, D);
+    for (int d = 0; how != INTERACTION_CONCAT && d < D; d++)
+        p[d] = add ? g[d] + k[d] : g[d] * k[d];
+}
+
+/* u = h * v, and zeros where the pool has no key. */
+static void step_meet(const Pooling *h, const real *restrict v, real *restrict u)
+{
+    const real *restrict y = h->y;
+    bool empty = *h->l == 0;
+
+    for (int d = 0; d < h->D; d++)
+        u[d] = empty ? 0 : y[d] * v[d];
 }
 
 /* p is where o will be. */
@@ -357,17 +525,21 @@ static void fastformer_step(Step s)
     const Mix *in = s.in;
     int D = in->q->dim[3];
     size_t size = pooling_state(D);
+    Blend blend;
 
     for (int head = 0; head < in->q->dim[2]; head++, s.state += 2 * size, s.o += D) {
-        Pooling g = pooling_at(s.state, in->pool_q->data + head * D, D, 0);
-        Pooling h = pooling_at(s.state + size, in->pool_k->data + head * D, D, 0);
+        Pooling g = { .D = D, .ld = D, .w = in->pool_q->data + head * D, .blend = &blend };
+        Pooling h = { .D = D, .ld = D, .w = in->pool_k->data + head * D, .blend = &blend };
+        Rows q = { in->q->data + head * D, D, s.t, 1 }, p = { s.o, D, s.t, 1 };
 
+        pooling_at(&g, s.state);
+        pooling_at(&h, s.state + size);
         if (!s.padding) {
-            pooling_add(&g, s.t, in->q->data + head * D);
-            interact(in, head, g.y, in->k->data + head * D, s.o);
-            pooling_add(&h, s.t, s.o);
+            pooling_add(&g, q);
+            step_interact(in, head, g.y, in->k->data + head * D, p.at);
+            pooling_add(&h, p);
         }
-        meet(&h, in->v->data + head * D, s.o);
+        step_meet(&h, in->v->data + head * D, s.o);
     }
 }
 
@@ -380,6 +552,7 @@ const Attention attention_fastformer = {
     .linear = true,
     .mix = fastformer_mix,
     .cost = fastformer_cost,
+    .memory = fastformer_memory,
     .state = fastformer_state,
     .step = fastformer_step,
 };

@@ -5,43 +5,46 @@
 #ifndef OPS_ATTENTION_POOLING_H
 #define OPS_ATTENTION_POOLING_H
 
-#include "ops/real.h"
+#include "ops/attention/head.h"
 
-#include <stddef.h>
-
-/* How a key came into the pool: y' = keep y + share x. */
+/* How each key of a chunk came into the pool: y' = keep y + share x. */
 typedef struct {
-    real share, keep;
+    real share[TILE], keep[TILE];
 } Blend;
 
+/* Keys come in chunks of TILE, of which only the last has less. */
 typedef struct {
-    int D;
-    const real *w;    /* (D) */
-    real *y, *l, *m;  /* the state: the pool of the keys so far (D), and their l and m */
-    real *rows;       /* (keys, D): y as each key left it; NULL: there will be no way back */
-    Blend *blend;     /* (keys) */
-    real *U, *dw, *t; /* (D) each; t is for the moment */
-    real u;
+    int D, ld;       /* `ld` of rows */
+    const real *w;   /* (D) */
+    real *states;    /* the state that each chunk found, and the last; NULL where there is one */
+    real *y, *l, *m; /* the state: the pool of the keys so far (D), and their l and m */
+    real *rows;      /* (TILE, ld): y as each key of the chunk left it; NULL: not wanted */
+    Blend *blend;    /* of the chunk */
+    real *U, *dw, u; /* the way back, from zeros: (D), (D) and one */
 } Pooling;
 
-/* The numbers of a state, which come first, and all with a way back for so many keys. */
+/* The numbers of a state. All zeros are a pool of no key. */
 size_t pooling_state(int D);
-size_t pooling_size(int D, int keys);
 
-/* A pool in that memory. Its state is what is there: all zeros are a pool of no key. */
-Pooling pooling_at(real *memory, const real *w, int D, int keys);
-
-/* Takes key j in, the one after j-1. */
-void pooling_add(Pooling *pool, int j, const real *restrict x);
-
-/* y as key j left it; without a way back, as the last key did. */
-const real *pooling_row(const Pooling *pool, int j);
+/* Goes on from that state, where it lies. */
+void pooling_at(Pooling *pool, real *state);
 
 /*
- * The way back, with `dw` for what is added to the gradient of w: each time that
- * row j was used, its gradient G; after these, key j: dx is assigned.
+ * Takes x.n keys in: those of the chunk at x.t0 or, without `states`, the next.
+ * Rows of the chunk after these have the pool that the last of them left.
  */
-void pooling_row_back(Pooling *pool, int j, const real *restrict G);
-void pooling_add_back(Pooling *pool, int j, const real *restrict x, real *restrict dx);
+void pooling_add(Pooling *pool, Rows x);
+
+/* All rows have the pool of all chunks, of which there are so many. */
+void pooling_settle(Pooling *pool, int chunks);
+
+/*
+ * The way back from the chunk that was taken in last: G has the gradients of its
+ * rows, at least as many as there are keys x, and those of the keys take their
+ * place. The chunks come from the last to the first. Where all rows have the pool
+ * of all chunks, the rows of all chunks come first, without keys, and then the
+ * keys, with G = 0.
+ */
+void pooling_back(Pooling *pool, Rows G, Rows x);
 
 #endif
