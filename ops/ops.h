@@ -34,7 +34,7 @@ Tensor *op_dense(Tape *tape, Dense operands);
 #ifdef PROOF
 enum { DENSE_ROWS = 4 };
 #else
-enum { DENSE_ROWS = 1024 };
+enum { DENSE_ROWS = 4096 };
 #endif
 
 /*
