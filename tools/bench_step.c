@@ -120,6 +120,8 @@ static void bench_length(Bench *b, Config config, int rows, Growth *g)
                         .held = held });
     printf("%44s %10.0f tok/s, %.0f bytes a token for activations and gradients\n", "", n / best,
            held);
+    arena_free(b->tape.mem); /* not to be counted with what follows in the peak of the process */
+    b->tape.mem = arena_new();
     printf("%44s of which products and attention alone %.1f%%\n", "",
            100 * bench_inside(b, &model, rows) / best);
     g->length[g->n] = config.context, g->time[g->n] = best / n, g->held[g->n] = held, g->n++;
@@ -131,7 +133,6 @@ void bench_step(Bench *b, const Mechanisms *m)
     Growth growth[2];
     int n = 0;
 
-    b->tape.recompute = m->recompute;
     printf("\nTraining steps: forward, backward%s, clipping, AdamW\n",
            m->recompute ? " that runs blocks again" : "");
     for (const Attention *const *a = m->attentions; *a; a++, n++) {
@@ -143,6 +144,7 @@ void bench_step(Bench *b, const Mechanisms *m)
             MixSize s = config_mix_size(&c);
 
             g->grows = bench_grows(*a, &s);
+            b->tape.recompute = m->recompute;
             bench_length(b, c, rows_of(m, c.context), g);
         }
     }

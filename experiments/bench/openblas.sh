@@ -13,7 +13,7 @@ seconds=${SECONDS_EACH:-1.3}
 flags=$(pkg-config --cflags --libs openblas 2>/dev/null || echo -lopenblas)
 mkdir -p build
 objects=
-for name in arena error gemm kernel machine pool random text; do
+for name in arena error gemm kernel machine pool random text transpose; do
     objects="$objects ops/$name.c"
 done
 # The flags are the Makefile's.
