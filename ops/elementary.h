@@ -22,15 +22,11 @@
  * is split so that n times its high part is exact. 2^n is multiplied in two
  * halves, so that neither overflows.
  */
-static inline float exp_float(float x)
+static inline float exp_rest(float x, uint32_t *bits) /* e^r, and the bits of the sum */
 {
     const float shift = 12582912.0f;
-    float c = x > 89.0f ? 89.0f : x;
-    uint32_t bits, low, high;
-
-    c = c < -104.0f ? -104.0f : c;
-    float sum = c * 1.44269504f + shift, n = sum - shift;
-    float r = c - n * 0.693359375f + n * 2.12194440e-4f, p;
+    float sum = x * 1.44269504f + shift, n = sum - shift;
+    float r = x - n * 0.693359375f + n * 2.12194440e-4f, p;
 
     p = 1.0f / 5040;
     p = p * r + 1.0f / 720;
@@ -40,13 +36,21 @@ static inline float exp_float(float x)
     p = p * r + 0.5f;
     p = p * r + 1.0f;
     p = p * r + 1.0f;
+    memcpy(bits, &sum, sizeof *bits);
+    return p;
+}
 
-    memcpy(&bits, &sum, sizeof bits);
+static inline float exp_float(float x)
+{
+    float c = x > 89.0f ? 89.0f : x, a, b;
+    uint32_t bits, low, high;
+
+    c = c < -104.0f ? -104.0f : c;
+    float p = exp_rest(c, &bits);
     bits -= 0x4b400000; /* n, as an integer */
     uint32_t half = (bits + 0x100) / 2 - 0x80;
     low = (half + 127) << 23;
     high = (bits - half + 127) << 23;
-    float a, b;
     memcpy(&a, &low, sizeof a);
     memcpy(&b, &high, sizeof b);
     return p * a * b;
@@ -64,23 +68,11 @@ static inline real exp_real(real x)
 /* The same where 2^n needs no halves, which costs less: from -87 to 87. */
 static inline float exp_near_float(float x)
 {
-    const float shift = 12582912.0f;
-    float sum = x * 1.44269504f + shift, n = sum - shift;
-    float r = x - n * 0.693359375f + n * 2.12194440e-4f, p, power;
     uint32_t bits;
+    float p = exp_rest(x, &bits), power;
 
-    p = 1.0f / 5040;
-    p = p * r + 1.0f / 720;
-    p = p * r + 1.0f / 120;
-    p = p * r + 1.0f / 24;
-    p = p * r + 1.0f / 6;
-    p = p * r + 0.5f;
-    p = p * r + 1.0f;
-    p = p * r + 1.0f;
-
-    memcpy(&bits, &sum, sizeof bits);
-    bits =
-        (bits << 23) + 0x3f800000; /* n in the exponent's place: of shift nothing is left there */
+    /* n in the exponent's place: of shift nothing is left there */
+    bits = (bits << 23) + 0x3f800000;
     memcpy(&power, &bits, sizeof power);
     return p * power;
 }

@@ -129,7 +129,6 @@ typedef struct {
     int batch;    /* sequences; 0: as many tokens at every length */
     SettingsOptions settings;
     bool bidirectional;
-
     bool recompute; /* of a model, on the way back */
 
     /* A layer alone: */
