@@ -894,7 +894,7 @@ refused 'bench against a file that is not there' 4 'No such file' "$bench" --aga
 refused 'bench that cannot save'           4 'No such file'   "$bench" --save nowhere/x
 step_flops() { # OPTION...: operations of a step of a gated unit
     benches --only step --attn gau --lengths 64 "$@" || return
-    sed 's/"[^"]*"//' ../out/csv | awk -F, 'END { printf "%.0f", $3 * $4 }'
+    sed -n 's/^step,"[^"]*"//p' ../out/csv | awk -F, 'END { printf "%.0f", $2 * $3 }'
 }
 more_bidirectional() { [ "$(step_flops --bidirectional)" -gt "$(step_flops)" ]; }
 check 'bench of a step that sees both sides' more_bidirectional
