@@ -119,14 +119,19 @@ static void pack_b(Panels to, Matrix b, int kc, int end)
 static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
 {
     const real *from = a.at + i0 * a.rs + to.k0 * a.cs;
-    const int whole = a.rs == 1 ? n / MR : 0;
-    real *restrict panel = panel_of(to, i0, MR);
+    const int whole = n / MR * MR;
+    real *restrict panel = panel_of(to, i0, MR), *restrict last = panel + n / MR * to.stride;
 
-    for (int p = 0; p < kc; p++, from += a.cs, panel += MR) {
-        for (int u = 0; u < whole; u++)
-            memcpy(panel + u * to.stride, from + u * MR, MR * sizeof(real));
-        for (int i = whole * MR; i < n; i++)
+    for (int p = 0; p < kc; p++, from += a.cs, panel += MR, last += MR) {
+        if (a.rs == 1)
+            for (int i = 0; i < whole; i += MR)
+                memcpy(panel + i / MR * to.stride, from + i, MR * sizeof(real));
+        for (int i = 0; a.rs != 1 && i < whole; i++)
             panel[i / MR * to.stride + i % MR] = from[i * a.rs];
+        for (int i = whole; i < n; i++)
+            last[i - whole] = from[i * a.rs];
+        for (int i = n; n > whole && i < whole + MR; i++)
+            last[i - whole] = 0;
     }
 }
 
@@ -136,13 +141,12 @@ static void pack_a(Panels to, Matrix a, int kc, int end)
     const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
     const int rows = end - to.first;
 
-    if (rows <= 0)
-        return;
-    if (rows % MR)
-        memset(panel_of(to, end - 1, MR), 0, (size_t)(MR * kc) * sizeof(real));
     for (int i = 0; a.cs == 1 && i < rows; i++)
         memcpy(panel_of(to, to.first + i, MR) + i % MR * kc, from + i * a.rs,
                (size_t)kc * sizeof(real));
+    if (a.cs == 1 && rows % MR)
+        memset(panel_of(to, end, MR) + rows % MR * kc, 0,
+               (size_t)(kc * (MR - rows % MR)) * sizeof(real));
     for (int i = to.first; a.cs != 1 && i < end; i += UNITS * MR)
         pack_columns(to, a, kc, i, min(UNITS * MR, end - i));
     for (int i = to.first; a.map && i < end; i += MR)
