@@ -132,16 +132,35 @@ static inline Lanes lanes_max(Lanes a, Lanes b)
     return (Lanes)(((LaneMask)a & larger) | ((LaneMask)b & ~larger));
 }
 
+/* a in the lanes from .. to-1, and b in the others. */
+static inline Lanes lanes_within(Lanes a, int from, int to, Lanes b)
+{
+    LaneMask lane, inside;
+
+#pragma GCC unroll 16
+    for (int l = 0; l < SUMS; l++)
+        lane[l] = l;
+    inside = (lane >= from) & (lane < to);
+    return (Lanes)(((LaneMask)a & inside) | ((LaneMask)b & ~inside));
+}
+
+/* By halves while these are vectors: of single numbers compilers make a dozen shuffles. */
 static inline real sum_up(Lanes of)
 {
-    real t[SUMS];
+    typedef real Half __attribute__((vector_size(SUMS / 2 * sizeof(real))));
+    typedef real Quarter __attribute__((vector_size(SUMS / 4 * sizeof(real))));
+    Half half[2];
+    Quarter quarter[2];
+    real t[SUMS / 4];
 
-    memcpy(t, &of, sizeof t);
-#pragma GCC unroll 4
-    for (int half = SUMS / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-        for (int l = 0; l < half; l++)
-            t[l] += t[l + half];
+    memcpy(half, &of, sizeof half);
+    half[0] += half[1];
+    memcpy(quarter, half, sizeof quarter);
+    quarter[0] += quarter[1];
+    memcpy(t, quarter, sizeof t);
+    for (int n = SUMS / 8; n > 0; n /= 2)
+        for (int l = 0; l < n; l++)
+            t[l] += t[l + n];
     return t[0];
 }
 

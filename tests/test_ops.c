@@ -1104,6 +1104,25 @@ START_TEST(rows_are_summed_and_searched_to_their_ends)
 }
 END_TEST
 
+START_TEST(lanes_within_a_span_are_kept_and_the_others_replaced)
+{
+    real x[SUMS];
+
+    for (int i = 0; i < SUMS; i++)
+        x[i] = i == 1 ? R(NAN) : (real)i;
+    for (int from = -2; from <= SUMS + 2; from++)
+        for (int to = -2; to <= SUMS + 2; to++) {
+            Lanes y = lanes_within(lanes_at(x), from, to, (Lanes){ 0 } - R(HUGE_VAL));
+
+            for (int i = 0; i < SUMS; i++)
+                if (i < from || i >= to)
+                    ck_assert(y[i] == -R(HUGE_VAL));
+                else
+                    ck_assert(i == 1 ? isnan(y[i]) : y[i] == x[i]);
+        }
+}
+END_TEST
+
 /* For every layout of a, alone and added to c; what is around c stays as it is. */
 START_TEST(the_kernel_is_its_plain_twin)
 {
@@ -1174,6 +1193,7 @@ Suite *suite_ops(void)
     tcase_add_test(one, the_exponential_is_right_to_two_units);
     tcase_add_test(one, the_near_exponential_is_right_to_two_units);
     tcase_add_test(one, rows_are_summed_and_searched_to_their_ends);
+    tcase_add_test(one, lanes_within_a_span_are_kept_and_the_others_replaced);
     tcase_add_test(one, a_long_sum_is_the_same_in_any_batch);
     tcase_add_test(one, a_token_that_is_not_in_the_batch_gets_no_gradient);
     tcase_add_test(one, an_ignored_row_has_no_loss_and_no_gradient);

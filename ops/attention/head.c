@@ -1,5 +1,6 @@
 #include "ops/attention/head.h"
 
+#include "ops/elementary.h"
 #include "ops/rope.h"
 #include "ops/transpose.h"
 
@@ -51,16 +52,35 @@ void head_ask(const Head *x, int t, const real *from, int width)
         __builtin_prefetch(row + d);
 }
 
+/* Short rows, and many: a call of memcpy for each would take longer than the copying. */
+static void row_copy(real *restrict to, const real *restrict from, int n)
+{
+    int i = 0;
+
+    for (; i + 2 * SUMS <= n; i += 2 * SUMS) {
+        Lanes low = lanes_at(from + i), high = lanes_at(from + i + SUMS);
+
+        *(Lanes *)(to + i) = low;
+        *(Lanes *)(to + i + SUMS) = high;
+    }
+    if (i + SUMS <= n) {
+        *(Lanes *)(to + i) = lanes_at(from + i);
+        i += SUMS;
+    }
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
 void head_gather(const Head *x, Rows to, const real *from, int width)
 {
     int inside = max(0, min(to.n, x->T - to.t0));
-    size_t rest = (size_t)(to.ld - width) * sizeof(real);
 
     for (int r = 0; r < inside; r++) {
         real *row = row_of(to.at, r, to.ld);
 
-        memcpy(row, from + head_place(x, to.t0 + r, width), (size_t)width * sizeof(real));
-        memset(row + width, 0, rest);
+        row_copy(row, from + head_place(x, to.t0 + r, width), width);
+        for (int d = width; d < to.ld; d++)
+            row[d] = 0;
         head_ask(x, to.t0 + r, from, width);
     }
     memset(row_of(to.at, inside, to.ld), 0, (size_t)(to.n - inside) * (size_t)to.ld * sizeof(real));
