@@ -120,6 +120,7 @@ static void load(Band *x)
 static Tiles pairs(const Band *x)
 {
     return (Tiles){ .weighting = &weighting_plain,
+                    .tile = TILE,
                     .view = x->h.view,
                     .depth = x->h.op->F,
                     .wide = x->h.op->E,

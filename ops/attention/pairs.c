@@ -19,9 +19,9 @@ typedef struct {
     Node node;
     Mix in;
     Tiling how;
-    int B, T, H, D, E, parts;
-    const real *turns;
-    RowState *row; /* (B, H, T') */
+    int B, T, H, D, E, parts, tile;
+    const real *turns, *tau, *divisor; /* of a row that sees 0 .. T keys; divisor may be NULL */
+    RowState *row;                     /* (B, H, T) */
     real *partial; /* dq of parts (B, H, parts, T', D'), where there are more than one */
     Grad dq, dk, dv;
 } Pairs;
@@ -30,7 +30,7 @@ typedef struct {
 typedef struct {
     const Pairs *op;
     Head head;
-    int part, length; /* T' */
+    int part, length; /* T': whole tiles */
     Tiles t;
 } Work;
 
@@ -38,14 +38,15 @@ static Work work_of(const Pairs *op, int number)
 {
     Work w = { .op = op, .head = head_of(&op->in, number / op->parts), .part = number % op->parts };
 
-    w.length = up_to(op->T, TILE);
-    w.t = (Tiles){ .weighting = op->how.weighting,
+    w.length = up_to(op->T, op->tile);
+    w.t = (Tiles){ .tile = op->tile,
+                   .weighting = op->how.weighting,
                    .view = view_of(&op->in, w.head.b),
                    .depth = op->D,
                    .wide = op->E,
                    .D = up_to(op->D, NR),
                    .E = up_to(op->E, NR),
-                   .row = op->row + (size_t)(number / op->parts) * (size_t)w.length };
+                   .row = op->row + (size_t)(number / op->parts) * (size_t)op->T };
     w.t.view.chunk = op->how.chunk;
     return w;
 }
@@ -54,30 +55,34 @@ static void scale_rows(const Work *w, Rows x)
 {
     const Pairs *op = w->op;
 
-    for (int r = 0; r < min(x.n, op->T - x.t0); r++) {
+    for (int r = 0; r < x.n; r++) {
         Span keys = view_keys(&w->t.view, x.t0 + r);
-        real tau = op->how.scale(op->in.set, op->D, keys.to - keys.from);
+        real tau = op->tau[keys.to - keys.from];
 
         for (int d = 0; d < op->D; d++)
             row_of(x.at, r, x.ld)[d] *= tau;
     }
 }
 
+/* Of the tile at t0, the rows that there are; what kernels make of those beyond, nothing reads. */
+static int rows_in(const Pairs *op, int t0)
+{
+    return min(op->tile, op->T - t0);
+}
+
 static void gather_q(const Work *w, Rows to)
 {
     head_gather(&w->head, to, w->op->in.q->data, w->op->D);
-    rows_turn((Rows){ to.at, to.ld, to.t0, min(to.n, w->op->T - to.t0) }, w->op->turns, w->op->D,
-              false);
+    rows_turn(to, w->op->turns, w->op->D, false);
     scale_rows(w, to);
 }
 
-/* The tile of k at j0, its rows to `to`, and turned to kt. */
+/* The tile of k at to.t0, its rows to `to`, and turned to kt. */
 static void gather_k(const Work *w, Rows to, real *kt)
 {
     head_gather(&w->head, to, w->op->in.k->data, w->op->D);
-    rows_turn((Rows){ to.at, to.ld, to.t0, min(to.n, w->op->T - to.t0) }, w->op->turns, w->op->D,
-              false);
-    rows_transpose(to, kt, TILE, w->op->D);
+    rows_turn(to, w->op->turns, w->op->D, false);
+    rows_transpose(to, kt, w->t.tile, w->op->D);
 }
 
 /* Before the first key: what the row's divisor is, or is to become. */
@@ -85,9 +90,9 @@ static void start_rows(const Work *w, int i0)
 {
     const Pairs *op = w->op;
 
-    for (int i = i0; i < min(i0 + TILE, op->T); i++) {
+    for (int i = i0; i < i0 + rows_in(op, i0); i++) {
         Span keys = view_keys(&w->t.view, i);
-        real c = op->how.divisor ? op->how.divisor(op->in.set, keys.to - keys.from) : 0;
+        real c = op->divisor ? op->divisor[keys.to - keys.from] : 0;
 
         w->t.row[i] = (RowState){ -R(HUGE_VAL), c, 0 };
     }
@@ -97,7 +102,7 @@ static void finish_rows(const Work *w, int i0)
 {
     const Pairs *op = w->op;
 
-    for (int i = i0; i < min(i0 + TILE, op->T); i++) {
+    for (int i = i0; i < i0 + rows_in(op, i0); i++) {
         real *y = op->node.y->data + head_place(&w->head, i, op->E);
         const real *o = row_of(w->t.o, i - i0, w->t.E);
         Span keys = view_keys(&w->t.view, i);
@@ -111,18 +116,18 @@ static void finish_rows(const Work *w, int i0)
 static void forward_part(Work *w)
 {
     const Pairs *op = w->op;
-    real *free = pool_scratch(), *k = carve(&free, TILE, w->t.D), *q = carve(&free, TILE, w->t.D);
-    int step = op->parts * TILE;
+    const int tile = op->tile, step = op->parts * tile;
+    real *free = pool_scratch(), *k = carve(&free, tile, w->t.D), *q = carve(&free, tile, w->t.D);
 
     w->t.kt = carve(&free, w->length, w->t.D);
     w->t.v = carve(&free, w->length, w->t.E);
-    w->t.o = carve(&free, TILE, w->t.E);
-    w->t.s = carve(&free, TILE, TILE);
-    for (int j0 = 0; j0 < w->t.view.length; j0 += TILE)
-        gather_k(w, (Rows){ k, w->t.D, j0, TILE }, row_of(w->t.kt, j0, op->D));
-    head_gather(&w->head, (Rows){ w->t.v, w->t.E, 0, w->length }, op->in.v->data, op->E);
-    for (int i0 = w->part * TILE; i0 < op->T; i0 += step) {
-        gather_q(w, (Rows){ q, w->t.D, i0, TILE });
+    w->t.o = carve(&free, tile, w->t.E);
+    w->t.s = carve(&free, tile, tile);
+    for (int j0 = 0; j0 < w->t.view.length; j0 += tile)
+        gather_k(w, (Rows){ k, w->t.D, j0, rows_in(op, j0) }, row_of(w->t.kt, j0, op->D));
+    head_gather(&w->head, (Rows){ w->t.v, w->t.E, 0, op->T }, op->in.v->data, op->E);
+    for (int i0 = w->part * tile; i0 < op->T; i0 += step) {
+        gather_q(w, (Rows){ q, w->t.D, i0, rows_in(op, i0) });
         w->t.q = q, w->t.i0 = i0;
         start_rows(w, i0);
         tiles_forward(&w->t, i0);
@@ -142,32 +147,33 @@ static void forward_parts(void *ctx, int begin, int end)
 static void scatter_q(const Work *w, Rows dq)
 {
     scale_rows(w, dq);
-    rows_turn((Rows){ dq.at, dq.ld, dq.t0, min(dq.n, w->op->T - dq.t0) }, w->op->turns, w->op->D,
-              true);
+    rows_turn(dq, w->op->turns, w->op->D, true);
     head_scatter(&w->head, w->op->dq, dq, w->op->D);
 }
 
-/* All rows of q, and of g = do, and delta. */
+/* All rows of q and of g = do; dq is to be added up. */
 static void gather_rows(const Work *w)
 {
     const Pairs *op = w->op;
 
-    gather_q(w, (Rows){ w->t.q, w->t.D, 0, w->length });
-    head_gather(&w->head, (Rows){ w->t.g, w->t.E, 0, w->length }, op->node.y->grad, op->E);
+    gather_q(w, (Rows){ w->t.q, w->t.D, 0, op->T });
+    head_gather(&w->head, (Rows){ w->t.g, w->t.E, 0, op->T }, op->node.y->grad, op->E);
+    memset(w->t.dq, 0, (size_t)op->T * (size_t)w->t.D * sizeof(real));
 }
 
 static void backward_tile(Work *w, int j0, real *v)
 {
     const Pairs *op = w->op;
-    Rows dk = { w->t.dk, w->t.D, j0, TILE }, dv = { w->t.dv, w->t.E, j0, TILE };
-    Rows keys = { w->t.k, w->t.D, j0, TILE }, values = { v, w->t.E, j0, TILE };
+    const int n = rows_in(op, j0);
+    Rows dk = { w->t.dk, w->t.D, j0, n }, dv = { w->t.dv, w->t.E, j0, n };
+    Rows keys = { w->t.k, w->t.D, j0, n }, values = { v, w->t.E, j0, n };
 
     w->t.j0 = j0;
     gather_k(w, keys, w->t.kt);
     head_gather(&w->head, values, op->in.v->data, op->E);
-    rows_transpose(values, w->t.vt, TILE, op->E);
+    rows_transpose(values, w->t.vt, op->tile, op->E);
     tiles_backward(&w->t, j0);
-    rows_turn((Rows){ dk.at, dk.ld, j0, min(TILE, op->T - j0) }, op->turns, op->D, true);
+    rows_turn(dk, op->turns, op->D, true);
     head_scatter(&w->head, op->dk, dk, op->D);
     head_scatter(&w->head, op->dv, dv, op->E);
 }
@@ -176,7 +182,7 @@ static void backward_tile(Work *w, int j0, real *v)
 static void delta_of_head(const Pairs *op, int number)
 {
     Head head = head_of(&op->in, number);
-    RowState *row = op->row + (size_t)number * (size_t)up_to(op->T, TILE);
+    RowState *row = op->row + (size_t)number * (size_t)op->T;
 
     for (int i = 0; i < op->T; i++) {
         size_t y = head_place(&head, i, op->E);
@@ -197,25 +203,24 @@ static void backward_part(Work *w)
     const Pairs *op = w->op;
     size_t all = (size_t)w->length * (size_t)w->t.D;
     real *free = pool_scratch(), *v;
-    int number = w->head.b * op->H + w->head.h;
+    int number = w->head.b * op->H + w->head.h, tile = op->tile;
 
     w->t.q = carve(&free, w->length, w->t.D);
     w->t.g = carve(&free, w->length, w->t.E);
     w->t.dq = carve(&free, w->length, w->t.D);
-    w->t.k = carve(&free, TILE, w->t.D), w->t.kt = carve(&free, TILE, w->t.D);
-    v = carve(&free, TILE, w->t.E), w->t.vt = carve(&free, TILE, w->t.E);
-    w->t.dk = carve(&free, TILE, w->t.D), w->t.dv = carve(&free, TILE, w->t.E);
-    w->t.s = carve(&free, TILE, TILE), w->t.ds = carve(&free, TILE, TILE);
+    w->t.k = carve(&free, tile, w->t.D), w->t.kt = carve(&free, tile, w->t.D);
+    v = carve(&free, tile, w->t.E), w->t.vt = carve(&free, tile, w->t.E);
+    w->t.dk = carve(&free, tile, w->t.D), w->t.dv = carve(&free, tile, w->t.E);
+    w->t.s = carve(&free, tile, tile), w->t.ds = carve(&free, tile, tile);
     if (op->parts > 1)
         w->t.dq = op->partial + (size_t)(number * op->parts + w->part) * all;
     else
         delta_of_head(op, number); /* whose rows are to be copied right now */
-    memset(w->t.dq, 0, all * sizeof(real));
     gather_rows(w);
-    for (int j0 = w->part * TILE; j0 < op->T; j0 += op->parts * TILE)
+    for (int j0 = w->part * tile; j0 < op->T; j0 += op->parts * tile)
         backward_tile(w, j0, v);
     if (op->parts == 1)
-        scatter_q(w, (Rows){ w->t.dq, w->t.D, 0, w->length });
+        scatter_q(w, (Rows){ w->t.dq, w->t.D, 0, op->T });
 }
 
 static void backward_parts(void *ctx, int begin, int end)
@@ -234,22 +239,22 @@ static void add_parts(void *ctx, int begin, int end)
 
     for (int number = begin; number < end; number++) {
         Work w = work_of(op, number * op->parts);
-        size_t all = (size_t)w.length * (size_t)w.t.D;
+        size_t all = (size_t)w.length * (size_t)w.t.D, some = (size_t)op->T * (size_t)w.t.D;
         real *sum = op->partial + (size_t)(number * op->parts) * all;
 
         for (int part = 1; part < op->parts; part++)
-            for (size_t i = 0; i < all; i++)
+            for (size_t i = 0; i < some; i++)
                 sum[i] += sum[(size_t)part * all + i];
-        scatter_q(&w, (Rows){ sum, w.t.D, 0, w.length });
+        scatter_q(&w, (Rows){ sum, w.t.D, 0, op->T });
     }
 }
 
 /* A head's copies: rows of D' and of E', and so many tiles of each, and of scores. */
 static void reserve(const Pairs *op, int of_d, int of_e, int tiles)
 {
-    size_t T = (size_t)up_to(op->T, TILE), D = (size_t)up_to(op->D, NR);
+    size_t T = (size_t)up_to(op->T, op->tile), D = (size_t)up_to(op->D, NR);
     size_t E = (size_t)up_to(op->E, NR), numbers = T * ((size_t)of_d * D + (size_t)of_e * E);
-    size_t tile = (size_t)TILE * (3 * D + 4 * E + (size_t)(tiles * TILE));
+    size_t tile = (size_t)op->tile * (3 * D + 4 * E + (size_t)(tiles * op->tile));
 
     pool_reserve(op->node.tape->pool, (numbers + tile) * sizeof(real));
 }
@@ -257,7 +262,7 @@ static void reserve(const Pairs *op, int of_d, int of_e, int tiles)
 static void pairs_backward(Node *node)
 {
     Pairs *op = (Pairs *)node;
-    size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, TILE) *
+    size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, op->tile) *
                    (size_t)up_to(op->D, NR) * sizeof(real);
 
     /* in the order in which they are written: one tensor may be all three */
@@ -277,6 +282,15 @@ static void pairs_backward(Node *node)
 }
 
 /*
+ * Long products cost less for each number than short ones, and tiles that are more than the second
+ * cache holds cost more. A short sequence is not filled up to more than it takes.
+ */
+static int tile_of(int T)
+{
+    return min(up_to(T, TILE), 2 * TILE);
+}
+
+/*
  * Few heads and long: cut, so that there is work for some threads. Not where a row
  * sees few keys: there the parts' dq would be most of what the op keeps.
  */
@@ -285,6 +299,20 @@ static int parts_of(const View *v, int T, int H)
     enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
 
     return v->window || v->chunk ? 1 : max(1, min(T / LONG, PIECES / H));
+}
+
+/* What depends on how many keys a row sees alone. */
+static void tabulate(Pairs *op)
+{
+    size_t bytes = (size_t)(op->T + 1) * sizeof(real);
+    real *tau = tape_keep(&op->node, bytes);
+    real *divisor = op->how.divisor ? tape_keep(&op->node, bytes) : NULL;
+
+    for (int n = 0; n <= op->T; n++)
+        tau[n] = op->how.scale(op->in.set, op->D, n);
+    for (int n = 0; divisor && n <= op->T; n++)
+        divisor[n] = op->how.divisor(op->in.set, n);
+    op->tau = tau, op->divisor = divisor;
 }
 
 Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
@@ -298,10 +326,11 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
     Pairs *op = tape_node(tape, sizeof *op, pairs_backward, 4, v);
     op->in = in, op->how = how;
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = v[3];
+    op->tile = tile_of(op->T);
+    tabulate(op);
     op->parts = parts_of(&(View){ .window = in.set.window, .chunk = how.chunk }, op->T, op->H);
     op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
-    op->row = tape_keep(&op->node,
-                        (size_t)(op->B * op->H) * (size_t)up_to(op->T, TILE) * sizeof *op->row);
+    op->row = tape_keep(&op->node, (size_t)(op->B * op->H) * (size_t)op->T * sizeof *op->row);
     reserve(op, 1, 1, 1);
     pool_for(tape->pool, op->B * op->H * op->parts, 1, forward_parts, op);
     return op->node.y;
@@ -310,11 +339,11 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
 /* The rows' states; dq of the parts. */
 MixMemory pairs_memory(MixSize s, int chunk)
 {
-    double rows = (double)s.H * up_to(s.T, TILE) / s.T;
+    double copies = (double)up_to(s.T, tile_of(s.T)) / s.T;
     int parts = parts_of(&(View){ .window = s.set.window, .chunk = chunk }, s.T, s.H);
 
-    return (MixMemory){ rows * (sizeof(RowState) / sizeof(real)),
-                        parts > 1 ? rows * parts * up_to(s.D, NR) : 0 };
+    return (MixMemory){ s.H * (double)(sizeof(RowState) / sizeof(real)),
+                        parts > 1 ? s.H * copies * parts * up_to(s.D, NR) : 0 };
 }
 
 double pairs_cost(MixSize s, int chunk)

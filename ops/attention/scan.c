@@ -128,6 +128,7 @@ static Tiles pairs(const Scan *x)
 {
     const LinearHead *h = &x->h;
     Tiles t = { .weighting = &weighting_plain,
+                .tile = TILE,
                 .view = h->view,
                 .depth = h->op->F,
                 .wide = h->op->E,

@@ -45,14 +45,14 @@ static void softmax_weigh(real *s, int n, real *o, int E, RowState *row)
 {
     real top = row_max(s, n, row->m);
 
-    if (top > row->m) {
+    if (top > row->m && row->c > 0) { /* before the first key there is nothing to fade */
         real fade = exp_below(row->m - top);
 
         for (int e = 0; e < E; e++)
             o[e] *= fade;
         row->c *= fade;
-        row->m = top;
     }
+    row->m = top;
     row->c += row_exp(s, n, top);
 }
 

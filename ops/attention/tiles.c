@@ -1,5 +1,5 @@
 /*
- * Forward, over tiles of TILE x TILE pairs (Milakov and Gimelshein, 2018; Dao et
+ * Forward, over square tiles of pairs (Milakov and Gimelshein, 2018; Dao et
  * al., 2022). While the keys that row i sees pass by, o_i and c_i are the sums
  * over those so far; a weighting that holds a maximum multiplies both when it
  * moves. At the end o_i is divided by c_i. Of the matrix nothing is kept but m
@@ -33,8 +33,6 @@
 
 #include <string.h>
 
-_Static_assert(TILE % SUMS == 0, "a row of a tile is whole sums");
-
 static void plain_weigh(real *s, int n, real *o, int E, RowState *row)
 {
     (void)s, (void)n, (void)o, (void)E, (void)row;
@@ -48,12 +46,12 @@ static void plain_unweigh(real *s, real *dA, int n, const RowState *row)
 const Weighting weighting_plain = { 0, false, plain_weigh, plain_unweigh };
 
 /* The part of row i's keys that is in the tile at j0, counted from there. */
-static Span keys_in(const View *v, int i, int j0)
+static Span keys_in(const Tiles *x, int i, int j0)
 {
-    Span s = view_keys(v, i);
+    Span s = view_keys(&x->view, i);
 
-    s.from = min(max(s.from - j0, 0), TILE);
-    s.to = max(s.from, min(s.to - j0, TILE));
+    s.from = min(max(s.from - j0, 0), x->tile);
+    s.to = max(s.from, min(s.to - j0, x->tile));
     return s;
 }
 
@@ -66,37 +64,35 @@ typedef struct {
     Span row[MR], any, all;
 } Group;
 
-/* Ends of spans never go back: what the first and the last row see, those between them see. */
-static bool sees_all(const View *v, int i, int j0)
+/* Ends of spans never go back: where the first and the last row see the same, so do all between. */
+static Group group_of(const Tiles *x, int i, int j0)
 {
-    return i + MR <= v->T && view_keys(v, i).to >= j0 + TILE && view_keys(v, i + MR - 1).from <= j0;
-}
-
-static Group group_of(const View *v, int i, int j0)
-{
-    const bool inside = sees_all(v, i, j0);
-    Group g = { .any = { TILE, 0 }, .all = { 0, TILE } };
+    const int inside = min(MR, x->view.T - i);
+    const Span first = keys_in(x, i, j0), last = keys_in(x, i + MR - 1, j0);
+    const bool same = first.from == last.from && first.to == last.to;
+    Group g = { .any = { x->tile, 0 }, .all = { last.from, first.to } };
 
     for (int r = 0; r < MR; r++) {
-        Span s = inside ? g.all : keys_in(v, i + r, j0);
+        Span s = same ? first : keys_in(x, i + r, j0);
+        bool some = r < inside && s.from < s.to;
 
-        g.all = (Span){ max(g.all.from, s.from), min(g.all.to, s.to) };
-        g.row[r] = i + r < v->T ? s : (Span){ 0, 0 };
-        if (i + r < v->T && s.from < s.to)
-            g.any = (Span){ min(g.any.from, s.from), max(g.any.to, s.to) };
+        g.row[r] = r < inside ? s : (Span){ 0, 0 };
+        g.any.from = some ? min(g.any.from, s.from) : g.any.from;
+        g.any.to = some ? max(g.any.to, s.to) : g.any.to;
     }
     if (g.all.from >= g.all.to)
         g.all = (Span){ 0, 0 };
     return g;
 }
 
-/* s (MR rows of TILE) = MR rows of a times a turned tile, for some keys and a few around them. */
-static void scores(real *s, Factors a, const real *turned, Span keys)
+/* s (MR rows) = MR rows of a times a turned tile, for some keys and a few around them. */
+static void scores(real *s, Factors f, Span keys)
 {
-    for (int j = keys.from / NR * NR; j < keys.to; j += NR) {
-        a.b = turned + j, a.ldb = TILE;
-        kernel(s + j, TILE, a, false);
-    }
+    int from = keys.from / NR * NR;
+
+    f.b += from;
+    for (int j = from; j < keys.to; j += NR, f.b += NR)
+        kernel(s + j, f.ldb, f, false);
 }
 
 /* c (MR rows, `wide`) += s times rows of b, where s(i, p) = s[i * rs + p * cs] for p < n. */
@@ -106,20 +102,25 @@ static void accumulate(real *c, Factors f, int wide)
         kernel(c + d, wide, f, true);
 }
 
-static Factors rows_of(const real *a, int ld, int depth)
+/* The sums' width of scores at j, but for those from .. to-1 of the row. */
+static void hide_some(real *s, int j, Span seen, real hidden)
 {
-    return (Factors){ .a = a, .rs = ld, .cs = 1, .k = depth };
+    *(Lanes *)(s + j) =
+        lanes_within(lanes_at(s + j), seen.from - j, seen.to - j, (Lanes){ 0 } + hidden);
 }
 
-/* Hides what a row does not see, out to whole sums; returns where those begin and end. */
+/*
+ * Hides what a row does not see, out to whole sums; returns where those begin and end. Whole
+ * vectors are written, since whole ones are read next: the processor passes such on at once.
+ */
 static Span hide(real *s, Span seen, real hidden)
 {
     Span whole = { seen.from / SUMS * SUMS, up_to(seen.to, SUMS) };
 
-    for (int j = whole.from; j < seen.from; j++)
-        s[j] = hidden;
-    for (int j = seen.to; j < whole.to; j++)
-        s[j] = hidden;
+    if (whole.from < seen.from)
+        hide_some(s, whole.from, seen, hidden);
+    if (seen.to < whole.to)
+        hide_some(s, whole.to - SUMS, seen, hidden);
     return whole;
 }
 
@@ -134,15 +135,15 @@ static void add_some(real *restrict o, const real *s, const real *restrict v, in
 /* MR rows from i on, keys of the tile at j0. */
 static void forward_group(Tiles *x, int i, int j0, real *o)
 {
-    Group g = group_of(&x->view, i, j0);
-    const real *v = row_of(x->v, j0 - x->j0, x->E);
+    Group g = group_of(x, i, j0);
+    const real *q = row_of(x->q, i - x->i0, x->D), *v = row_of(x->v, j0 - x->j0, x->E);
+    const real *kt = row_of(x->kt, j0 - x->j0, x->depth);
 
     if (g.any.from >= g.any.to)
         return;
-    scores(x->s, rows_of(row_of(x->q, i - x->i0, x->D), x->D, x->depth),
-           row_of(x->kt, j0 - x->j0, x->depth), g.any);
+    scores(x->s, (Factors){ q, x->D, 1, kt, x->tile, x->depth }, g.any);
     for (int r = 0; r < MR; r++) {
-        real *s = x->s + r * TILE;
+        real *s = x->s + r * x->tile;
         Span whole = hide(s, g.row[r], x->weighting->hidden);
 
         if (g.row[r].from < g.row[r].to)
@@ -150,34 +151,35 @@ static void forward_group(Tiles *x, int i, int j0, real *o)
                                 x->row ? x->row + i + r : NULL);
     }
     accumulate(o,
-               (Factors){ x->s + g.all.from, TILE, 1, row_of((real *)v, g.all.from, x->E), x->E,
+               (Factors){ x->s + g.all.from, x->tile, 1, v + g.all.from * x->E, x->E,
                           g.all.to - g.all.from },
                x->E);
     for (int r = 0; r < MR; r++) {
         Span keys = g.row[r];
         int middle = g.all.from < g.all.to ? g.all.from : keys.to;
 
-        add_some(o + r * x->E, x->s + r * TILE, v, x->E, (Span){ keys.from, middle });
+        add_some(o + r * x->E, x->s + r * x->tile, v, x->E, (Span){ keys.from, middle });
         if (g.all.from < g.all.to)
-            add_some(o + r * x->E, x->s + r * TILE, v, x->E, (Span){ g.all.to, keys.to });
+            add_some(o + r * x->E, x->s + r * x->tile, v, x->E, (Span){ g.all.to, keys.to });
     }
 }
 
 void tiles_forward(Tiles *x, int i0)
 {
-    int end = min(i0 + TILE, x->view.T), first = view_keys(&x->view, i0).from / TILE * TILE;
+    int end = min(i0 + x->tile, x->view.T),
+        first = view_keys(&x->view, i0).from / x->tile * x->tile;
 
-    memset(x->o, 0, (size_t)(TILE * x->E) * sizeof(real));
-    for (int j0 = first; j0 < view_keys(&x->view, end - 1).to; j0 += TILE)
+    memset(x->o, 0, (size_t)(x->tile * x->E) * sizeof(real));
+    for (int j0 = first; j0 < view_keys(&x->view, end - 1).to; j0 += x->tile)
         for (int i = i0; i < end; i += MR)
             forward_group(x, i, j0, row_of(x->o, i - i0, x->E));
 }
 
 /* Zeros in both outside of a span. */
-static void clear_around(real *s, real *ds, Span whole)
+static void clear_around(const Tiles *x, real *s, real *ds, Span whole)
 {
     size_t before = (size_t)whole.from * sizeof(real);
-    size_t after = (size_t)(TILE - whole.to) * sizeof(real);
+    size_t after = (size_t)(x->tile - whole.to) * sizeof(real);
 
     if (before + after == 0)
         return;
@@ -204,65 +206,66 @@ static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
 
         ds[seen.from] = keys.to - keys.from == 1 ? 0 : ds[seen.from];
     }
-    clear_around(s, ds, whole);
+    clear_around(x, s, ds, whole);
 }
 
 /* MR rows from i on: their A and ds for the keys of the tile at j0, and dq. */
 static void backward_group(Tiles *x, int i, int j0, real *s, real *ds)
 {
-    Group g = group_of(&x->view, i, j0);
-    real *q = row_of(x->q, i - x->i0, x->D);
+    Group g = group_of(x, i, j0);
+    const real *q = row_of(x->q, i - x->i0, x->D), *dy = row_of(x->g, i - x->i0, x->E);
+    const real *kt = row_of(x->kt, j0 - x->j0, x->depth);
+    const real *vt = row_of(x->vt, j0 - x->j0, x->wide);
     int some = max(0, g.any.to - g.any.from);
 
     if (some > 0 && (x->dk || x->weighting != &weighting_plain))
-        scores(s, rows_of(q, x->D, x->depth), row_of(x->kt, j0 - x->j0, x->depth), g.any);
+        scores(s, (Factors){ q, x->D, 1, kt, x->tile, x->depth }, g.any);
     if (some > 0)
-        scores(ds, rows_of(row_of(x->g, i - x->i0, x->E), x->E, x->wide),
-               row_of(x->vt, j0 - x->j0, x->wide), g.any);
+        scores(ds, (Factors){ dy, x->E, 1, vt, x->tile, x->wide }, g.any);
     for (int r = 0; r < MR; r++)
-        unweigh_row(x, i + r, g.row[r], s + r * TILE, ds + r * TILE);
+        unweigh_row(x, i + r, g.row[r], s + r * x->tile, ds + r * x->tile);
     if (x->dq && some > 0)
         accumulate(row_of(x->dq, i - x->i0, x->D),
-                   (Factors){ ds + g.any.from, TILE, 1, row_of(x->k, j0 - x->j0 + g.any.from, x->D),
-                              x->D, some },
+                   (Factors){ ds + g.any.from, x->tile, 1,
+                              row_of(x->k, j0 - x->j0 + g.any.from, x->D), x->D, some },
                    x->D);
 }
 
 /* Rows i0 .. end-1 of a tile, whose A and ds are there: their part of dk and dv. */
 static void backward_keys(Tiles *x, int i0, int end, int j0)
 {
-    for (int j = 0; j < TILE && j0 + j < x->view.length; j += MR) {
+    for (int j = 0; j < x->tile && j0 + j < x->view.length; j += MR) {
         int last = min(j0 + j + MR, x->view.length) - 1;
         int from = max(i0, view_rows(&x->view, j0 + j).from);
-        int to = min(end, view_rows(&x->view, last).to), at = (from - i0) * TILE + j;
+        int to = min(end, view_rows(&x->view, last).to), at = (from - i0) * x->tile + j;
 
         if (from >= to)
             continue;
         accumulate(
             row_of(x->dv, j, x->E),
-            (Factors){ x->s + at, 1, TILE, row_of(x->g, from - x->i0, x->E), x->E, to - from },
+            (Factors){ x->s + at, 1, x->tile, row_of(x->g, from - x->i0, x->E), x->E, to - from },
             x->E);
         accumulate(
             row_of(x->dk, j, x->D),
-            (Factors){ x->ds + at, 1, TILE, row_of(x->q, from - x->i0, x->D), x->D, to - from },
+            (Factors){ x->ds + at, 1, x->tile, row_of(x->q, from - x->i0, x->D), x->D, to - from },
             x->D);
     }
 }
 
 void tiles_backward(Tiles *x, int j0)
 {
-    int last = min(j0 + TILE, x->view.length) - 1;
-    int first = view_rows(&x->view, j0).from / TILE * TILE;
+    int last = min(j0 + x->tile, x->view.length) - 1;
+    int first = view_rows(&x->view, j0).from / x->tile * x->tile;
 
     if (x->dk) {
-        memset(x->dk, 0, (size_t)(TILE * x->D) * sizeof(real));
-        memset(x->dv, 0, (size_t)(TILE * x->E) * sizeof(real));
+        memset(x->dk, 0, (size_t)(x->tile * x->D) * sizeof(real));
+        memset(x->dv, 0, (size_t)(x->tile * x->E) * sizeof(real));
     }
-    for (int i0 = first; j0 <= last && i0 < view_rows(&x->view, last).to; i0 += TILE) {
-        int end = min(i0 + TILE, x->view.T);
+    for (int i0 = first; j0 <= last && i0 < view_rows(&x->view, last).to; i0 += x->tile) {
+        int end = min(i0 + x->tile, x->view.T);
 
         for (int i = i0; i < end; i += MR)
-            backward_group(x, i, j0, x->s + (i - i0) * TILE, x->ds + (i - i0) * TILE);
+            backward_group(x, i, j0, x->s + (i - i0) * x->tile, x->ds + (i - i0) * x->tile);
         if (x->dk)
             backward_keys(x, i0, end, j0);
     }

@@ -37,15 +37,16 @@ extern const Weighting weighting_plain; /* w(s) = s, and c is left at what it is
 typedef struct {
     const Weighting *weighting;
     View view;
+    int tile;           /* rows and keys of one: whole kernels, and whole sums */
     int depth, wide;    /* D and E of the tensors */
     int D, E;           /* of the copies: whole kernels */
     int i0, j0;         /* the positions of the first rows in what follows: of q, g, dq; of k, v */
     real *q, *g;        /* (.., D), (.., E); g = do */
-    real *k, *kt;       /* (.., D); a tile of kt is (depth, TILE) */
-    real *v, *vt;       /* (.., E); a tile of vt is (wide, TILE) */
-    real *o;            /* (TILE, E): the rows of one tile */
+    real *k, *kt;       /* (.., D); a tile of kt is (depth, tile) */
+    real *v, *vt;       /* (.., E); a tile of vt is (wide, tile) */
+    real *o;            /* (tile, E): the rows of one tile */
     real *dq, *dk, *dv; /* (.., D); the keys of one tile. NULL: not wanted (dk and dv together) */
-    real *s, *ds;       /* (TILE, TILE) */
+    real *s, *ds;       /* (tile, tile) */
     RowState *row;      /* (T); NULL where the weighting is plain */
 } Tiles;
 
