@@ -25,7 +25,7 @@ exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
 tokenize=$root/tokenize report=$root/report evaluate=$root/eval sample=$root/sample
-export=$root/export
+export=$root/export analyse=$root/analyse
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -224,7 +224,7 @@ limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train eval sample bench gradcheck attend report; do
+for program in train eval analyse sample bench gradcheck attend report; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -253,7 +253,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train eval sample export bench gradcheck attend tokenize report; do
+for program in train eval analyse sample export bench gradcheck attend tokenize report; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -577,6 +577,64 @@ check 'eval of a sliding window, and a picture' table 1 --lengths 16 --protocol 
 check 'the picture' grep -q '</svg>' ../out/p.svg
 check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
 rm -f ../out/*.csv ../out/p.svg
+
+refused 'analyse without a run'               2 'RUN is missing'    "$analyse"
+refused 'analyse of no run'                   4 'no folder of a run' "$analyse" ../in
+refused 'analyse of a text for a checkpoint'  5 'no safetensors'    "$analyse" $text
+refused 'analyse of rows that were made'      2 './analyse is about' "$analyse" ../out/made
+refused 'analyse of an empty text'            5 'is empty'          "$analyse" $whole ../in/empty
+refused 'analyse of a window beyond the text' 5 'takes 4097'        "$analyse" --length 4096 $whole
+refused 'analyse beyond what positions were learned' 2 '--length up to' "$analyse" --length 32 ../out/learned
+refused 'analyse of a mask that is not there' 2 'sees both sides'   "$analyse" --unmask ../out/masked
+refused 'analyse over what it reads'          2 'written over'      "$analyse" --csv ../in/text $whole ../in/text
+refused 'analyse into a folder that is not there' 4 'No such file'  "$analyse" --spectra no/x $whole
+refused 'analyse into one file twice'         2 '--csv and --svg'   "$analyse" --csv x --svg x $whole
+refused 'an exponent of a run'                2 'takes no RUN'      "$analyse" --exponent 9 $whole
+refused 'an exponent in windows'              2 '--windows is of a model' "$analyse" --exponent 9 --windows 2
+refused 'draws of a run'                      2 '--draws is of --exponent' "$analyse" --draws 2 $whole
+
+analyses() { timeout 20 "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
+row() { grep -q "^ *$1 *$2 " "$dir/stdout" || no "$(cat "$dir/stdout")"; } # LAYER and HEAD, or a name
+column() { # NAME FILE: of the CSV's first row
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$2"
+}
+lines() { [ "$(wc -l <"$2")" -eq "$1" ] || no "$(wc -l <"$2") lines in $2"; }
+check 'analyse of what a run was validated on' analyses $whole
+check 'a row for each head' row 1 2
+check 'one for all' row mean ''
+check 'one to compare with' row uniform ''
+check 'that a triangle has full rank is said' grep -q 'A is a triangle' "$dir/stdout"
+check 'nothing but that goes to stdout' [ "$(head -c 4 "$dir/stdout")" = Rows ]
+check 'analyse of another text, into files' analyses --length 8 --windows 5 --band 2 --csv ../out/a.csv \
+    --spectra ../out/s.csv --svg ../out/a.svg $whole $text
+check 'the table has two heads, a mean and the uniform row' lines 5 ../out/a.csv
+check 'with the protocol' grep -q '^head,1,1,.*,"../out/whole/model.safetensors","../in/text",softmax,causal,causal,8,5,40,2,0.01,0.001$' ../out/a.csv
+check 'the weights of a softmax sum to 1' grep -q '^head,1,2,\([^,]*,\)\{8\}\(1\|1.00000[0-9]*\|0.99999[0-9]*\),0,' ../out/a.csv
+check 'a uniform row of a causal model has ln(8!)/8' grep -q '^uniform,,,1.3255' ../out/a.csv
+check 'the spectra have 8 values of two matrices of two heads' lines 33 ../out/s.csv
+check 'of which the first is 1' grep -q '^QK,1,2,1,1$' ../out/s.csv
+check 'the picture' grep -q 'Singular values of A, and thin' ../out/a.svg
+check 'by other threads' analyses --length 8 --windows 5 --band 2 --threads 3 --csv ../out/b.csv \
+    --spectra ../out/t.csv --svg ../out/b.svg $whole $text
+check 'the same numbers' cmp -s ../out/a.csv ../out/b.csv
+check 'the same spectra' cmp -s ../out/s.csv ../out/t.csv
+check 'the same picture' cmp -s ../out/a.svg ../out/b.svg
+check 'analyse of one position' analyses --length 1 --csv ../out/one.csv $whole
+check 'which has entropy 0' [ "$(column entropy ../out/one.csv)" = 0 ]
+check 'one key' [ "$(column keys ../out/one.csv)" = 1 ]
+check 'and rank 1' [ "$(column rank ../out/one.csv)" = 1 ]
+check 'analyse of a masked run' analyses --csv ../out/m.csv ../out/masked
+check 'whose uniform rows have rank 1' grep -q '^uniform,,,\([^,]*,\)\{10\}1,1[.0-9]*,1,,,,' ../out/m.csv
+check 'analyse of a cosformer as if it had no mask' analyses --unmask --csv ../out/u.csv ../out/learned
+check 'which is said' grep -q ',cosformer,causal,unmasked,' ../out/u.csv
+check 'it has no scores' grep -q '^head,1,1,\([^,]*,\)\{13\},,,"' ../out/u.csv
+check 'the exponent of a matrix of rank 1' analyses --exponent 100 --csv ../out/e.csv
+check 'has rank 16 or 17, for who asks NumPy' \
+    grep -q '^2.2e-14 (NumPy)  *1.00  *1.0  *1.0  *16\.[0-9]*  *1[67].0  *17.0$' "$dir/stdout"
+check 'a row for each draw, before and after' lines 17 ../out/e.csv
+check 'the exponent by other threads' analyses --exponent 100 --threads 3 --csv ../out/f.csv
+check 'is the same' cmp -s ../out/e.csv ../out/f.csv
+rm -f ../out/*.csv ../out/*.svg
 
 refused 'sample without a run'                2 'one run, not 0'    "$sample"
 refused 'sample of no run'                    4 'no folder of a run' "$sample" ../in
@@ -925,7 +983,7 @@ help_is_whole() { # every option that a run's configuration knows
         "$train" --help | grep -q -e "^  --$option\( \|$\)" -e "^  --\[no-\]$option\( \|$\)" || no "$option" || return
     done
 }
-for program in "$train" "$evaluate" "$sample" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
+for program in "$train" "$evaluate" "$analyse" "$sample" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
     "$tokenize" "$report"; do
     check "${program##*/} --help fits 100 columns" help_fits "$program"
     check "${program##*/} --version is a line" version "$program"

@@ -6,32 +6,21 @@
  * All that can be refused is refused before anything is computed. Rows are printed as they come;
  * the files are written when all of them are there.
  */
-#include "data/corpus.h"
-#include "data/tokens.h"
 #include "ops/error.h"
 #include "ops/file.h"
 #include "ops/machine.h"
 #include "tools/eval_table.h"
 #include "tools/options.h"
 #include "tools/settings.h"
-#include "training/saved.h"
+#include "tools/trained.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /* PARTS: of the trained context, a bucket of by-position. */
-enum {
-    PARTS = 4,
-    PATH_BYTES = 4096,
-    SHOWN = 60,
-    LONGEST = 1 << 24,
-    PATIENCE = 5,
-    FILES_MOST = 4096
-};
+enum { PARTS = 4, SHOWN = 60, LONGEST = 1 << 24, PATIENCE = 5 };
 
 static OptionList lengths;
 static const char *protocol_words = "disjoint", *rope_scale, *csv_path, *svg_path;
@@ -78,9 +67,6 @@ static const Program program = {
              "of the window and --horizon. Learned positions have no beyond.\n",
 };
 
-/* --- RUN and CORPUS ----------------------------------------------------------------------------
- */
-
 /* What was asked for in place of what it was trained with. */
 static void adapt(Config *c)
 {
@@ -91,58 +77,6 @@ static void adapt(Config *c)
     c->set.rope_scale = settings_rope_scale(rope_scale);
     if (horizon > 0)
         c->set.horizon = horizon;
-}
-
-static double saved_number(const Saved *run, const char *option)
-{
-    const char *words = saved_option(run, option), *end;
-    double number;
-
-    if (!words || !options_number(words, &end, &number) || *end)
-        die(EXIT_DATA, "%.200s does not say what its --%s was: name a CORPUS", run->path, option);
-    return number;
-}
-
-/* What the run has been validated on. */
-static Corpus read_own_corpus(const Saved *run)
-{
-    const char *file[FILES_MOST];
-    int n = 0;
-
-    while (n < FILES_MOST && (file[n] = saved_file(run, n)))
-        n++;
-    Corpus corpus =
-        n > 0 ? corpus_read((CorpusFiles){ file, n, saved_option(run, "val-file"),
-                                           saved_number(run, "val-share") })
-              : corpus_stories(strtoull(saved_option(run, "seed"), NULL, 10), STORIES_BYTES);
-    if (corpus_hash(&corpus) != saved_corpus(run))
-        warn("the text is not the one that %.200s has learnt from", run->path);
-    return corpus;
-}
-
-/* The tokens of the text, and what they are made of. */
-static TokenText read_text(const Saved *run, int files, const char *const *path)
-{
-    Corpus corpus = files == 0
-                        ? read_own_corpus(run)
-                        : corpus_read((CorpusFiles){ path, files, NULL, isnan(share) ? 0 : share });
-    bool all = files > 0 && isnan(share);
-    Tokens tokens = tokens_of(run->tokenizer, all ? corpus.train : corpus.validation);
-
-    corpus_free(&corpus);
-    if (max_tokens > 0 && tokens.n > (size_t)max_tokens)
-        tokens.n = (size_t)max_tokens;
-    return (TokenText){ tokens.at, tokens.n, run->tokenizer };
-}
-
-static Saved *read_run(const char *path)
-{
-    Saved *run = saved_read(path, best);
-
-    if (!run->tokenizer || run->model.config.task == TASK_CLASSIFY)
-        die(EXIT_USAGE, "%.200s has learnt %s: ./eval is about models that foretell text",
-            run->path, saved_task(run));
-    return run;
 }
 
 /* --- what is asked -----------------------------------------------------------------------------
@@ -226,39 +160,12 @@ static void evaluate_length(Table *t, Tape *tape, const Model *model, const Toke
 /* --- the command line --------------------------------------------------------------------------
  */
 
-/* A result must not take the place of what is read. */
-static void check_output(const char *path, const char *read)
+static void check_outputs(const Saved *run, TextChoice choice)
 {
-    struct stat in, out;
-
-    if (path && stat(path, &out) == 0 && stat(read, &in) == 0 && in.st_dev == out.st_dev &&
-        in.st_ino == out.st_ino)
-        die(EXIT_USAGE, "%s is read, and it would be written over: give the results another name",
-            text_cut(path, SHOWN).at);
-}
-
-/* Minutes of work should not end with a folder that is not there. */
-static void check_folder(const char *path)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    Text folder = { 0 };
-
-    if (slash)
-        text_add(&folder, "%.*s", (int)(slash - path), path);
-    if (slash && access(folder.n ? folder.at : "/", W_OK) != 0)
-        die(EXIT_IO, "cannot write %s: %s", text_cut(path, SHOWN).at, strerror(errno));
-}
-
-static void check_outputs(const char *model, int files, char **path)
-{
-    const char *const written[] = { csv_path, svg_path };
-
-    for (int i = 0; i < 2; i++) {
-        check_folder(written[i]);
-        check_output(written[i], model);
-        for (int j = 0; j < files; j++)
-            check_output(written[i], path[j]);
-    }
+    if (csv_path)
+        trained_check_output(csv_path, run, choice);
+    if (svg_path)
+        trained_check_output(svg_path, run, choice);
     if (csv_path && svg_path && strcmp(csv_path, svg_path) == 0)
         die(EXIT_USAGE, "--csv and --svg are the same file");
 }
@@ -293,9 +200,10 @@ int main(int argc, char **argv)
     settings_rope_scale(rope_scale);
     if (words == 0)
         die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
-    Saved *run = read_run(argv[0]);
+    Saved *run = trained_read(argv[0], best, "./eval");
     Config *c = &run->model.config;
-    check_outputs(run->path, words - 1, argv + 1);
+    const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens };
+    check_outputs(run, choice);
 
     Table table = { .config = c,
                     .protocol = protocol_words,
@@ -303,7 +211,7 @@ int main(int argc, char **argv)
                     .trained_horizon = c->set.horizon,
                     .by_position = p.bucket > 0 };
     adapt(c);
-    TokenText text = read_text(run, words - 1, (const char *const *)argv + 1);
+    TokenText text = trained_text(run, choice);
     evaluate_all(&table, &run->model, &text, p);
     if (csv_path)
         file_print(csv_path, table_csv, &table);

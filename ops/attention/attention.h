@@ -116,6 +116,7 @@ typedef struct {
     unsigned takes;               /* settings: TAKES_ ... */
     unsigned needs;               /* operands beside q, k, v: 1 << MIX_OMEGA ...; see mix_needs() */
     bool matrix;                  /* o_i is a sum of A_ij v_j, where v is not in A */
+    bool scores;                  /* A_ij is made of those of row i: attention_scores() */
     bool linear;                  /* in time and memory, when there is no window */
     const struct FeatureMap *map; /* linear.h: it is all there is to say; or else */
     Tensor *(*mix)(Tape *tape, Mix in);
@@ -133,6 +134,9 @@ Tensor *attention_mix(const Attention *a, Tape *tape, Mix in);
  * forward only, so the operands may not lie on it.
  */
 void attention_matrix(const Attention *a, Tape *tape, Mix in, real *A);
+
+/* S (B, H, T, T), the scores q_i . k_j / sqrt(D) of all pairs, seen or not. Resets the tape. */
+void attention_scores(Tape *tape, Mix in, double *S);
 
 /* Multiply-adds that the mix needs for a token, of all heads: what FLOPs count. */
 double attention_cost(const Attention *a, MixSize size);

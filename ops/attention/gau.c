@@ -127,6 +127,7 @@ const Attention attention_gau = {
     .frame = FRAME_GATED,
     .takes = TAKES_NORM | TAKES_BASE | TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE | TAKES_GATE,
     .matrix = true,
+    .scores = true,
     .mix = gau_mix,
     .cost = gau_cost,
     .memory = gau_memory,

@@ -105,6 +105,7 @@ const Attention attention_softmax = {
     .summary = "exact attention, O(n^2): the one to compare with (arXiv:1706.03762)",
     .takes = TAKES_SCALE | TAKES_BASE | TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
     .matrix = true,
+    .scores = true,
     .mix = softmax_mix,
     .cost = softmax_cost,
     .memory = softmax_memory,

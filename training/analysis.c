@@ -1,0 +1,254 @@
+#include "training/analysis.h"
+
+#include "ops/error.h"
+#include "ops/machine.h"
+#include "ops/svd.h"
+#include "training/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What is added up of a head. */
+typedef struct {
+    Focus focus;
+    Rank rank[SPECTRA];
+    double *spectrum[SPECTRA]; /* NULL: it has no such matrix */
+} Sums;
+
+/* All windows, and the mix that is being looked at. */
+typedef struct {
+    const Study *study;
+    const Attention *attention;
+    Tape tape; /* of the matrices: the pass has one of its own */
+    int T, H, mix;
+    Look look;
+    real *A;    /* of the mix (H, T, T) */
+    double *S;  /* the same, or NULL */
+    Sums *sums; /* (mixes, H) */
+    Sums uniform;
+} Gaze;
+
+/* --- one matrix --------------------------------------------------------------------------------
+ */
+
+/* A thread's scratch is a spectrum and a matrix. */
+static size_t scratch_bytes(int T)
+{
+    return ((size_t)T + 1) * (size_t)T * sizeof(double);
+}
+
+/* M (T, T) is lost. */
+static void add_spectrum(Sums *sums, int which, double *M, const Gaze *g)
+{
+    double *s = pool_scratch();
+    Rank *sum = &sums->rank[which];
+
+    svd_values(M, g->T, g->T, s);
+    const Rank r = svd_rank(s, g->T, g->study->tolerance);
+    sum->rank += r.rank, sum->effective += r.effective, sum->holding += r.holding;
+    for (int k = 0; k < g->T; k++)
+        sums->spectrum[which][k] += s[0] == 0 ? 0 : s[k] / s[0];
+}
+
+static void add_weights(Sums *sums, const real *A, const Gaze *g)
+{
+    double *M = (double *)pool_scratch() + g->T;
+
+    focus_add(&sums->focus, &g->look, A);
+    for (size_t i = 0; i < (size_t)g->T * (size_t)g->T; i++)
+        M[i] = (double)A[i];
+    add_spectrum(sums, OF_WEIGHTS, M, g);
+}
+
+/* Matrices begin .. end-1 of the mix: those of the weights, then those of the scores. */
+static void add_matrices(void *ctx, int begin, int end)
+{
+    const Gaze *g = ctx;
+    const size_t n = (size_t)g->T * (size_t)g->T;
+
+    for (int i = begin; i < end; i++) {
+        const int h = i % g->H;
+        Sums *sums = &g->sums[g->mix * g->H + h];
+
+        if (i < g->H)
+            add_weights(sums, g->A + (size_t)h * n, g);
+        else
+            add_spectrum(sums, OF_SCORES, g->S + (size_t)h * n, g);
+    }
+}
+
+static void add_uniform(void *ctx, int begin, int end)
+{
+    Gaze *g = ctx;
+
+    (void)begin, (void)end; /* there is one */
+    memset(g->A, 0, (size_t)g->T * (size_t)g->T * sizeof *g->A);
+    for (int i = 0; i < g->T; i++) {
+        const Span keys = view_keys(&g->look.view, i);
+
+        for (int j = keys.from; j < keys.to; j++)
+            g->A[(size_t)i * (size_t)g->T + (size_t)j] = 1 / R(keys.to - keys.from);
+    }
+    add_weights(&g->uniform, g->A, g);
+}
+
+/* --- a text ------------------------------------------------------------------------------------
+ */
+
+static void see(void *ctx, const Mix *of)
+{
+    Gaze *g = ctx;
+    Mix in = *of;
+
+    in.causal = in.causal && !g->study->unmasked;
+    g->look = (Look){ view_of(&in, 0), g->study->band, g->study->faint };
+    attention_matrix(g->attention, &g->tape, in, g->A);
+    if (g->S)
+        attention_scores(&g->tape, in, g->S);
+    pool_reserve(g->tape.pool, scratch_bytes(g->T));
+    pool_for(g->tape.pool, g->S ? 2 * g->H : g->H, 1, add_matrices, g);
+    g->mix++;
+}
+
+static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, int windows)
+{
+    const size_t all = tokens_windows(text, g->T), n = (size_t)windows;
+    int *id = xmalloc(2 * (size_t)g->T * sizeof *id);
+    const Batch row = { .B = 1, .T = g->T, .id = id, .target = id + g->T };
+
+    for (size_t w = 0; w < n; w++) {
+        if (g->study->tell)
+            g->study->tell((int)w);
+        tokens_window(text, w * all / n, row);
+        source_hide(&model->config, w * all / n, row);
+        tape_reset(tape);
+        g->mix = 0;
+        model_watch(tape, model, row.id, g->T, (Watch){ see, g });
+    }
+    tape_reset(tape);
+    pool_for(tape->pool, 1, 1, add_uniform, g);
+    free(id);
+}
+
+/* --- from sums to findings ---------------------------------------------------------------------
+ */
+
+static Findings find(const Sums *s, int windows, int T)
+{
+    const double all[SPECTRA] = { windows, s->spectrum[OF_SCORES] ? windows : (double)NAN };
+    Findings f = { .number = { [FINDING_EMPTY] = s->focus.empty } };
+
+    for (int i = 0; i < FOCUS_NUMBERS; i++)
+        f.number[i] = s->focus.sum[i] / s->focus.rows;
+    f.number[FINDING_EMPTY] /= s->focus.rows + s->focus.empty;
+    for (int m = 0; m < SPECTRA; m++) {
+        double *to = f.number + (m == OF_WEIGHTS ? FINDING_RANK : FINDING_SCORE_RANK);
+
+        to[0] = s->rank[m].rank / all[m];
+        to[1] = s->rank[m].effective / all[m];
+        to[2] = s->rank[m].holding / all[m];
+        f.spectrum[m] = s->spectrum[m];
+        for (int k = 0; f.spectrum[m] && k < T; k++)
+            f.spectrum[m][k] /= windows;
+    }
+    return f;
+}
+
+static void find_all(Analysis *a, const Gaze *g)
+{
+    const int n = a->mixes * a->heads;
+
+    a->mean = (Findings){ .number = { 0 } };
+    for (int h = 0; h < n; h++) {
+        a->head[h] = find(&g->sums[h], a->windows, a->length);
+        for (int i = 0; i < FINDINGS; i++)
+            a->mean.number[i] += a->head[h].number[i] / n;
+    }
+    a->uniform = find(&g->uniform, 1, a->length);
+}
+
+static Sums sums_new(Arena *mem, int T, bool scores)
+{
+    Sums s = { .focus = { 0 } };
+
+    for (int m = 0; m <= scores; m++)
+        s.spectrum[m] = arena_zeros(mem, (size_t)T * sizeof(double));
+    return s;
+}
+
+static double matrix_bytes(const Config *c)
+{
+    return config_mix_size(c).H * (sizeof(real) + (c->attention->scores ? sizeof(double) : 0.0));
+}
+
+void analysis_check(const Model *model, const Study *study, size_t tokens)
+{
+    const Config *c = &model->config;
+    const double T = study->length, here = machine_memory(),
+                 need = config_forward_memory(c, T) + T * T * matrix_bytes(c) +
+                        machine_processors() * (double)scratch_bytes(study->length);
+
+    if (!c->attention->matrix)
+        die(EXIT_USAGE, "%s has no matrix of weights: its output is no weighted sum of v",
+            c->attention->name);
+    if (model->position && study->length > c->context)
+        die(EXIT_USAGE,
+            "the model has learned %d positions, and none of the others that a length of %d has: "
+            "--length up to %d will do",
+            c->context, study->length, c->context);
+    if (tokens <= (size_t)study->length)
+        die(EXIT_DATA,
+            "the text has %zu tokens, and a window of %d takes %d: use a longer text or a smaller "
+            "--length",
+            tokens, study->length, study->length + 1);
+    if (need > here)
+        die(EXIT_MEMORY,
+            "the matrices of %d tokens would take %.1f GiB and the machine has %.1f: "
+            "use a smaller --length",
+            study->length, need / 0x1p30, here / 0x1p30);
+}
+
+/* Room for what is looked at, and for what is added up of it. */
+static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *mem)
+{
+    const size_t T = (size_t)study->length, H = (size_t)config_mix_size(c).H;
+    const bool scores = c->attention->scores;
+    Gaze g = { .study = study, .attention = c->attention, .T = (int)T, .H = (int)H };
+
+    g.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
+    g.A = xmalloc(H * T * T * sizeof *g.A);
+    g.S = scores ? xmalloc(H * T * T * sizeof *g.S) : NULL;
+    g.sums = arena_take(mem, (size_t)config_mixes(c) * H * sizeof *g.sums);
+    for (size_t i = 0; i < (size_t)config_mixes(c) * H; i++)
+        g.sums[i] = sums_new(mem, (int)T, scores);
+    g.uniform = sums_new(mem, (int)T, false);
+    return g;
+}
+
+static void gaze_close(Gaze *g)
+{
+    arena_free(g->tape.mem);
+    free(g->A);
+    free(g->S);
+}
+
+Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study *study, Arena *mem)
+{
+    const Model at = model_at(model, study->length, mem);
+    const Config *c = &at.config;
+    const size_t windows = tokens_windows(text, study->length);
+    const bool before = tape->forward_only;
+    Gaze g = gaze_open(study, c, tape->pool, mem);
+    Analysis a = { .length = g.T, .mixes = config_mixes(c), .heads = g.H };
+
+    if (!c->attention->matrix || windows == 0)
+        BUG("analysis: %s, %zu windows", c->attention->name, windows);
+    a.windows = windows < (size_t)study->windows ? (int)windows : study->windows;
+    a.head = arena_take(mem, (size_t)a.mixes * (size_t)a.heads * sizeof *a.head);
+    tape->forward_only = true;
+    watch_windows(&g, tape, &at, text, a.windows);
+    tape->forward_only = before;
+    find_all(&a, &g);
+    gaze_close(&g);
+    return a;
+}
