@@ -18,12 +18,12 @@ MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) $(CFLAGS) \
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
-PROGRAMS = train eval analyse sample bench attend tokenize export report
+PROGRAMS = train eval analyse sample bench attend tokenize export report figure
 DOUBLE   = gradcheck attend64
 LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c data/synthetic/*.c training/*.c)
 SHARED   = tools/derivative.c tools/options.c tools/options_print.c tools/settings.c \
            tools/trained.c
-TESTS    = $(wildcard tests/*.c tools/report_*.c tools/bench_*.c)
+TESTS    = $(wildcard tests/*.c tools/report_*.c tools/bench_*.c tools/figure_*.c)
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
 PROOF    = $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))

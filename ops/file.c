@@ -226,6 +226,13 @@ void file_print(const char *path, Print *print, void *ctx)
     free(text);
 }
 
+bool file_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 const char *file_looks_like(const unsigned char *file, size_t bytes)
 {
     static const struct {

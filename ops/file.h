@@ -11,6 +11,7 @@
 #ifndef OPS_FILE_H
 #define OPS_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -42,6 +43,9 @@ void file_replace(const char *path, const Piece *piece, int n);
 typedef void Print(FILE *out, void *ctx);
 char *print_to_memory(Print *print, void *ctx, size_t *bytes);
 void file_print(const char *path, Print *print, void *ctx);
+
+/* Whether both paths lead to one file that is there. */
+bool file_same(const char *a, const char *b);
 
 /* What a file seems to be that was given by mistake ("a web page ..."); NULL if nothing known. */
 const char *file_looks_like(const unsigned char *file, size_t bytes);

@@ -25,7 +25,7 @@ exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
 tokenize=$root/tokenize report=$root/report evaluate=$root/eval sample=$root/sample
-export=$root/export analyse=$root/analyse
+export=$root/export analyse=$root/analyse figure=$root/figure
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -218,13 +218,39 @@ refused 'report with two texts'            2 'give one of them'          "$repor
 refused 'report of a text that is not there' 4 'No such file'            "$report" --text ../in/no ../in/folder
 refused 'report of an empty text'          5 'is empty'                  "$report" --text ../in/empty ../in/folder
 
+{ printf 'attn,length,seed,ppl\n'; printf '%s,%s,%s,%s\n' softmax 64 0 2 softmax 64 1 2.5 softmax 256 0 3 \
+    relu 64 0 4 relu 256 0 ''; } >../in/ppl.csv
+printf 'attn,ppl\nrelu,"4\n' >../in/damaged.csv
+find ../in | sort >"$dir/before"
+f="$figure --y ppl" csv=../in/ppl.csv
+refused 'figure without a file'                2 'no CSV file was given'     $f
+refused 'figure without numbers'               2 '--y COL is missing'        "$figure" $csv
+refused 'figure of a file that is not there'   4 'No such file'              $f ../in/nowhere
+refused 'figure of a folder'                   4 'is a directory'            $f ../in/folder
+refused 'figure of an empty file'              5 'line 1: no names'          $f ../in/empty
+refused 'figure of a damaged file'             5 'damaged.csv, line 2: a quote that nothing closes' \
+    $f $csv ../in/damaged.csv
+refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
+refused 'figure of a column like no other'     2 '--by: there is no column'  $f --by attn,optimizer $csv
+refused 'figure of rows that are not there'    5 'of 5 rows 0 are wanted'    $f --where attn=gau $csv
+refused 'figure of a column without a value'   2 'takes COL=VALUE'           $f --where attn $csv
+refused 'figure of one column in two'          2 'takes at most 64 texts'    $f --by attn,,seed $csv
+refused 'figure with a line of no value'       2 'takes VALUE:LABEL'         $f --line floor $csv
+refused 'figure with another best'             2 'did you mean max?'         $f --best maxi $csv
+refused 'figure without an axis'               2 'needs --x COL'             $f --svg x $csv
+refused 'figure along words'                   2 "'softmax' is none"         $f --x attn --svg x $csv
+refused 'figure in place of its file'          2 'another name'              $f --csv ../in/../in/ppl.csv $csv
+refused 'figure and table in one file'         2 'the same file'             $f --x seed --csv x --svg x $csv
+refused 'figure to standard output'            2 'not to standard output'    $f --x seed --svg - $csv
+refused 'figure where no folder is'            4 'No such file'              $f --x seed --svg nowhere/x $csv
+
 # No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
 # with another code.
 limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train eval analyse sample bench gradcheck attend report; do
+for program in train eval analyse sample bench gradcheck attend report figure; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -253,7 +279,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train eval analyse sample export bench gradcheck attend tokenize report; do
+for program in train eval analyse sample export bench gradcheck attend tokenize report figure; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -975,6 +1001,30 @@ check 'and writes what Hugging Face reads' grep -q '^"~": 126,$' ../out/json
 ids() { [ "$("$tokenize" --tokenizer byte --ids ../in/one | wc -l)" = 1 ]; }
 check 'tokenize prints tokens, and nothing else' ids
 
+# ./figure, of a small file.
+figures() { "$figure" --y ppl --x length --by attn "$@" >"$dir/stdout" 2>"$dir/err"; }
+shows() { # LINE...: all of stdout
+    printf '%s\n' "$@" | cmp -s - "$dir/stdout"
+}
+check 'figure makes a table' figures $csv
+check 'of means and spreads' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
+    '| softmax | 2.250 ± 0.354 | 3.000 |' '| relu | 4.000 | |'
+check 'and says what is left out' said 'attn.c: warning: rows left out: 1 without a number in ppl, 0 with nothing in length'
+check 'figure chooses, orders and counts' figures --where seed=0 --order relu,gau --counts --best min --digits 1 $csv
+check 'as it is told' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
+    '| relu | 4.0 (n = 1) | |' '| softmax | **2.0** (n = 1) | **3.0** (n = 1) |'
+check 'a name that is not there is a warning' grep -q '^attn.c: warning: --order: no line is called gau$' "$dir/err"
+check 'figure draws' figures --svg ../out/svg --csv ../out/csv --log-x --line 2.5:floor,1:below --line 3:top $csv
+check 'and prints nothing' [ ! -s "$dir/stdout" ]
+check 'its picture has a line for each' [ "$(grep -c '>\(softmax\|relu\|floor\|below\|top\)<' ../out/svg)" = 5 ]
+check 'its picture is whole' grep -q '^</svg>$' ../out/svg
+check 'its CSV has all digits' [ "$(sed -n '1p;2p;4p' ../out/csv | tr '\n' ' ')" = \
+    'attn,length,n,mean,sd,min,max softmax,64,2,2.25,0.3535533905932738,2,2.5 relu,64,1,4,,4,4 ' ]
+check 'figure takes standard input' eval '"$figure" --y ppl - <$csv >"$dir/stdout" 2>"$dir/err"'
+check 'which is a file like others' shows '| | ppl |' '| --- | --- |' '| ppl | 2.875 ± 0.854 |'
+[ ! -c /dev/full ] || refused 'figure to a full disk' 4 'No space' full $f --where seed=1 $csv
+rm -f ../out/svg ../out/csv
+
 # --help and --version.
 help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }
 version() { [ "$("$1" --version | grep -c '^attn.c [0-9]')" = 1 ]; }
@@ -984,7 +1034,7 @@ help_is_whole() { # every option that a run's configuration knows
     done
 }
 for program in "$train" "$evaluate" "$analyse" "$sample" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
-    "$tokenize" "$report"; do
+    "$tokenize" "$report" "$figure"; do
     check "${program##*/} --help fits 100 columns" help_fits "$program"
     check "${program##*/} --version is a line" version "$program"
 done

@@ -29,6 +29,8 @@ Suite *suite_decode(void);      /* token by token: states, draws, text on a term
 Suite *suite_training(void);    /* evaluation, the loop, going on */
 Suite *suite_perplexity(void);  /* a trained model at other lengths */
 Suite *suite_plot(void);        /* the plotter */
+Suite *suite_csv(void);         /* the reader of CSV */
+Suite *suite_figure(void);      /* the cells of ./figure, its tables and charts */
 Suite *suite_tensorboard(void); /* TensorBoard's files */
 Suite *suite_form(void);        /* a model in the form of another's classes */
 Suite *suite_options(void);     /* the command line of every program */

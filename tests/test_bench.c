@@ -83,6 +83,8 @@ static const struct {
 } damaged[] = {
     { "", "line 1" },
     { "another,head\n", "line 1" },
+    { "x," HEAD, "line 1" },
+    { "group,name,seconds\n", "line 1" },
     { HEAD, "line 2" },
     { HEAD MACHINE "op,\"x\",1,,,,,,,,,,", "line 3" },            /* no end */
     { HEAD MACHINE "op,\"x\",1,,,,,,,,,\n", "line 3" },           /* a field less */
@@ -93,7 +95,7 @@ static const struct {
     { HEAD MACHINE "op,\"x\",nan,,,,,,,,,,\n", "line 3" },        /* nor this */
     { HEAD MACHINE "op,\"x\",1e300,1e300,,,,,,,,,\n", "line 3" }, /* more work than counts */
     { HEAD MACHINE "op,\"x\",1,,,,,1e10,,,,,\n", "line 3" },      /* a length beyond int */
-    { HEAD MACHINE "op,x,1,,,,,,,,,,\n", "line 3" },              /* no quotes */
+    { HEAD MACHINE "op,\"x\ny\",1,,,,,,,,,,\n", "line 3" },       /* a name of two lines */
     { HEAD MACHINE "op,\"\033[31m\",1,,,,,,,,,,\n", "line 3" },   /* a name that colours */
     { HEAD "op,\"x\",1,,,,,,,,,,\n", "line 3" },                  /* no machine */
     { HEAD "machine,\"a\",1,,,,,,,,,,\n", "line 3" },             /* which can do nothing */

@@ -19,6 +19,7 @@ static bool causal = true, tied;
 static unsigned share;
 static int n_layer = 6, shift, attn, preset = -1, ffn = -1;
 static OptionList lengths = { 2, { 64, 128 } };
+static OptionTexts by;
 static uint64_t seed = 1337;
 static double rate = 6e-4, beta = 0.9, dropout, max_time = (double)NAN, warm = 90;
 static const char *out_dir = "out", *val_file, *start;
@@ -67,6 +68,7 @@ static Option options[] = {
     { "warm", OPTION_DURATION, &warm, .min = 1, .max = 86400, .help = "a time" },
     { "out-dir", OPTION_TEXT, &out_dir, .word = "DIR", .letter = 'o', .help = "run folder" },
     { "start", OPTION_TEXT, &start, .any = true, .help = "the first words" },
+    { "by", OPTION_TEXTS, &by, .help = "columns" },
     { "val-file", OPTION_TEXT, &val_file, .word = "FILE", .help = "validation text" },
     { 0 },
 };
@@ -290,6 +292,24 @@ START_TEST(a_list_has_an_end)
     accepts(ARGS(list), "[1,1,1,");
     strcat(list, ",1");
     refuses(ARGS(list), "--lengths");
+}
+END_TEST
+
+START_TEST(texts_given_again_are_added)
+{
+    char many[2 * OPTION_TEXTS_MAX + 6] = "--by=x";
+
+    accepts(ARGS("--seed=1"), "\"by\": [],");
+    accepts(ARGS("--by", "a\"b"), "\"by\": [\"a\\\"b\"],");
+    accepts(ARGS("--by", "a,b c", "--seed=1", "--by=d"), "\"by\": [\"a\",\"b c\",\"d\"],");
+    refuses(ARGS("--by=a,,b"), "--by a,,b: takes at most 64 texts, with ',' between two");
+    refuses(ARGS("--by=,"), "--by ,: takes");
+    refuses(ARGS("--by=a,"), "--by a,: takes");
+    refuses(ARGS("--by"), "--by needs a value");
+    for (int i = 1; i < OPTION_TEXTS_MAX; i++)
+        strcat(many, ",x");
+    accepts(ARGS(many), "[\"x\",\"x\",");
+    refuses(ARGS(many, "--by=x"), "--by x: takes at most 64");
 }
 END_TEST
 
@@ -536,7 +556,7 @@ START_TEST(json_holds_every_value_and_is_escaped)
         "  \"learning_rate\": 0.0006,\n"
         "  \"gradient_accumulation_beta\": 0.9,\n  \"seed\": 1337,\n"
         "  \"max_time\": null,\n  \"warm\": 90,\n"
-        "  \"out_dir\": \"out\",\n  \"start\": null,\n  \"val_file\": null\n}\n";
+        "  \"out_dir\": \"out\",\n  \"start\": null,\n  \"by\": [],\n  \"val_file\": null\n}\n";
 
     ck_assert_str_eq(run((const char *[]){ NULL }).out, want);
     accepts(ARGS("--out-dir", "a\"b\\c\nd\x1b"), "\"a\\\"b\\\\c\\u000ad\\u001b\"");
@@ -623,6 +643,7 @@ Suite *suite_options(void)
     tcase_add_loop_test(t, a_number_is_read_strictly, 0, COUNT(rows));
     tcase_add_test(t, a_refused_number_is_told_its_range);
     tcase_add_test(t, a_list_has_an_end);
+    tcase_add_test(t, texts_given_again_are_added);
     tcase_add_test(t, names_are_whole_and_either_dash_will_do);
     tcase_add_test(t, a_flag_is_on_or_off_and_takes_no_value);
     tcase_add_test(t, a_missing_value_is_not_taken_from_the_next_option);

@@ -459,8 +459,9 @@ END_TEST
 
 START_TEST(a_csv_that_is_cut_or_odd_is_read_as_far_as_it_goes)
 {
-    static const char whole[] = "length,protocol,ppl\n64,a,2\n128,a,3\n\n256,a,inf\n-1,a,2\n"
-                                "0x10p,a,2\n1e3,,4\nlength,protocol,ppl\n,,,,,,\n7,\"b\",5,6,7";
+    static const char whole[] =
+        "length,protocol,ppl\n64,a,2\n128,a,3\n\n256,a,inf\n-1,a,2\n"
+        "0x10p,a,2\n1e3,,4\nlength,protocol,ppl\n,,,,,,\n8,a,5,6\n7,\"b\",5";
 
     put_text("config.json", config);
     for (size_t n = 0; n <= strlen(whole); n++) {
@@ -474,7 +475,7 @@ START_TEST(a_csv_that_is_cut_or_odd_is_read_as_far_as_it_goes)
     Record *r = record_read(folder);
     ck_assert_int_eq(r->eval.n, 4);
     ck_assert_str_eq(r->protocol[2], "b");
-    ck_assert(noted(r, "5 lines of eval.csv without a length and a perplexity are left out."));
+    ck_assert(noted(r, "6 lines of eval.csv without a length and a perplexity are left out."));
     record_free(r);
 }
 END_TEST

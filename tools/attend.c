@@ -9,6 +9,7 @@
 #include "model/safetensors.h"
 #include "ops/attention/attention.h"
 #include "ops/error.h"
+#include "ops/file.h"
 #include "ops/machine.h"
 #include "ops/text.h"
 #include "tools/options.h"
@@ -18,7 +19,6 @@
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* RESULTS: out, A, and a gradient for each operand. */
 enum { RESULTS = MIX_OPERANDS + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
@@ -505,14 +505,11 @@ static void write_results(const Job *j, const char *path)
 
 static void check_files(int files, char **file)
 {
-    struct stat in, out;
-
     if (files != 2)
         die(EXIT_USAGE, "attend takes two files, not %d: %s", files, program.usage);
     if (strcmp(file[1], "-") == 0)
         die(EXIT_USAGE, "the results go to a file, not to standard output");
-    if (strcmp(file[0], file[1]) == 0 || (stat(file[0], &in) == 0 && stat(file[1], &out) == 0 &&
-                                          in.st_dev == out.st_dev && in.st_ino == out.st_ino))
+    if (strcmp(file[0], file[1]) == 0 || file_same(file[0], file[1]))
         die(EXIT_USAGE,
             "%s is the file to read and the one to write: give the results another name",
             text_cut(file[1], PATH_SHOWN).at);

@@ -7,6 +7,7 @@
 #include "ops/error.h"
 #include "ops/file.h"
 #include "ops/text.h"
+#include "training/csv.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,20 @@
 static const char head[] = "group,name,seconds,flop_s,byte_s,share_of_peak,mechanism,length,batch,"
                            "forward_ns_token,backward_ns_token,bytes_token,decode_ns_token";
 
-enum { SECONDS, FLOPS, BYTES, SHARE, LENGTH, BATCH, FORWARD, BACKWARD, HELD, STEP, NUMBERS };
+enum {
+    SECONDS = 2, /* after the group and the name */
+    FLOPS,
+    BYTES,
+    SHARE,
+    MECHANISM,
+    LENGTH,
+    BATCH,
+    FORWARD,
+    BACKWARD,
+    HELD,
+    STEP,
+    COLUMNS
+};
 
 enum { LINES = 10000, SHOWN = 120 };
 
@@ -111,38 +125,6 @@ void rows_write(FILE *out, void *ctx)
         row_write(rows->at[i], rows_machine(rows)->flops, out);
 }
 
-/* The fields of a line, cut out of it: false, if it has not just these. */
-typedef struct {
-    char *group, *name, *mechanism, *number[NUMBERS];
-} Fields;
-
-static bool cut(char *line, Fields *f)
-{
-    char *at, *mark = strstr(line, ",\""), *end = mark ? strstr(mark + 2, "\",") : NULL;
-
-    if (!end)
-        return false;
-    *mark = *end = 0;
-    f->group = line, f->name = mark + 2, at = end + 2;
-    for (int i = 0; i <= NUMBERS; i++) {
-        *(i < LENGTH ? &f->number[i] : i == LENGTH ? &f->mechanism : &f->number[i - 1]) = at;
-        at += strcspn(at, ",");
-        if ((*at == 0) != (i == NUMBERS))
-            return false;
-        if (*at)
-            *at++ = 0;
-    }
-    return *f->group && *f->name && strcspn(f->group, "\"") == strlen(f->group);
-}
-
-static bool is_plain(const char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s < ' ' || *s == 0x7f)
-            return false;
-    return true;
-}
-
 static bool number(const char *s, double *x)
 {
     const char *end = s;
@@ -151,19 +133,17 @@ static bool number(const char *s, double *x)
     return !*s || (options_number(s, &end, x) && !*end && *x > 0);
 }
 
-static bool read_row(char *line, Row *r)
+static bool read_row(const char *const *field, Row *r)
 {
-    Fields f;
-    double x[NUMBERS];
+    const char *group = field[0], *name = field[1], *mechanism = field[MECHANISM];
+    double x[COLUMNS];
 
-    if (!is_plain(line) || !cut(line, &f))
-        return false;
-    for (int i = 0; i < NUMBERS; i++)
-        if (!number(f.number[i], &x[i]))
+    for (int i = SECONDS; i < COLUMNS; i++)
+        if (i != MECHANISM && !number(field[i], &x[i]))
             return false;
-    if (x[LENGTH] > 1e9 || x[BATCH] > 1e9)
+    if (!*group || !*name || x[LENGTH] > 1e9 || x[BATCH] > 1e9)
         return false;
-    *r = (Row){ .group = f.group, .name = f.name, .mechanism = *f.mechanism ? f.mechanism : NULL };
+    *r = (Row){ .group = group, .name = name, .mechanism = *mechanism ? mechanism : NULL };
     r->seconds = x[SECONDS], r->flops = x[FLOPS] * r->seconds, r->bytes = x[BYTES] * r->seconds;
     r->length = (int)x[LENGTH], r->batch = (int)x[BATCH];
     r->forward = x[FORWARD], r->backward = x[BACKWARD], r->held = x[HELD], r->step = x[STEP];
@@ -172,34 +152,33 @@ static bool read_row(char *line, Row *r)
     return r->seconds > 0 || strcmp(r->group, "option") == 0;
 }
 
-static noreturn void refuse(const char *path, int line)
+static noreturn void refuse(const char *path, size_t line)
 {
-    die(EXIT_DATA, "%s, line %d: ./bench --save has not written this; measure again",
+    die(EXIT_DATA, "%s, line %zu: ./bench --save has not written this; measure again",
         text_cut(path, SHOWN).at, line);
 }
 
 Rows rows_read(const char *path)
 {
     size_t bytes;
-    char *file = (char *)file_read(path, &bytes), *at = file;
+    unsigned char *file = file_read(path, &bytes);
+    const size_t n = strlen(head);
+    const bool ours = strncmp((char *)file, head, n) == 0 && file[n] == '\n';
+    Csv csv = csv_open(file, bytes);
     Rows rows = { 0 };
-    int line = 1;
+    Row r;
 
-    for (; at < file + bytes; line++) {
-        char *end = strchr(at, '\n');
-        Row r;
+    if (!ours)
+        refuse(path, 1);
+    while (csv_next(&csv)) {
+        const bool line = csv.next_line == csv.line + 1; /* one, with its end */
 
-        if (!end || line > LINES)
-            refuse(path, line);
-        *end = 0;
-        if (line == 1 ? strcmp(at, head) != 0 : !read_row(at, &r))
-            refuse(path, line);
-        if (line > 1)
-            rows_put(&rows, r);
-        at = end + 1;
+        if (csv.wrong.n || !line || csv.line > LINES || !read_row(csv.field, &r))
+            refuse(path, csv.line);
+        rows_put(&rows, r);
     }
     if (!rows_machine(&rows) || rows_machine(&rows)->flops <= 0)
-        refuse(path, line);
-    free(file);
+        refuse(path, csv.line);
+    csv_close(&csv);
     return rows;
 }

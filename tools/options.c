@@ -61,14 +61,6 @@ Choice options_choice(const Option *o, int i)
     return o->choice ? o->choice(i) : (Choice){ o->choices[i], NULL };
 }
 
-/* What was probably meant by `given`, among the names shown to nearer() one by one. */
-typedef struct {
-    const char *given;
-    size_t n;
-    const char *name;
-    size_t distance;
-} Nearest;
-
 /* Insertions, deletions and changes that make a (n bytes) b; a long name is far from all. */
 static size_t distance(const char *a, size_t n, const char *b)
 {
@@ -93,7 +85,7 @@ static size_t distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
-static void nearer(Nearest *near, const char *name)
+void options_nearer(Nearest *near, const char *name)
 {
     size_t m = strlen(name), d = distance(near->given, near->n, name);
 
@@ -110,7 +102,7 @@ const char *options_nearest(const Option *o, const char *given, size_t n)
     Nearest near = { .given = given, .n = n };
 
     for (int i = 0; options_choice(o, i).name; i++)
-        nearer(&near, options_choice(o, i).name);
+        options_nearer(&near, options_choice(o, i).name);
     return near.name;
 }
 
@@ -119,11 +111,11 @@ static noreturn void refuse_name(const Program *program, const char *arg)
     const char *name = arg + strspn(arg, "-");
     Nearest near = { .given = name, .n = strcspn(name, "=") };
 
-    nearer(&near, "help");
-    nearer(&near, "version");
+    options_nearer(&near, "help");
+    options_nearer(&near, "version");
     for (const Option *o = program->options; o->name; o++)
         if (o->kind != OPTION_GROUP)
-            nearer(&near, o->name);
+            options_nearer(&near, o->name);
     if (near.name)
         die(EXIT_USAGE, "unknown option %s: did you mean --%s?", text_cut(arg, SHOWN).at,
             near.name);
@@ -242,6 +234,24 @@ static bool read_text(const Option *o, const char *s)
     return true;
 }
 
+static bool read_texts(const Option *o, const char *s)
+{
+    OptionTexts *texts = o->at;
+
+    for (;; s++) {
+        size_t n = strcspn(s, ",");
+
+        if (!n || texts->n == OPTION_TEXTS_MAX)
+            return false;
+        char *part = memcpy(xmalloc(n + 1), s, n);
+        part[n] = 0;
+        texts->at[texts->n++] = part;
+        s += n;
+        if (!*s)
+            return true;
+    }
+}
+
 /* The index of the name that is n bytes of s, or -1. */
 static int choice_of(const Option *o, const char *s, size_t n)
 {
@@ -301,6 +311,7 @@ static const struct {
     [OPTION_REAL] = { read_real, "a number", true, ", written like 0.5 or 1e-4" },
     [OPTION_DURATION] = { read_real, "seconds", true, ", written like 90s, 10m or 1.5h" },
     [OPTION_TEXT] = { read_text, "a text; one that begins with '-' goes after =", false, "" },
+    [OPTION_TEXTS] = { read_texts, "at most 64 texts, with ',' between two", false, "" },
     [OPTION_CHOICE] = { read_choice, "", false, "" },
     [OPTION_SET] = { read_set, "names, with ',' between two, of ", false, "" },
     [OPTION_PRESET] = { read_choice, "", false, "" },

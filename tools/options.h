@@ -38,16 +38,22 @@ typedef enum {
     OPTION_REAL,     /* double; nan: not set */
     OPTION_DURATION, /* double, seconds: 90, 90s, 10m, 1.5h; nan: not set */
     OPTION_TEXT,     /* const char *, never empty but for `any`; NULL: not set */
+    OPTION_TEXTS,    /* OptionTexts: a,b; given again it adds to them */
     OPTION_CHOICE,   /* int, the index of the name; -1: not set */
     OPTION_SET,      /* unsigned, a bit for each name of qv,layers; 0: not set */
     OPTION_PRESET,   /* the same, of the preset */
 } OptionKind;
 
-enum { OPTION_LIST_MAX = 32 };
+enum { OPTION_LIST_MAX = 32, OPTION_TEXTS_MAX = 64 };
 
 typedef struct {
     int n, at[OPTION_LIST_MAX];
 } OptionList;
+
+typedef struct {
+    int n;
+    const char *at[OPTION_TEXTS_MAX];
+} OptionTexts;
 
 typedef struct {
     const char *name, *summary; /* with a summary --help gives it a line of its own */
@@ -98,6 +104,16 @@ Choice options_choice(const Option *o, int i);
 /* Of those names the one that `given`, n bytes of it, was probably meant to be; NULL: none is near.
  */
 const char *options_nearest(const Option *o, const char *given, size_t n);
+
+/* The same among any names: all of them are shown to options_nearer() one by one. */
+typedef struct {
+    const char *given;
+    size_t n;
+    const char *name; /* the nearest so far; NULL: none is near */
+    size_t distance;
+} Nearest;
+
+void options_nearer(Nearest *near, const char *name);
 
 /* Whether the command line or its preset set this option. */
 bool options_given(const Program *program, const char *name);

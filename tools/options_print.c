@@ -8,9 +8,10 @@
 enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: all, and the widest common margin */
 
 static const char *const words[] = {
-    [OPTION_INT] = "N",       [OPTION_LIST] = "N,N,...",  [OPTION_SEED] = "N",
-    [OPTION_REAL] = "X",      [OPTION_DURATION] = "TIME", [OPTION_TEXT] = "TEXT",
-    [OPTION_CHOICE] = "NAME", [OPTION_PRESET] = "NAME",   [OPTION_SET] = "NAME,...",
+    [OPTION_INT] = "N",          [OPTION_LIST] = "N,N,...",  [OPTION_SEED] = "N",
+    [OPTION_REAL] = "X",         [OPTION_DURATION] = "TIME", [OPTION_TEXT] = "TEXT",
+    [OPTION_TEXTS] = "TEXT,...", [OPTION_CHOICE] = "NAME",   [OPTION_PRESET] = "NAME",
+    [OPTION_SET] = "NAME,...",
 };
 
 static const char *word(const Option *o)
@@ -74,6 +75,7 @@ static Text show_set(const Option *o)
 static Text show(const Option *o, bool help)
 {
     const OptionList *list = o->at;
+    const OptionTexts *texts = o->at;
     Text text = { 0 };
 
     if (o->kind == OPTION_FLAG && help)
@@ -87,6 +89,9 @@ static Text show(const Option *o, bool help)
     else if (o->kind == OPTION_LIST)
         for (int i = 0; i < list->n; i++)
             text_add(&text, "%s%d", i ? "," : "", list->at[i]);
+    else if (o->kind == OPTION_TEXTS && help)
+        for (int i = 0; i < texts->n; i++)
+            text_add(&text, "%s%s", i ? "," : "", texts->at[i]);
     else if (o->kind == OPTION_SET)
         text = show_set(o);
     else if (o->kind == OPTION_REAL || o->kind == OPTION_DURATION)
@@ -176,12 +181,24 @@ Text options_value(const Option *o)
     return show(o, true);
 }
 
+static void print_texts(const OptionTexts *texts, FILE *out)
+{
+    fputc('[', out);
+    for (int i = 0; i < texts->n; i++) {
+        fputs(i ? "," : "", out);
+        text_json(texts->at[i], out);
+    }
+    fputc(']', out);
+}
+
 static void print_json(const Option *o, FILE *out)
 {
     Text text = show(o, false);
 
     if (o->kind == OPTION_TEXT)
         text_json(*(const char **)o->at, out);
+    else if (o->kind == OPTION_TEXTS)
+        print_texts(o->at, out);
     else if (is_choice(o))
         text_json(*(int *)o->at < 0 ? NULL : options_choice(o, *(int *)o->at).name, out);
     else if (o->kind == OPTION_SET)

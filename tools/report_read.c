@@ -8,6 +8,7 @@
 #include "ops/attention/attention.h"
 #include "ops/error.h"
 #include "ops/file.h"
+#include "training/csv.h"
 
 #include <limits.h>
 #include <math.h>
@@ -194,22 +195,19 @@ static void read_log(Record *r)
 /* --- eval.csv ----------------------------------------------------------------------------------
  */
 
-enum { CSV_COLUMNS = 64, UNKNOWN = -1 };
+static const char *const eval_names[] = {
+    [EVAL_LENGTH] = "length", [EVAL_STRIDE] = "stride", [EVAL_LOSS] = "loss",
+    [EVAL_PPL] = "ppl",       [EVAL_ERROR] = "error",   [EVAL_PROTOCOL] = "protocol",
+};
 
-/* The field at `*at` without the blanks around it, cut to what a field of ours may take. */
-static Text next_field(const char **at, const char *end)
+enum { EVALS = sizeof eval_names / sizeof *eval_names };
+
+/* What the row has in that column: nothing, if there is none. */
+static const char *field_of(const Csv *csv, int name)
 {
-    const char *from = *at, *comma = memchr(from, ',', (size_t)(end - from));
-    const char *to = comma ? comma : end;
-    Text field = { 0 };
+    const int column = csv_find(csv, eval_names[name]);
 
-    *at = comma ? comma + 1 : NULL;
-    while (from < to && strchr(" \t\r\"", *from))
-        from++;
-    while (from < to && strchr(" \t\r\"", to[-1]))
-        to--;
-    text_add(&field, "%.*s", (int)(to - from < NUMBER_ROOM ? to - from : NUMBER_ROOM), from);
-    return field;
+    return column < 0 ? "" : csv->field[column];
 }
 
 static double number_in(const char *field)
@@ -218,23 +216,6 @@ static double number_in(const char *field)
     const double x = strtod(field, &end);
 
     return *field && !*end && isfinite(x) ? x : (double)NAN;
-}
-
-/* Which number of a row is in each column. */
-static int read_header(const Lines *l, int column[CSV_COLUMNS])
-{
-    static const char *const name[] = { "length", "stride", "loss", "ppl", "error", "protocol" };
-    int n = 0;
-
-    for (const char *at = l->at; at && n < CSV_COLUMNS; n++) {
-        const Text field = next_field(&at, l->at + l->n);
-
-        column[n] = UNKNOWN;
-        for (int f = 0; f < (int)(sizeof name / sizeof *name); f++)
-            if (strcmp(field.at, name[f]) == 0)
-                column[n] = f;
-    }
-    return n;
 }
 
 /* The number of that protocol; a new one, if there is room. */
@@ -251,22 +232,13 @@ static double protocol_in(Record *r, const char *name)
     return i;
 }
 
-static bool read_eval_line(Record *r, const Lines *l, const int column[CSV_COLUMNS], int columns)
+static bool read_eval_row(Record *r, const Csv *csv)
 {
-    const char *at = l->at;
+    Text protocol = text_cut(field_of(csv, EVAL_PROTOCOL), NUMBER_ROOM);
     double value[FIELDS];
-    Text protocol = { 0 };
 
     for (int f = 0; f < FIELDS; f++)
-        value[f] = (double)NAN;
-    for (int i = 0; at && i < columns; i++) {
-        const Text field = next_field(&at, l->at + l->n);
-
-        if (column[i] == EVAL_PROTOCOL)
-            protocol = field;
-        else if (column[i] != UNKNOWN)
-            value[column[i]] = number_in(field.at);
-    }
+        value[f] = f < EVALS ? number_in(field_of(csv, f)) : (double)NAN;
     if (isnan(value[EVAL_PPL]))
         value[EVAL_PPL] = exp(value[EVAL_LOSS]);
     if (!(value[EVAL_LENGTH] > 0) || !isfinite(value[EVAL_PPL]))
@@ -283,21 +255,19 @@ static void read_eval(Record *r)
 {
     size_t bytes;
     unsigned char *text = contents(r, "eval.csv", &bytes);
-    int column[CSV_COLUMNS], columns = 0, bad = 0;
+    int bad = 0;
 
     if (!text)
         return;
-    Lines l = { .next = (const char *)text, .end = (const char *)text + bytes };
-    if (next_line(&l))
-        columns = read_header(&l, column);
-    while (next_line(&l))
-        bad += l.n > 0 && !read_eval_line(r, &l, column, columns);
+    Csv csv = csv_open(text, bytes);
+    while (csv_next(&csv))
+        bad += csv.wrong.n || !read_eval_row(r, &csv);
     if (bad)
         record_note(r, "%d line%s of eval.csv without a length and a perplexity %s left out.", bad,
                     bad > 1 ? "s" : "", bad > 1 ? "are" : "is");
     else if (r->eval.n == 0)
         record_note(r, "eval.csv has no perplexities.");
-    free(text);
+    csv_close(&csv);
 }
 
 /* --- the weights -------------------------------------------------------------------------------

@@ -3,12 +3,12 @@
 #include "data/corpus.h"
 #include "data/tokens.h"
 #include "ops/error.h"
+#include "ops/file.h"
 #include "tools/options.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHOWN = 60, FILES_MOST = 4096 };
@@ -77,10 +77,7 @@ TokenText trained_text(const Saved *run, TextChoice choice)
 /* A result must not take the place of what is read. */
 static void check_is_not(const char *path, const char *read)
 {
-    struct stat in, out;
-
-    if (stat(path, &out) == 0 && stat(read, &in) == 0 && in.st_dev == out.st_dev &&
-        in.st_ino == out.st_ino)
+    if (file_same(path, read))
         die(EXIT_USAGE, "%s is read, and it would be written over: give the results another name",
             text_cut(path, SHOWN).at);
 }

@@ -13,7 +13,7 @@
 enum { WIDTH = 960, HEIGHT = 540, MARGIN = 24, TOP = 100, BOTTOM = 478 };
 /* The right column, in pixels: a row, the longest name, from the lines to the swatch, the swatch.
  */
-enum { ROW = 18, NAME_WIDTH = 200, LEADER = 22, SWATCH = 22, LABELS = 32, NOTHING = INT_MIN };
+enum { ROW = 18, NAME_WIDTH = 260, LEADER = 22, SWATCH = 22, LABELS = 32, NOTHING = INT_MIN };
 enum { NOTE_BYTES = 2 * NUMBER_BYTES + 16 };
 /* All lines together: points of their paths, points that show their value. One line: marks. */
 enum { PATH_POINTS = 5000, HOVERS = 400, MARKS_MOST = 64, HOVER_WIDTH = 150 };

@@ -1,0 +1,417 @@
+/* ./figure: the cells of rows, known by hand, and what is made of them. The program is in
+ * programs.sh. */
+#include "tools/figure.h"
+
+#include "ops/error.h"
+#include "tests/folder.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+#include "tests/xml.h"
+#include "training/csv.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- files, figures, and what they print -------------------------------------------------------
+ */
+
+static void put_text(const char *name, const char *text)
+{
+    put(in_folder(name), text, strlen(text));
+}
+
+static OptionTexts texts(const char *a, const char *b)
+{
+    OptionTexts t = { (a != NULL) + (b != NULL), { a, b } };
+
+    return t;
+}
+
+static const Wanted wanted_all = { .x = "x", .y = "y", .by = { 1, { "a" } } };
+
+/* Of the file "rows". */
+static Figure figure_of(const Wanted *wanted, const char *rows)
+{
+    put_text("rows", rows);
+    return figure_read(wanted, 1, (char *[]){ (char *)in_folder("rows") });
+}
+
+static void check_printed(const Figure *f, Style style, const char *table)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    figure_table(f, style, out);
+    fclose(out);
+    ck_assert_str_eq(text, table);
+    free(text);
+}
+
+static const Style plain = { -1, false, BEST_NONE };
+
+static void check_table(const Wanted *wanted, const char *rows, const char *table)
+{
+    Figure f = figure_of(wanted, rows);
+
+    check_printed(&f, plain, table);
+    figure_free(&f);
+}
+
+static char *drawn(const Figure *f, Plot plot)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    figure_svg(out, &(Drawing){ f, plot });
+    fclose(out);
+    return text;
+}
+
+/* --- cells -------------------------------------------------------------------------------------
+ */
+
+START_TEST(a_cell_has_the_mean_and_the_spread_of_its_rows)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y,seed\nA,1,2,0\nA,2,7,0\nA,1,4,1\nA,1,9,2\nA,2,8,1\n");
+
+    ck_assert_uint_eq(f.cells, 2);
+    ck_assert_uint_eq(f.cell[0].n, 3);
+    ck_assert_double_eq(f.cell[0].mean, 5);
+    ck_assert_double_eq_tol(f.cell[0].sd, sqrt(13), 1e-15);
+    ck_assert_double_eq(f.cell[0].min, 2);
+    ck_assert_double_eq(f.cell[0].max, 9);
+    ck_assert_uint_eq(f.cell[1].n, 2);
+    ck_assert_double_eq(f.cell[1].mean, 7.5);
+    ck_assert_double_eq_tol(f.cell[1].sd, sqrt(0.5), 1e-15);
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(equal_numbers_are_their_mean_and_have_no_spread)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,0.1\nA,1,0.1\nA,1,0.1\n");
+
+    ck_assert_double_eq(f.cell[0].mean, 0.1);
+    ck_assert_double_eq(f.cell[0].sd, 0);
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(a_large_offset_does_not_hide_a_spread)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1000000001\nA,1,1000000002\nA,1,1000000003\n");
+
+    ck_assert_double_eq(f.cell[0].mean, 1000000002);
+    ck_assert_double_eq(f.cell[0].sd, 1);
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(an_infinite_number_is_shown_and_what_is_none_is_counted)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,inf\nA,1,2\nA,2,-Infinity\nA,3,nan\nA,3,\nA,3,x\n"
+                                      "A,3,1e999\nA,3,7\nA,4,-inf\nA,4,inf\nA,,5\n,5,1\n");
+
+    ck_assert_uint_eq(f.no_y, 4);
+    ck_assert_uint_eq(f.no_x, 1);
+    ck_assert_double_infinite(f.cell[0].mean);
+    ck_assert(isnan(f.cell[0].sd));
+    ck_assert_double_eq(f.cell[0].min, 2);
+    check_printed(&f, plain,
+                  "| a | 1 | 2 | 3 | 4 | 5 |\n| --- | --- | --- | --- | --- | --- |\n"
+                  "| A | ∞ | −∞ | 7.000 | NaN | |\n| - | | | | | 1.000 |\n");
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(columns_are_sorted_as_numbers_if_all_are)
+{
+    check_table(&wanted_all, "a,x,y\nA,128,3\nA,16.0,1\nA,64,2\nB,16,5\nB,1e2,6\n",
+                "| a | 16 | 64 | 100 | 128 |\n| --- | --- | --- | --- | --- |\n"
+                "| A | 1.000 | 2.000 | | 3.000 |\n| B | 5.000 | | 6.000 | |\n");
+    check_table(&wanted_all, "a,x,y\nA,128,3\nA,all,1\nA,64,2\n",
+                "| a | 128 | all | 64 |\n| --- | --- | --- | --- |\n"
+                "| A | 3.000 | 1.000 | 2.000 |\n");
+    check_table(&wanted_all, "a,x,y\nA,128,3\nA,inf,1\nA,64,2\n",
+                "| a | 128 | inf | 64 |\n| --- | --- | --- | --- |\n"
+                "| A | 3.000 | 1.000 | 2.000 |\n");
+}
+END_TEST
+
+START_TEST(lines_come_in_the_order_that_is_wanted)
+{
+    Wanted w = wanted_all;
+
+    w.order = texts("C", "A");
+    check_table(&w, "a,x,y\nD,1,1\nA,1,2\nB,1,3\nC,1,4\n",
+                "| a | 1 |\n| --- | --- |\n"
+                "| C | 4.000 |\n| A | 2.000 |\n| D | 1.000 |\n| B | 3.000 |\n");
+}
+END_TEST
+
+START_TEST(values_of_several_columns_make_a_line)
+{
+    Wanted w = wanted_all;
+
+    w.by = texts("a", "b");
+    check_table(&w, "b,y,a,x\nc,1,a b,1\nb c,2,a,1\n,3,a,1\n,4,,1\n",
+                "| a b | 1 |\n| --- | --- |\n"
+                "| a b c | 1.000 |\n| a b c | 2.000 |\n| a | 3.000 |\n| - | 4.000 |\n");
+}
+END_TEST
+
+START_TEST(without_x_there_is_a_column_and_without_by_a_line)
+{
+    Wanted w = { .y = "y" };
+
+    check_table(&w, "a,x,y\nA,1,1\nB,2,2\n", "| | y |\n| --- | --- |\n| y | 1.500 ± 0.707 |\n");
+    w.x = "x";
+    check_table(&w, "a,x,y\nA,1,1\nB,2,2\n",
+                "| | 1 | 2 |\n| --- | --- | --- |\n| y | 1.000 | 2.000 |\n");
+    w.x = NULL, w.by = texts("a", NULL);
+    check_table(&w, "a,x,y\nA,1,1\nB,2,2\nA,3,1\n",
+                "| a | y |\n| --- | --- |\n| A | 1.000 ± 0.000 |\n| B | 2.000 |\n");
+}
+END_TEST
+
+START_TEST(rows_are_chosen_by_their_values)
+{
+    static const char rows[] = "a,x,y,n\nA,1,1,16\nB,1,2,16.0\nC,1,4,32\nD,1,8,\n";
+    static const struct {
+        const char *where[2];
+        double sum;
+    } chosen[] = {
+        { { "a=A" }, 1 },
+        { { "a=A|C" }, 5 },
+        { { "n=16" }, 3 },
+        { { "n=1.6e1" }, 3 },
+        { { "n=" }, 8 },
+        { { "n=|32" }, 12 },
+        { { "n=16", "a=B|C" }, 2 } /* both */,
+    };
+
+    for (int i = 0; i < COUNT(chosen); i++) {
+        Wanted w = { .y = "y", .where = texts(chosen[i].where[0], chosen[i].where[1]) };
+        Figure f = figure_of(&w, rows);
+
+        ck_assert_double_eq(f.cell[0].mean * (double)f.cell[0].n, chosen[i].sum);
+        figure_free(&f);
+    }
+}
+END_TEST
+
+START_TEST(files_are_joined_by_the_names_of_their_columns)
+{
+    Wanted w = wanted_all;
+
+    w.by = texts("a", "only");
+    put_text("one", "a,x,y\r\nA,1,2\r\n");
+    put_text("two", "y,only,a,x\n4,,A,1\n5,q,A,1\n");
+    Figure f = figure_read(&w, 2, (char *[]){ (char *)in_folder("one"), (char *)in_folder("two") });
+
+    check_printed(&f, plain,
+                  "| a only | 1 |\n| --- | --- |\n"
+                  "| A | 3.000 ± 1.414 |\n| A q | 5.000 |\n");
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(as_many_lines_and_columns_as_rows_are_read_in_no_time)
+{
+    enum { ROWS = 100000 };
+    char *rows = malloc(32 * ROWS), *at = rows + sprintf(rows, "a,x,y\n");
+
+    for (int i = 0; i < ROWS; i++)
+        at += sprintf(at, "s%d,%d,%d\n", i, ROWS - i, i);
+    Figure f = figure_of(&wanted_all, rows);
+
+    ck_assert_uint_eq(f.cells, ROWS);
+    ck_assert_uint_eq(f.lines, ROWS);
+    ck_assert_double_eq(f.column[0].value, 1);
+    for (size_t i = 0; i < ROWS; i++)
+        ck_assert(f.line[i].cells == 1 && f.line[i].cell->mean == (double)i &&
+                  f.line[i].cell->column == ROWS - 1 - i);
+    figure_free(&f);
+    free(rows);
+}
+END_TEST
+
+/* --- what is printed ---------------------------------------------------------------------------
+ */
+
+START_TEST(digits_are_four_that_say_something_or_as_told)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1234.56\nA,2,0.00123456\nA,3,0\nA,4,1e20\n"
+                                      "A,5,2\nA,5,2.0001\nA,6,12345\nA,6,12346\n");
+
+    check_printed(&f, plain,
+                  "| a | 1 | 2 | 3 | 4 | 5 | 6 |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+                  "| A | 1235 | 0.001235 | 0 | 1×10²⁰ | 2.00005 ± 0.00007 | 12345.5 ± 0.7 |\n");
+    check_printed(&f, (Style){ 2, false, BEST_NONE },
+                  "| a | 1 | 2 | 3 | 4 | 5 | 6 |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+                  "| A | 1234.56 | 0.00 | 0.00 | 1×10²⁰ | 2.00 ± 0.00 | 12345.50 ± 0.71 |\n");
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(the_best_of_a_column_is_bold_and_cells_tell_their_rows)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1\nA,2,5\nB,1,1\nB,2,4\nB,2,3\nC,1,2\nC,2,inf\n");
+
+    check_printed(&f, (Style){ 1, true, BEST_MIN },
+                  "| a | 1 | 2 |\n| --- | --- | --- |\n"
+                  "| A | **1.0** (n = 1) | 5.0 (n = 1) |\n"
+                  "| B | **1.0** (n = 1) | **3.5 ± 0.7** (n = 2) |\n"
+                  "| C | 2.0 (n = 1) | ∞ (n = 1) |\n");
+    check_printed(&f, (Style){ 0, false, BEST_MAX },
+                  "| a | 1 | 2 |\n| --- | --- | --- |\n"
+                  "| A | 1 | **5** |\n| B | 1 | 4 ± 1 |\n| C | **2** | ∞ |\n");
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(no_text_can_break_a_table)
+{
+    check_table(&wanted_all, "a,x,y\n\"A|B\",\"1|\n2\",3\n",
+                "| a | 1\\| 2 |\n| --- | --- |\n| A\\|B | 3.000 |\n");
+}
+END_TEST
+
+START_TEST(the_csv_has_all_digits_and_reads_back)
+{
+    Wanted w = wanted_all;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    w.by = texts("a", "b,c");
+    Figure f = figure_of(&w, "a,\"b,c\",x,y\n\"A,\"\"\",,1,0.1\n\"A,\"\"\",,1,0.25\nB,q,2,-inf\n");
+    figure_csv(out, &f);
+    fclose(out);
+    ck_assert_str_eq(text, "a,\"b,c\",x,n,mean,sd,min,max\n"
+                           "\"A,\"\"\",,1,2,0.175,0.10606601717798213,0.1,0.25\n"
+                           "B,q,2,1,-inf,,-inf,-inf\n");
+    Csv csv = csv_open((unsigned char *)text, size);
+    ck_assert(csv_next(&csv) && !csv.wrong.n);
+    ck_assert_str_eq(csv.field[0], "A,\"");
+    csv_close(&csv);
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(a_chart_has_a_series_for_each_line_with_its_bars)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA<,16,1\nA<,16,3\nA<,64,5\nB,16,inf\nB,64,2\n");
+    char *svg = drawn(&f, (Plot){ .log_x = true });
+
+    ck_assert(well_formed(svg));
+    ck_assert_int_eq(times(svg, ">A&#60;: 2 ± 1.41 at 16<"), 1);
+    ck_assert_int_eq(times(svg, ">A&#60;: 5 at 64<"), 1);
+    ck_assert_int_eq(times(svg, ">B, 1 of 2 not shown: 2 at 64<"), 1);
+    ck_assert_int_eq(times(svg, "class=\"bar\""), 1);
+    ck_assert_int_eq(times(svg, ">y by x<"), 1);
+    ck_assert_int_eq(times(svg, ">mean ± standard deviation, n = 1 to 2<"), 1);
+    free(svg);
+    svg = drawn(&f, (Plot){ .title = "T", .subtitle = "S", .x_label = "X", .y_label = "Y" });
+    ck_assert_int_eq(times(svg, ">T<") + times(svg, ">S<") + times(svg, ">X<") + times(svg, ">Y<"),
+                     4);
+    free(svg);
+    figure_free(&f);
+}
+END_TEST
+
+START_TEST(a_chart_says_what_a_log_axis_cannot_show)
+{
+    Figure f = figure_of(&wanted_all, "a,x,y\nA,0,1\nA,1,0\nA,2,3\nA,4,5\n");
+    char *svg = drawn(&f, (Plot){ .log_x = true, .log_y = true });
+
+    ck_assert_int_eq(times(svg, ">2 of 4 not shown<"), 1);
+    free(svg);
+    svg = drawn(&f, (Plot){ .log_x = true });
+    ck_assert_int_eq(times(svg, ">1 of 4 not shown<"), 1);
+    free(svg);
+    figure_free(&f);
+}
+END_TEST
+
+/* --- what is refused ---------------------------------------------------------------------------
+ */
+
+static Wanted asked;
+
+static void read_asked(const char *path)
+{
+    Figure f = figure_read(&asked, 1, (char *[]){ (char *)path });
+
+    drawn(&f, (Plot){ 0 });
+    figure_free(&f);
+}
+
+static void check_refused(const char *rows, int code, const char *words)
+{
+    put_text("rows", rows);
+    check_dies(read_asked, in_folder("rows"), code, words);
+}
+
+START_TEST(what_cannot_be_read_or_found_is_refused)
+{
+    asked = wanted_all;
+    check_refused("", EXIT_DATA, "rows, line 1: no names of columns");
+    check_refused("a,x,y\nA,1,2\nA,1\n", EXIT_DATA, "rows, line 3: 2 fields where");
+    check_refused("a,x,y\nA,1,\"2\n", EXIT_DATA, "rows, line 2: a quote that nothing closes");
+    check_refused("a,x,y\n", EXIT_DATA, "of 0 rows 0 are wanted");
+    check_refused("a,x,y\nA,1,q\nA,,3\n", EXIT_DATA, "of 2 rows 2 are wanted, and none has");
+    check_refused("ab,x,y\nA,1,2\n", EXIT_USAGE, "--by: there is no column a: did you mean ab?");
+    check_refused("a,length,y\nA,1,2\n", EXIT_USAGE, "--x: there is no column x in the first row");
+    check_refused("a,x,z\nA,1,2\n", EXIT_USAGE, "--y: there is no column y in");
+    check_refused("a,x,y\nA,1,2\nA,one,2\n", EXIT_USAGE, "numbers in column x, and 'one' is none");
+    asked.where = texts("aa=1", NULL);
+    check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where: there is no column aa: did you mean a?");
+    asked.where = texts("a", NULL);
+    check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where a: takes COL=VALUE");
+    asked.where = texts("a=B", NULL);
+    check_refused("a,x,y\nA,1,2\n", EXIT_DATA, "of 1 rows 0 are wanted");
+}
+END_TEST
+
+START_TEST(more_series_than_can_be_told_apart_are_refused)
+{
+    char rows[2000] = "a,x,y\n";
+
+    for (int i = 0; i <= 64; i++)
+        sprintf(rows + strlen(rows), "%d,1,2\n", i);
+    asked = wanted_all;
+    check_refused(rows, EXIT_USAGE, "no room for 65 series, 64 at most");
+}
+END_TEST
+
+Suite *suite_figure(void)
+{
+    Suite *s = suite_create("figure");
+    TCase *t = with_folder(s, "cells");
+
+    tcase_add_test(t, a_cell_has_the_mean_and_the_spread_of_its_rows);
+    tcase_add_test(t, equal_numbers_are_their_mean_and_have_no_spread);
+    tcase_add_test(t, a_large_offset_does_not_hide_a_spread);
+    tcase_add_test(t, an_infinite_number_is_shown_and_what_is_none_is_counted);
+    tcase_add_test(t, columns_are_sorted_as_numbers_if_all_are);
+    tcase_add_test(t, lines_come_in_the_order_that_is_wanted);
+    tcase_add_test(t, values_of_several_columns_make_a_line);
+    tcase_add_test(t, without_x_there_is_a_column_and_without_by_a_line);
+    tcase_add_test(t, rows_are_chosen_by_their_values);
+    tcase_add_test(t, files_are_joined_by_the_names_of_their_columns);
+    tcase_add_test(t, as_many_lines_and_columns_as_rows_are_read_in_no_time);
+    t = with_folder(s, "printed");
+    tcase_add_test(t, digits_are_four_that_say_something_or_as_told);
+    tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_tell_their_rows);
+    tcase_add_test(t, no_text_can_break_a_table);
+    tcase_add_test(t, the_csv_has_all_digits_and_reads_back);
+    tcase_add_test(t, a_chart_has_a_series_for_each_line_with_its_bars);
+    tcase_add_test(t, a_chart_says_what_a_log_axis_cannot_show);
+    tcase_add_test(t, what_cannot_be_read_or_found_is_refused);
+    tcase_add_test(t, more_series_than_can_be_told_apart_are_refused);
+    return s;
+}
