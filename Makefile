@@ -2,6 +2,7 @@
 # make test                     every suite, in float and as a proof (double), and the programs
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make mutants                  breaks every backward on purpose; the tests must notice
+# make reproduce DATA=folder    the experiments, as far as results are missing (QUICK=1: a tiny version)
 # make lint                     format, direction of includes, leftovers
 # make ARCH=x86-64              a binary for any machine of that kind
 # make V=1                      shows the commands
@@ -53,6 +54,7 @@ test: test-float $(OUT)/proof/check
 	$(OUT)/proof/check
 	./gradcheck
 	tests/programs.sh
+	$(if $(SAN),,tests/experiments.sh)
 test-float: $(OUT)/float/check $(PROGRAMS) $(DOUBLE)
 	$(OUT)/float/check
 
@@ -66,6 +68,9 @@ mutants: $(OUT)/proof/check
 	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$$(pkg-config --libs check) -lm" OUT=$(OUT)/mutants \
 	    JOBS=$(JOBS) ONLY='$(ONLY)' PART=$(PART) \
 	    tests/mutants.sh $< $(PROOF)
+
+reproduce: all
+	@experiments/reproduce.sh
 
 lint:
 	@sh tests/lint.sh
@@ -93,5 +98,5 @@ $(OUT)/proof/tools/%64.o: tools/%.c Makefile # of a program that is in float as 
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-float mutants lint format readme needs-check clean
+.PHONY: all force test test-float mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)
