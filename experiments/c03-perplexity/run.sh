@@ -7,7 +7,8 @@ name=c03-perplexity
 plan() {
     for task in causal mlm; do
         for attn in $(attentions); do
-            echo "wikitext-2 $rates 256,64,16 --task $task --attn $attn $(model "$attn") $(batch 256) $training"
+            try=$(case $attn in gau | flash) echo "$gated_rates" ;; *) echo "$rates" ;; esac)
+            echo "wikitext-2 $try 256,64,16 --task $task --attn $attn $(model "$attn") $(batch 256) $training"
         done
         for attn in softmax relu elu cosformer; do
             echo "war-and-peace 0.008 256,64,16 --task $task --attn $attn $(model "$attn") $(batch 256) $training"

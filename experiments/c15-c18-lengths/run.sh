@@ -12,7 +12,7 @@ plan() {
     for norm in $norms; do
         base=$(case $norm in fixed | entropy | logn) echo " --base 64" ;; esac)
         for batches in "$(batch 64)" "$(batch 256) --lengths 16,32,64,128,256"; do
-            echo "wikitext-2 $rates 64,16,32,128,256,512,1024 --task mlm --attn gau --norm $norm$base $unit $batches $training"
+            echo "wikitext-2 $gated_rates 64,16,32,128,256,512,1024 --task mlm --attn gau --norm $norm$base $unit $batches $training"
         done
     done
 }

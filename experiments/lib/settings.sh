@@ -3,6 +3,7 @@
 
 seeds=$(full 3 1)
 rates=$(full 0.004,0.008,0.016 0.008)
+gated_rates=$(full 0.002,0.004,0.008 0.008) # as many; a gated unit wants smaller ones
 training="--optimizer muon --max-iters $(full 1000 3)"
 batch() { echo "--block-size $1 --batch-size $((2048 / $1))"; } # a step has 2,048 tokens
 
