@@ -31,6 +31,7 @@ escape=$(printf '\033') newline='
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
        --sample-tokens 20 --threads 1'
 
+patience='timeout 60' # ends what hangs: how long a thing takes, no test here is about
 pass() { passed=$((passed + 1)); }
 fail() { failed=$((failed + 1)); printf 'FAILED: %s' "$*" | tr '\n\033' '??' >&3; echo >&3; }
 skip() { echo "skipped: $*"; }
@@ -341,7 +342,7 @@ works() { # the run's folder is $run, what it said is in $dir/stdout and $dir/er
     sentence=$1 count=$((count + 1)) why=
     run=../out/$count
     shift
-    timeout 10 "$train" $small --out-dir "$run" "$@" >"$dir/stdout" 2>"$dir/err"
+    $patience "$train" $small --out-dir "$run" "$@" >"$dir/stdout" 2>"$dir/err"
     code=$?
     if [ $code = 0 ] && folder_is_valid "$run"; then
         pass
@@ -397,7 +398,7 @@ mkfifo ../pipe
 { cat ../in/short; sleep 0.2; cat $text; } >../pipe &
 works 'a text from a slow pipe' - <../pipe
 check 'a slow pipe is read to its end' uses 2169
-odd_name() { (cd ../in && timeout 10 "$train" $small --out-dir ../out/odd -- '-odd é.txt' 2>/dev/null >&2); }
+odd_name() { (cd ../in && $patience "$train" $small --out-dir ../out/odd -- '-odd é.txt' 2>/dev/null >&2); }
 bytes 2000 '-odd é.txt'
 check 'a name with a dash, a space and an accent, after --' odd_name
 check 'its folder is whole' folder_is_valid ../out/odd
@@ -459,7 +460,7 @@ check 'the next byte is compared' says '^for comparison'
 part() { # CODE FOLDER OPTION...
     code=$1 folder=$2
     shift 2
-    timeout 20 "$train" --out-dir "../out/$folder" "$@" >"$dir/stdout" 2>"$dir/err"
+    $patience "$train" --out-dir "../out/$folder" "$@" >"$dir/stdout" 2>"$dir/err"
     [ $? -eq "$code" ] || no "not $code: $(tail -n 1 "$dir/err")"
 }
 same_run() { # FOLDER FOLDER
@@ -484,7 +485,7 @@ check 'and goes on without' part 0 less --resume
 check 'to the same end' same_run less whole
 check 'a run that is whole has nothing left to do' part 0 again --resume
 check 'and stays the same' same_run again whole
-goes_on() { timeout 20 "$train" "$@" >"$dir/stdout" 2>"$dir/err"; }
+goes_on() { $patience "$train" "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'its folder may be the first word' goes_on --resume ../out/again
 
 cp ../in/text ../in/other
@@ -560,7 +561,7 @@ for task in $(made); do
     check "$task has an accuracy" answered
     check "$task says what guessing gets" says '^for comparison: guessing is right in [0-9.]*%'
 done
-check 'a made task with a length of its own' part 0 made-own --max-iters 1 --n-embd 16 --task passkey
+check 'a made task with a length of its own' part 0 made-own --max-iters 1 --n-layer 1 --n-embd 16 --eval-iters 1 --task passkey
 check 'a made task that stops' part 130 made $steps --block-size 64 --task mqar --stop-at 5
 check 'goes on' part 0 made --resume
 check 'a made task that does not' part 0 unmade $steps --block-size 64 --task mqar
@@ -596,7 +597,7 @@ refused 'eval of rows that were made'         2 'foretell text'     "$evaluate" 
 table() { # LENGTHS, then how to call it: a header, and a row for each
     rows=$1
     shift
-    timeout 20 "$evaluate" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
+    $patience "$evaluate" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
     [ "$(wc -l <"$dir/stdout")" -eq $((rows + 1)) ] || no "$(wc -l <"$dir/stdout") lines"
 }
 check 'eval of what a run was validated on' table 3 --lengths 4,8,16 $whole
@@ -624,7 +625,7 @@ refused 'an exponent of a run'                2 'takes no RUN'      "$analyse" -
 refused 'an exponent in windows'              2 '--windows is of a model' "$analyse" --exponent 9 --windows 2
 refused 'draws of a run'                      2 '--draws is of --exponent' "$analyse" --draws 2 $whole
 
-analyses() { timeout 20 "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
+analyses() { $patience "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 row() { grep -q "^ *$1 *$2 " "$dir/stdout" || no "$(cat "$dir/stdout")"; } # LAYER and HEAD, or a name
 column() { # NAME FILE: of the CSV's first row
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$2"
@@ -676,7 +677,7 @@ refused 'sample of a masked run'              5 'cannot say'        "$sample" ..
 refused 'sample of a made task'               5 'cannot say'        "$sample" ../out/made
 
 not_same() { ! cmp -s "$1" "$2"; }
-samples() { timeout 20 "$sample" --tokens 30 "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
+samples() { $patience "$sample" --tokens 30 "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
 in_utf8() { iconv -f UTF-8 -t UTF-8 "$dir/stdout" >/dev/null; }
 for prompt in '' - --- 'To be' "$(printf '\377\033x')"; do
     check "a sample after '$prompt'" samples --prompt="$prompt" $whole
@@ -706,7 +707,7 @@ check 'a sample ends with a signal' ends
 refused 'export without a folder'             2 ''                  "$export" $whole
 refused 'export into what there is'           4 ''                  "$export" $whole ../in
 exports() { # FOLDER, and a file of it
-    timeout 20 "$export" "$1" ../out/exported >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return
+    $patience "$export" "$1" ../out/exported >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return
     [ -s ../out/exported/model.safetensors ] && [ -s ../out/exported/tokenizer.json ] &&
         grep -q "$2" ../out/exported/"$3" || no "$2 is not in $3" || return
     rm -rf ../out/exported
@@ -739,7 +740,7 @@ works 'a performer' --attn performer --features 6 --key-size 4 $text
 check 'a performer says its features' said ' (6 features, keys of 4), '
 
 attends() { # PROGRAM, and how to call it: says nothing, and leaves one valid file
-    timeout 10 "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
+    $patience "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
     [ ! -s "$dir/stdout" ] && [ ! -s "$dir/err" ] || no "$(cat "$dir/stdout" "$dir/err")" || return
     [ "$(echo ../out/t*)" = ../out/tensors ] && safetensors_is_valid ../out/tensors
 }
@@ -750,7 +751,7 @@ check 'attend64 replaces it' attends "${attend}64" --attn softmax $tensors ../ou
 check 'attend64 writes wider numbers' [ "$(wc -c <../out/tensors)" -gt "$(wc -c <"$dir/float")" ]
 
 # Without --out-dir.
-unnamed() { timeout 10 "$train" $small "$@" >"$dir/stdout" 2>"$dir/err"; }
+unnamed() { $patience "$train" $small "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'a run without --out-dir' unnamed $text
 check 'its folder is named after text and attention' folder_is_valid runs/text-softmax
 cp runs/text-softmax/log.jsonl "$dir/log"
@@ -808,7 +809,7 @@ check 'closed stdin and stderr do not spoil the log' streams closed02 0 >/dev/nu
 check 'closed stdout and stderr end with 4' streams closed12 4 >&- 2>&-
 check 'all of them closed end with 4' streams closed012 4 <&- >&- 2>&-
 bench_full() {
-    timeout 10 "$bench" --only step --lengths 8 --n-layer 1 --n-embd 16 --seconds 0 >/dev/full 2>"$dir/err"
+    $patience "$bench" --only step --lengths 8 --n-layer 1 --n-embd 16 --seconds 0 >/dev/full 2>"$dir/err"
     [ $? = 4 ] && said '^attn.c: error: .*standard output'
 }
 gradcheck_full() {
@@ -894,7 +895,7 @@ check 'gradcheck has a line for every operand' derives --attn softmax --verbose
 check 'its lines have shapes and two numbers' has_operands
 # ./bench, on sizes that take no time.
 tiny='--n-layer 1 --n-embd 16 --n-head 2 --batch-size 2 --seconds 0 --threads 1'
-benches() { timeout 10 "$bench" $tiny --csv ../out/csv "$@" >"$dir/stdout" 2>"$dir/err"; }
+benches() { $patience "$bench" $tiny --csv ../out/csv "$@" >"$dir/stdout" 2>"$dir/err"; }
 has_rows() { # NAME,LENGTH...: the rows of attentions, in that order, with all that is said of one
     rows=$(sed '/^\(group\|machine\|option\),/d; s/"[^"]*"//' ../out/csv | awk -F, '
         { printf "%s,%s ", $7, $8; for (i = 7; ++i <= NF;) if ($i <= 0) printf "(%s: %s) ", i, $i }
@@ -918,12 +919,13 @@ check 'bench with a setting of one of two' benches --only attention --attn relu,
 check 'bench leaves out what takes long' benches --only attention --lengths 7,9 --most-quadratic 8
 check 'which is said' grep -q '^softmax, .*not beyond 8,' "$dir/stdout"
 check 'and not done' [ "$(grep -c '^attention,"softmax' ../out/csv)" = 1 ]
-check 'bench does what is named' benches --only attention --attn softmax --lengths 8200 --batch-size 1
+check 'bench does what is named' benches --only attention --attn softmax --lengths 8200 --n-head 1 --batch-size 1
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
 check 'bench of a step that recomputes' benches --only step --attn relu --lengths 8 --recompute
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
 check 'it says how much of it is multiplied' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"
+check 'and how much of it is other arithmetic' grep -q ' loss and optimiser alone [0-9.]*%$' "$dir/stdout"
 check 'bench of two kinds of step' benches --only step --attn relu,softmax --lengths 16,8
 check 'says which takes less time where' grep -q ' takes less time than .* \(positions on\|of these lengths\)$' "$dir/stdout"
 check 'bench of more threads' benches --only scaling --attn relu --lengths 8 --threads 3
@@ -945,7 +947,7 @@ was() { # N: the saved times, N times as long
 against() { # CODE OPTION...
     code=$1
     shift
-    timeout 10 "$bench" --against ../out/before "$@" >"$dir/stdout" 2>"$dir/err"
+    $patience "$bench" --against ../out/before "$@" >"$dir/stdout" 2>"$dir/err"
     [ $? = "$code" ]
 }
 check 'bench saves' benches --only step --attn relu --lengths 4,8 --save $saved
