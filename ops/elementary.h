@@ -7,10 +7,7 @@
 #ifndef OPS_ELEMENTARY_H
 #define OPS_ELEMENTARY_H
 
-#include "ops/real.h"
-
-#include <stdint.h>
-#include <string.h>
+#include "ops/lanes.h"
 
 /*
  * e^x to 2 units in the last place; 0 below -104, infinite above 88.73, NaN for NaN.
@@ -107,121 +104,70 @@ static inline real sigmoid(real z)
     return z < -FADED ? 0 : 1 / (1 + exp_near(-c));
 }
 
-/* Partial sums of a row: element i goes to number i mod SUMS. */
-#ifdef PROOF
-enum { SUMS = 4 };
-typedef int64_t Whole;
-#else
-enum { SUMS = 16 };
-typedef int32_t Whole;
-#endif
-typedef real Lanes
-    __attribute__((vector_size(SUMS * sizeof(real)), aligned(sizeof(real)), may_alias));
-typedef Whole LaneMask __attribute__((vector_size(SUMS * sizeof(real))));
-
-static inline Lanes lanes_at(const real *x)
-{
-    return *(const Lanes *)x;
-}
-
-/* Of each pair the larger; b where a is NaN. */
-static inline Lanes lanes_max(Lanes a, Lanes b)
-{
-    LaneMask larger = a > b;
-
-    return (Lanes)(((LaneMask)a & larger) | ((LaneMask)b & ~larger));
-}
-
-/* a in the lanes from .. to-1, and b in the others. */
-static inline Lanes lanes_within(Lanes a, int from, int to, Lanes b)
-{
-    LaneMask lane, inside;
-
-#pragma GCC unroll 16
-    for (int l = 0; l < SUMS; l++)
-        lane[l] = l;
-    inside = (lane >= from) & (lane < to);
-    return (Lanes)(((LaneMask)a & inside) | ((LaneMask)b & ~inside));
-}
-
-/* By halves while these are vectors: of single numbers compilers make a dozen shuffles. */
-static inline real sum_up(Lanes of)
-{
-    typedef real Half __attribute__((vector_size(SUMS / 2 * sizeof(real))));
-    typedef real Quarter __attribute__((vector_size(SUMS / 4 * sizeof(real))));
-    Half half[2];
-    Quarter quarter[2];
-    real t[SUMS / 4];
-
-    memcpy(half, &of, sizeof half);
-    half[0] += half[1];
-    memcpy(quarter, half, sizeof quarter);
-    quarter[0] += quarter[1];
-    memcpy(t, quarter, sizeof t);
-    for (int n = SUMS / 8; n > 0; n /= 2)
-        for (int l = 0; l < n; l++)
-            t[l] += t[l + n];
-    return t[0];
-}
-
-static inline real largest(Lanes of)
-{
-    real t[SUMS];
-
-    memcpy(t, &of, sizeof t);
-#pragma GCC unroll 4
-    for (int half = SUMS / 2; half > 0; half /= 2)
-#pragma GCC unroll 8
-        for (int l = 0; l < half; l++)
-            t[l] = t[l + half] > t[l] ? t[l + half] : t[l];
-    return t[0];
-}
-
 /* A short one in the order of a product's sums: decoding then adds as the whole sequence does. */
 static inline real row_dot(const real *a, const real *b, int n)
 {
-    Lanes t = { 0 };
+    Lanes t = lanes_all(0);
     real rest = 0;
     int i = 0;
 
     for (; i + SUMS <= n; i += SUMS)
-        t += lanes_at(a + i) * lanes_at(b + i);
+        t = lanes_multiply_add(t, lanes_at(a + i), lanes_at(b + i));
     for (; i < n; i++)
         rest += a[i] * b[i];
-    return sum_up(t) + rest;
+    return lanes_sum(t) + rest;
 }
 
 static inline real row_sum(const real *a, int n)
 {
-    Lanes t = { 0 };
+    Lanes t = lanes_all(0);
     int i = 0;
 
     for (; i + SUMS <= n; i += SUMS)
-        t += lanes_at(a + i);
-    for (int l = 0; i + l < n; l++)
-        t[l] += a[i + l];
-    return sum_up(t);
+        t = lanes_add(t, lanes_at(a + i));
+    if (i < n)
+        t = lanes_add(t, lanes_of(a + i, n - i, 0));
+    return lanes_sum(t);
 }
 
-/* The largest of a[0] .. a[n-1] and `least`; NaN only if all that it saw were NaN. */
+/*
+ * The largest of a[0] .. a[n-1] and `least`; NaN only if all that it saw were NaN. Four at once:
+ * each comparison waits for the one before.
+ */
 static inline real row_max(const real *a, int n, real least)
 {
-    Lanes t = (Lanes){ 0 } + least;
+    Lanes t[4];
     int i = 0;
 
+    for (int k = 0; k < 4; k++)
+        t[k] = lanes_all(least);
+    for (; i + 4 * SUMS <= n; i += 4 * SUMS)
+        for (int k = 0; k < 4; k++)
+            t[k] = lanes_max(lanes_at(a + i + k * SUMS), t[k]);
     for (; i + SUMS <= n; i += SUMS)
-        t = lanes_max(lanes_at(a + i), t);
-    for (int l = 0; i + l < n; l++)
-        t[l] = a[i + l] > t[l] ? a[i + l] : t[l];
-    return largest(t);
+        t[0] = lanes_max(lanes_at(a + i), t[0]);
+    if (i < n)
+        t[0] = lanes_max(lanes_of(a + i, n - i, least), t[0]);
+    return lanes_largest(lanes_max(lanes_max(t[0], t[1]), lanes_max(t[2], t[3])));
 }
 
-/* x_i = e^(x_i - top), where top is the largest; returns the sum of the results. */
+/* x_i = e^(x_i - top), where top is the largest; returns the sum of the results, as row_sum(). */
 static inline real row_exp(real *x, int n, real top)
 {
-    for (int i = 0; i < n; i++)
-        x[i] = exp_below(x[i] - top);
-    return row_sum(x, n);
+    Lanes t = lanes_all(0);
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS) {
+        for (int l = 0; l < SUMS; l++)
+            x[i + l] = exp_below(x[i + l] - top);
+        t = lanes_add(t, lanes_at(x + i));
+    }
+    if (i < n) {
+        for (int l = i; l < n; l++)
+            x[l] = exp_below(x[l] - top);
+        t = lanes_add(t, lanes_of(x + i, n - i, 0));
+    }
+    return lanes_sum(t);
 }
 
 #endif

@@ -407,7 +407,10 @@ static void multiply_block(Pool *pool, Block *blk)
     pool_for(pool, pieces_of(blk), 1, multiply_pieces, blk);
 }
 
-/* Low pieces before narrow ones, whose copies of a are made again; of columns of a, whole lines. */
+/*
+ * Low pieces before narrow ones, whose copies of a, and f of them, are made again: rather a few
+ * pieces less than wanted. Of columns of a, whole lines.
+ */
 static void cut(Block *blk)
 {
     const Product *p = &blk->p;
@@ -417,7 +420,7 @@ static void cut(Block *blk)
 
     blk->tall = min(MC, tall * unit);
     blk->wide = ceil_div(blk->j1 - blk->j0, NR) * NR;
-    while (blk->wide > NR && pieces_of(blk) < want)
+    while (blk->wide > NR && 4 * pieces_of(blk) < 3 * want)
         blk->wide = ceil_div(blk->wide / 2, NR) * NR;
 }
 

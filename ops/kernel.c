@@ -7,9 +7,6 @@
  */
 #include "ops/kernel.h"
 
-typedef real Vector __attribute__((vector_size(VECTOR)));
-typedef real Unaligned __attribute__((vector_size(VECTOR), aligned(sizeof(real)), may_alias));
-
 void kernel(real *c, ptrdiff_t ldc, Factors f, bool add)
 {
     Vector t[MR][NV], b[NV];

@@ -29,6 +29,9 @@ enum { VECTOR = 16, MR = 6, NV = 2 };
 #endif
 enum { LANES = VECTOR / (int)sizeof(real), NR = NV * LANES };
 
+typedef real Vector __attribute__((vector_size(VECTOR)));
+typedef real Unaligned __attribute__((vector_size(VECTOR), aligned(sizeof(real)), may_alias));
+
 /* a (MR x k): element (i, p) is a[i * rs + p * cs]. b (k x NR): b[p * ldb + j]. */
 typedef struct {
     const real *a;

@@ -25,8 +25,6 @@ enum { RUNS = 10, ROUNDS_LEAST = 3, ROUNDS_MOST = 7, PAUSE = 20000000 /* ns */ }
 /* Of what its threads would reach one by one: less is a reason to try again. */
 static const double TOGETHER = 0.95;
 
-typedef real Vector __attribute__((vector_size(VECTOR)));
-
 double seconds_now(void)
 {
     struct timespec t;

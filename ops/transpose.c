@@ -11,9 +11,6 @@
 
 #include "ops/kernel.h"
 
-typedef real Vector __attribute__((vector_size(VECTOR)));
-typedef real Unaligned __attribute__((vector_size(VECTOR), aligned(sizeof(real)), may_alias));
-
 static inline Vector low_halves(Vector a, Vector b)
 {
 #if defined PROOF

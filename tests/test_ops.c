@@ -1082,10 +1082,10 @@ START_TEST(the_near_exponential_is_right_to_two_units)
 }
 END_TEST
 
-/* In sums of SUMS numbers and what is left of them; a NaN is no largest number. */
+/* In sums of SUMS numbers, four at once, and what is left of them; a NaN is no largest number. */
 START_TEST(rows_are_summed_and_searched_to_their_ends)
 {
-    real x[3 * SUMS], ones[3 * SUMS];
+    real x[6 * SUMS], ones[6 * SUMS];
 
     for (int n = 0; n < COUNT(x); n++) {
         real sum = 0, largest = -5;
@@ -1104,6 +1104,21 @@ START_TEST(rows_are_summed_and_searched_to_their_ends)
 }
 END_TEST
 
+START_TEST(the_exponentials_of_a_row_are_summed_as_row_sum_does)
+{
+    real x[3 * SUMS], e[3 * SUMS];
+
+    for (int n = 0; n < COUNT(x); n++) {
+        for (int i = 0; i < n; i++)
+            x[i] = R(0.3) * (real)(i * 7 % 11) - 3, e[i] = exp_below(x[i]);
+        real sum = row_exp(x, n, 0);
+        ck_assert(sum == row_sum(x, n));
+        for (int i = 0; i < n; i++)
+            ck_assert(fabs((double)(x[i] - e[i])) <= 1e-6 * (double)e[i]);
+    }
+}
+END_TEST
+
 START_TEST(lanes_within_a_span_are_kept_and_the_others_replaced)
 {
     real x[SUMS];
@@ -1112,8 +1127,9 @@ START_TEST(lanes_within_a_span_are_kept_and_the_others_replaced)
         x[i] = i == 1 ? R(NAN) : (real)i;
     for (int from = -2; from <= SUMS + 2; from++)
         for (int to = -2; to <= SUMS + 2; to++) {
-            Lanes y = lanes_within(lanes_at(x), from, to, (Lanes){ 0 } - R(HUGE_VAL));
+            real y[SUMS];
 
+            lanes_put(y, lanes_within(lanes_at(x), from, to, lanes_all(-R(HUGE_VAL))));
             for (int i = 0; i < SUMS; i++)
                 if (i < from || i >= to)
                     ck_assert(y[i] == -R(HUGE_VAL));
@@ -1193,6 +1209,7 @@ Suite *suite_ops(void)
     tcase_add_test(one, the_exponential_is_right_to_two_units);
     tcase_add_test(one, the_near_exponential_is_right_to_two_units);
     tcase_add_test(one, rows_are_summed_and_searched_to_their_ends);
+    tcase_add_test(one, the_exponentials_of_a_row_are_summed_as_row_sum_does);
     tcase_add_test(one, lanes_within_a_span_are_kept_and_the_others_replaced);
     tcase_add_test(one, a_long_sum_is_the_same_in_any_batch);
     tcase_add_test(one, a_token_that_is_not_in_the_batch_gets_no_gradient);

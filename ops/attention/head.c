@@ -60,11 +60,11 @@ static void row_copy(real *restrict to, const real *restrict from, int n)
     for (; i + 2 * SUMS <= n; i += 2 * SUMS) {
         Lanes low = lanes_at(from + i), high = lanes_at(from + i + SUMS);
 
-        *(Lanes *)(to + i) = low;
-        *(Lanes *)(to + i + SUMS) = high;
+        lanes_put(to + i, low);
+        lanes_put(to + i + SUMS, high);
     }
     if (i + SUMS <= n) {
-        *(Lanes *)(to + i) = lanes_at(from + i);
+        lanes_put(to + i, lanes_at(from + i));
         i += SUMS;
     }
     for (; i < n; i++)

@@ -143,14 +143,15 @@ void pooling_settle(Pooling *pool, int chunks)
 /* The sum of a_d (b_d - c_d). */
 static inline real dot_from(const real *a, const real *b, const real *c, int n)
 {
-    Lanes t = { 0 };
+    Lanes t = lanes_all(0);
     int i = 0;
 
     for (; i + SUMS <= n; i += SUMS)
-        t += lanes_at(a + i) * (lanes_at(b + i) - lanes_at(c + i));
-    for (int l = 0; i + l < n; l++)
-        t[l] += a[i + l] * (b[i + l] - c[i + l]);
-    return sum_up(t);
+        t = lanes_multiply_add(t, lanes_at(a + i), lanes_less(lanes_at(b + i), lanes_at(c + i)));
+    if (i < n)
+        t = lanes_multiply_add(t, lanes_of(a + i, n - i, 0),
+                               lanes_less(lanes_of(b + i, n - i, 0), lanes_of(c + i, n - i, 0)));
+    return lanes_sum(t);
 }
 
 static inline void row_back(Pooling *pool, int r, const real *restrict G)

@@ -105,8 +105,7 @@ static void accumulate(real *c, Factors f, int wide)
 /* The sums' width of scores at j, but for those from .. to-1 of the row. */
 static void hide_some(real *s, int j, Span seen, real hidden)
 {
-    *(Lanes *)(s + j) =
-        lanes_within(lanes_at(s + j), seen.from - j, seen.to - j, (Lanes){ 0 } + hidden);
+    lanes_put(s + j, lanes_within(lanes_at(s + j), seen.from - j, seen.to - j, lanes_all(hidden)));
 }
 
 /*
