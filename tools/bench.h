@@ -149,10 +149,14 @@ void bench_say_left_out(const Mechanisms *m);
 /*
  * Seconds of a step that are multiplications: the products of all weights, forward
  * and backward, and the mixes, each as often as the step has it, but alone, hot,
- * one after the other. What a step takes beyond is norms, activations, what is
- * read from memory again, the optimiser, the tape.
+ * one after the other.
  */
 double bench_inside(Bench *b, const Model *model, int rows);
+/*
+ * The same of norms, activations and the loss. What a step takes beyond both, and its optimiser,
+ * is the tape, what is read from memory again, threads that wait for each other.
+ */
+double bench_passes(Bench *b, const Model *model, int rows);
 
 void bench_gemm(Bench *b);
 void bench_ops(Bench *b);
