@@ -174,10 +174,19 @@ b,64,3,2.2,0.04,1,3
 c,64,1,9.0,,9,9
 d,64,3,inf,,1,3
 END
+cat >seeds.csv <<'END'
+attn,seed,length,n,mean,sd,min,max
+a,1,64,1,1.97,,1,3
+a,2,64,1,2.03,,1,3
+b,1,64,1,2.16,,1,3
+b,2,64,1,2.24,,1,3
+b,3,64,1,2.2,,1,3
+END
 says() { # WORDS STATEMENT...: margin of b - a is 2 sqrt(0.00125) sqrt(2) = 0.1
     words=$1
     shift
-    printf '%s\n' "$@" | awk -v claim=C0 -v seeds=3 -f experiments/lib/verdict.awk means.csv - >verdict
+    printf '%s\n' "$@" | awk -v claim=C0 -v seeds=3 -v by_seed=seeds.csv \
+        -f experiments/lib/verdict.awk means.csv seeds.csv - >verdict
     grep -q -F "$words" verdict
 }
 check 'what is above its margin holds' says '**C0: reproduced.** b is worse: 0.2000 ± 0.1000' \
@@ -190,6 +199,8 @@ check 'the margin grows with the weights' says 'twice: 0.3000 ± 0.2000' 'twice:
 check 'what is in brackets does not count' says '**C0: reproduced.** one: 1' 'one: 1' '(no: a/64 - b/64)'
 check 'too few seeds decide nothing' says '**C0: undecided.**' 'c is worse: c/64 - a/64'
 check 'what diverged decides nothing' says '**C0: undecided.**' 'd is worse: d/64 - a/64'
+check 'each seed has its own sum, if all cells have the seed' says '| 0.0900 | 0.1000 | 0.0800 0.1000 | open |' \
+    'by some: b/64 - a/64 - 0.11'
 check 'a cell that is not there is an error' eval '! says x "e: e/64" && [ ! -s verdict ]'
 
 echo "$passed passed, $failed failed"

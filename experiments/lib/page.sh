@@ -16,19 +16,23 @@ part() { # NAME: stdin takes the place of that part of the page
     cp "$work/page" "$folder/README.md"
 }
 
-# A picture in the experiment's folder; a table; the means that judge() reads.
+# A picture in the experiment's folder; a table; the means that judge() reads, of all seeds and of each.
 draw() { # NAME.svg OPTION...
     picture=$folder/$1
     shift
     ./figure --svg "$picture" "$@" "$work/chosen.csv"
 }
 table() { ./figure --table "$@" "$work/chosen.csv"; }
-means() { ./figure --csv "$work/means.csv" "$@" "$work/chosen.csv" >/dev/null; }
+means() {
+    ./figure --csv "$work/means.csv" "$@" "$work/chosen.csv" >/dev/null || return
+    ./figure --csv "$work/seeds.csv" "$@" --by seed "$work/chosen.csv" >/dev/null
+}
 
 # The verdict on a claim: statements are on stdin, numbers in the means. Its first line is also
 # what experiments/README.md says.
 judge() { # CLAIM
-    awk -v claim="$1" -v seeds=3 -f experiments/lib/verdict.awk "$work/means.csv" -
+    awk -v claim="$1" -v seeds=3 -v by_seed="$work/seeds.csv" -f experiments/lib/verdict.awk \
+        "$work/means.csv" "$work/seeds.csv" -
 }
 
 make_page() {

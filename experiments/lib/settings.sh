@@ -22,3 +22,7 @@ model() { # of a mechanism
     *) full "--n-layer 4 --n-embd 128 --n-head 4" "--n-layer 1 --n-embd 16 --n-head 2" ;;
     esac
 }
+
+task_name() { # as a title says it
+    if [ "$1" = mlm ]; then echo masked; else echo "$1"; fi
+}

@@ -1,5 +1,6 @@
 # The verdict on a claim. Reads the CSV of ./figure (the values that make a cell, its n, mean, sd,
-# min, max), then the claim's statements, one a line:
+# min, max), the same seed by seed (the file `by_seed`, where the seed stands before the last
+# value), then the claim's statements, one a line:
 #
 #     elu is worse than softmax: elu/256 - softmax/256
 #     cosformer is nearer to softmax: 1/2 elu/256 + 1/2 softmax/256 - cosformer/256
@@ -10,11 +11,20 @@
 # pooled standard deviation s of the seeds of the cells, it holds if the sum exceeds the margin
 # 2 s sqrt(sum of c^2), is contrary if it is below minus that, and else open; so it is where a
 # cell has fewer than `seeds` runs. The claim is reproduced if all its statements hold, not
-# reproduced if one is contrary, else undecided. What is in brackets is shown and does not count.
+# reproduced if one is contrary, else undecided. What is in brackets is shown and does not count;
+# nor do the sums within each seed.
 BEGIN { FS = ","; verdict = "reproduced" }
 
+FNR == 1 && FILENAME != "-" { next }
+
+FILENAME == by_seed {
+    cell = $1
+    for (i = 2; i <= NF - 5; i++) if (i != NF - 6) cell = cell "/" $i
+    within[cell, $(NF - 6)] = $(NF - 3)
+    next
+}
+
 FILENAME != "-" {
-    if (FNR == 1) next
     cell = $1
     for (i = 2; i <= NF - 5; i++) cell = cell "/" $i
     n[cell] = $(NF - 4); mean[cell] = $(NF - 3); sd[cell] = $(NF - 2)
@@ -36,7 +46,7 @@ function weigh(terms,    word, words, i, sign, c) {
         } else if (is_number(word[i])) c = number(word[i])
         else { weight[word[i]] += sign * (c == "" ? 1 : c); c = "" }
     }
-    sum += sign * c
+    constant = sum += sign * c
     add_means()
     return few ? "open" : sum > margin ? "holds" : sum < -margin ? "contrary" : "open"
 }
@@ -52,6 +62,19 @@ function add_means(    cell, cells, squares, variance) {
     margin = cells ? 2 * sqrt(squares * variance / cells) : 0
 }
 
+# The sums within seeds 1, 2, .., as far as all cells have them.
+function each_seed(    seed, total, cell, whole, list) {
+    for (seed = 1; seed <= seeds; seed++) {
+        total = constant; whole = 1
+        for (cell in weight) {
+            whole = whole && within[cell, seed] ~ /^[-+0-9.e]+$/
+            total += weight[cell] * within[cell, seed]
+        }
+        if (whole) list = list sprintf("%.4f ", total)
+    }
+    return list
+}
+
 /:/ {
     colon = index($0, ": ")
     about = substr($0, 1, colon - 1); terms = substr($0, colon + 2)
@@ -59,7 +82,8 @@ function add_means(    cell, cells, squares, variance) {
     if (!counts) sub(/\)$/, "", terms)
     found = weigh(terms)
     value = sprintf("%.4f", sum); spread = few ? "too few seeds" : sprintf("%.4f", margin)
-    table = table "| " (counts ? "" : "*beside:* ") about " | " value " | " spread " | " found " |\n"
+    table = table "| " (counts ? "" : "*beside:* ") about " | " value " | " spread \
+        " | " each_seed() "| " found " |\n"
     if (!counts) next
     numbers = numbers (numbers == "" ? "" : "; ") about ": " value (few ? "" : " ± " spread)
     if (found == "contrary") verdict = "not reproduced"
@@ -69,5 +93,5 @@ function add_means(    cell, cells, squares, variance) {
 END {
     if (failed) exit 1
     print "**" claim ": " verdict ".** " numbers "\n"
-    print "| statement | value | margin | |\n| --- | --- | --- | --- |\n" table
+    print "| statement | value | margin | each seed | |\n| --- | --- | --- | --- | --- |\n" table
 }
