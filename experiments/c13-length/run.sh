@@ -8,8 +8,8 @@ name=c13-length
 linear="relu elu exp cosformer"
 
 plan() {
-    for task in causal mlm; do
-        for attn in softmax $linear; do
+    for attn in softmax $linear; do # what counts comes first
+        for task in causal mlm; do
             for length in 64 1024; do
                 echo "wikitext-2 c03 $length --task $task --attn $attn $(model "$attn") $(batch $length) $training"
             done
@@ -39,7 +39,7 @@ page() {
     only="attn=softmax|relu|elu|exp|cosformer"
     for task in causal mlm; do
         # shellcheck disable=SC2086 # options are words
-        draw $task.svg --where "$only,task=$task" $by --log-x --title "WikiText-2, $task" \
+        draw $task.svg --where "$only,task=$task" $by --log-x --title "WikiText-2, $(task_name "$task")" \
             --x-label "length that is trained and tested (bytes)" --y-label "loss (nats a byte)"
         # shellcheck disable=SC2086
         table --where "$only,task=$task" $by | part $task
