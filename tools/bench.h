@@ -158,6 +158,9 @@ double bench_inside(Bench *b, const Model *model, int rows);
  */
 double bench_passes(Bench *b, const Model *model, int rows);
 
+/* Seconds of an op that ./bench --only ops names, forth and back, on so many rows. */
+double bench_op(Bench *b, const char *name, int rows, int width);
+
 void bench_gemm(Bench *b);
 void bench_ops(Bench *b);
 void bench_attention(Bench *b, const Mechanisms *m, FILE *svg);

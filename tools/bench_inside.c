@@ -3,7 +3,6 @@
 
 #include "ops/gemm.h"
 #include "ops/machine.h"
-#include "ops/ops.h"
 
 enum { DENSE_MOST = 15 };
 
@@ -80,72 +79,10 @@ double bench_inside(Bench *b, const Model *model, int rows)
     return bench_best(b, run, &in) + config_mixes(c) * (mix.forward + mix.backward);
 }
 
-/* An op over all rows, forth and back. */
-typedef struct Pass {
-    Bench *b;
-    Tensor *x, *other, *gain; /* of the same width */
-    const int *target;
-    const real *dy;
-    Tensor *(*apply)(Tape *tape, const struct Pass *p);
-} Pass;
-
-static Tensor *apply_norm(Tape *tape, const Pass *p)
-{
-    return op_rmsnorm(tape, p->x, p->gain);
-}
-
-static Tensor *apply_layernorm(Tape *tape, const Pass *p)
-{
-    return op_layernorm(tape, p->x, p->gain, p->gain);
-}
-
-static Tensor *apply_gelu(Tape *tape, const Pass *p)
-{
-    return op_activation(tape, p->x, &activation_gelu);
-}
-
-static Tensor *apply_silu(Tape *tape, const Pass *p)
-{
-    return op_activation(tape, p->x, &activation_silu);
-}
-
-static Tensor *apply_swiglu(Tape *tape, const Pass *p)
-{
-    return op_swiglu(tape, p->x, p->other);
-}
-
-static Tensor *apply_loss(Tape *tape, const Pass *p)
-{
-    return op_cross_entropy(tape, p->x, p->target);
-}
-
-static double run_pass(void *ctx)
-{
-    const Pass *p = ctx;
-    Tape *tape = &p->b->tape;
-
-    p->x->has_grad = p->other->has_grad = p->gain->has_grad = false;
-    tape_reset(tape);
-    double start = seconds_now();
-    tape_backward(tape, p->apply(tape, p), p->dy);
-    return seconds_now() - start;
-}
-
 /* So many of it, over rows so wide; nothing if there are none. */
-static double passes(Bench *b, Tensor *(*apply)(Tape *, const Pass *), int count, int rows,
-                     int width)
+static double passes(Bench *b, const char *op, int count, int rows, int width)
 {
-    if (count == 0 || width == 0)
-        return 0;
-    size_t n = (size_t)rows * (size_t)width;
-    int *target = arena_take(b->mem, (size_t)rows * sizeof *target);
-    Pass p = { .b = b, .target = target, .dy = bench_numbers(b, n), .apply = apply };
-
-    p.x = bench_operand(b, SHAPE(rows, width)), p.other = bench_operand(b, SHAPE(rows, width));
-    p.gain = bench_operand(b, SHAPE(width));
-    for (int i = 0; i < rows; i++)
-        target[i] = i % width;
-    return count * bench_best(b, run_pass, &p);
+    return count && width ? count * bench_op(b, op, rows, width) : 0;
 }
 
 static int outputs_of(DenseWeights d)
@@ -162,9 +99,9 @@ double bench_passes(Bench *b, const Model *model, int rows)
 
     norms += L * (!!k->attention_norm.gain + !!k->ffn_norm.gain);
     norms += L * (!!u[0].norm.gain + !!u[1].norm.gain);
-    return passes(b, model->norm.bias ? apply_layernorm : apply_norm, norms, n, c->width) +
-           passes(b, k->gate.w ? apply_swiglu : apply_gelu, L, n, outputs_of(k->up)) +
-           passes(b, apply_silu, units, n, outputs_of(u->v) + outputs_of(u->z)) +
-           passes(b, apply_swiglu, units, n, outputs_of(u->u)) +
-           passes(b, apply_loss, 1, n, config_outputs(c));
+    return passes(b, model->norm.bias ? "layernorm" : "rmsnorm", norms, n, c->width) +
+           passes(b, k->gate.w ? "swiglu" : "gelu", L, n, outputs_of(k->up)) +
+           passes(b, "silu", units, n, outputs_of(u->v) + outputs_of(u->z)) +
+           passes(b, "swiglu", units, n, outputs_of(u->u)) +
+           passes(b, "cross entropy", 1, n, config_outputs(c));
 }

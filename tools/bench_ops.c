@@ -1,188 +1,215 @@
-/* Every op alone, on the sizes of a small model. */
+/* Every op alone, on the sizes of a small model or on those that are asked for. */
 #include "tools/bench.h"
 
+#include "ops/error.h"
 #include "ops/machine.h"
 #include "ops/ops.h"
 
-enum { OPERANDS = 4 };
+#include <string.h>
 
-/* An op on operands of its own: what it does, and the work of its forward and backward. */
-typedef struct OpCase {
-    const char *name;
-    Tensor *(*apply)(Tape *tape, const struct OpCase *c);
-    double flops; /* forward; the backward has twice as many, attention two and a half times */
-    double forward_bytes, backward_bytes; /* the numbers that must be read and written */
-    const struct Operands *in;
-} OpCase;
+enum { B = 8, T = 512, H = 4, C = 256, ROWS = B * T };
 
-typedef struct Operands {
+typedef struct {
     Bench *b;
-    Tensor *x[OPERANDS];
+    int rows, width;
+    Tensor *x, *other, *table, *gain; /* other is as large as x, the table is width x width */
     int *id;
     real *dy;
 } Operands;
 
-enum { B = 8, T = 512, H = 4, C = 256, ROWS = B * T };
+/* What an op does, and the work of its forward and backward on ROWS x C. */
+typedef struct {
+    const char *name;
+    Tensor *(*apply)(Tape *tape, const Operands *in);
+    double flops;                         /* forward */
+    double back;                          /* times as many backward */
+    double forward_bytes, backward_bytes; /* the numbers that must be read and written */
+} OpCase;
 
-static Tensor *apply_dense(Tape *tape, const OpCase *c)
+typedef struct {
+    const OpCase *c;
+    const Operands *in;
+} OpRun;
+
+static Tensor *apply_dense(Tape *tape, const Operands *in)
 {
-    return op_dense(tape, (Dense){ .x = c->in->x[0], .w = c->in->x[2] });
+    return op_dense(tape, (Dense){ .x = in->x, .w = in->table });
 }
 
-static Tensor *apply_dense_gelu(Tape *tape, const OpCase *c)
+static Tensor *apply_dense_gelu(Tape *tape, const Operands *in)
 {
-    return op_dense(tape, (Dense){ .x = c->in->x[0], .w = c->in->x[2], .f = &activation_gelu });
+    return op_dense(tape, (Dense){ .x = in->x, .w = in->table, .f = &activation_gelu });
 }
 
-static Tensor *apply_embedding(Tape *tape, const OpCase *c)
+static Tensor *apply_embedding(Tape *tape, const Operands *in)
 {
-    return op_embedding(tape, (Embedding){ .table = c->in->x[2], .id = c->in->id, .B = B, .T = T });
+    return op_embedding(tape,
+                        (Embedding){ .table = in->table, .id = in->id, .B = in->rows / T, .T = T });
 }
 
-static Tensor *apply_rmsnorm(Tape *tape, const OpCase *c)
+static Tensor *apply_rmsnorm(Tape *tape, const Operands *in)
 {
-    return op_rmsnorm(tape, c->in->x[0], c->in->x[3]);
+    return op_rmsnorm(tape, in->x, in->gain);
 }
 
-static Tensor *apply_layernorm(Tape *tape, const OpCase *c)
+static Tensor *apply_layernorm(Tape *tape, const Operands *in)
 {
-    return op_layernorm(tape, c->in->x[0], c->in->x[3], c->in->x[3]);
+    return op_layernorm(tape, in->x, in->gain, in->gain);
 }
 
-static Tensor *apply_gelu(Tape *tape, const OpCase *c)
+static Tensor *apply_gelu(Tape *tape, const Operands *in)
 {
-    return op_activation(tape, c->in->x[0], &activation_gelu);
+    return op_activation(tape, in->x, &activation_gelu);
 }
 
-static Tensor *apply_silu(Tape *tape, const OpCase *c)
+static Tensor *apply_silu(Tape *tape, const Operands *in)
 {
-    return op_activation(tape, c->in->x[0], &activation_silu);
+    return op_activation(tape, in->x, &activation_silu);
 }
 
-static Tensor *apply_swiglu(Tape *tape, const OpCase *c)
+static Tensor *apply_swiglu(Tape *tape, const Operands *in)
 {
-    return op_swiglu(tape, c->in->x[0], c->in->x[1]);
+    return op_swiglu(tape, in->x, in->other);
 }
 
-static Tensor *apply_add(Tape *tape, const OpCase *c)
+static Tensor *apply_add(Tape *tape, const Operands *in)
 {
-    return op_add(tape, c->in->x[0], c->in->x[1]);
+    return op_add(tape, in->x, in->other);
 }
 
-static Tensor *apply_dropout(Tape *tape, const OpCase *c)
+static Tensor *apply_dropout(Tape *tape, const Operands *in)
 {
-    return op_dropout(tape, c->in->x[0], 0.1, random_stream(1, RANDOM_DROPOUT, 1));
+    return op_dropout(tape, in->x, 0.1, random_stream(1, RANDOM_DROPOUT, 1));
 }
 
-static Tensor *apply_cross_entropy(Tape *tape, const OpCase *c)
+static Tensor *apply_cross_entropy(Tape *tape, const Operands *in)
 {
-    return op_cross_entropy(tape, c->in->x[0], c->in->id);
+    return op_cross_entropy(tape, in->x, in->id);
 }
 
-static Tensor *attend(Tape *tape, const OpCase *c, bool causal)
+static Tensor *attend(Tape *tape, const Operands *in, bool causal)
 {
-    Tensor q = *c->in->x[0], *heads = arena_take(tape->mem, sizeof *heads);
+    Tensor *heads = arena_take(tape->mem, sizeof *heads);
 
-    *heads = q;
-    tensor_reshape(heads, SHAPE(B, T, H, C / H));
+    *heads = *in->x;
+    tensor_reshape(heads, SHAPE(in->rows / T, T, H, in->width / H));
     return attention_mix(&attention_softmax, tape,
                          (Mix){ .q = heads, .k = heads, .v = heads, .causal = causal });
 }
 
-static Tensor *apply_causal(Tape *tape, const OpCase *c)
+static Tensor *apply_causal(Tape *tape, const Operands *in)
 {
-    return attend(tape, c, true);
+    return attend(tape, in, true);
 }
 
-static Tensor *apply_bidirectional(Tape *tape, const OpCase *c)
+static Tensor *apply_bidirectional(Tape *tape, const Operands *in)
 {
-    return attend(tape, c, false);
+    return attend(tape, in, false);
 }
+
+/* Numbers of ROWS x C in bytes; operations of a product of them, and of all scores and sums. */
+#define BLOCK ((double)ROWS * C * sizeof(real))
+#define DENSE (2.0 * ROWS * C * C)
+#define SCORES (2 * 2.0 * B * T * T * C)
+
+static const OpCase cases[] = {
+    { "dense", apply_dense, DENSE, 2, 0, 0 },
+    { "dense of gelu", apply_dense_gelu, DENSE, 2, 0, 0 },
+    { "softmax attention, causal", apply_causal, SCORES / 2, 2.5, 0, 0 },
+    { "softmax attention, bidirectional", apply_bidirectional, SCORES, 2.5, 0, 0 },
+    { "embedding", apply_embedding, 0, 0, BLOCK, BLOCK },
+    { "rmsnorm", apply_rmsnorm, 0, 0, 2 * BLOCK, 3 * BLOCK },
+    { "layernorm", apply_layernorm, 0, 0, 2 * BLOCK, 3 * BLOCK },
+    { "gelu", apply_gelu, 0, 0, 2 * BLOCK, 3 * BLOCK },
+    { "silu", apply_silu, 0, 0, 2 * BLOCK, 3 * BLOCK },
+    { "swiglu", apply_swiglu, 0, 0, 3 * BLOCK, 5 * BLOCK },
+    { "add", apply_add, 0, 0, 3 * BLOCK, 3 * BLOCK },
+    { "dropout", apply_dropout, 0, 0, 2 * BLOCK, 2 * BLOCK },
+    { "cross entropy", apply_cross_entropy, 0, 0, BLOCK, 2 * BLOCK },
+};
+enum { CASES = sizeof cases / sizeof *cases };
 
 static double run_forward(void *ctx)
 {
-    OpCase *c = ctx;
-    Tape *tape = &c->in->b->tape;
+    const OpRun *run = ctx;
+    Tape *tape = &run->in->b->tape;
 
     tape_reset(tape);
     double start = seconds_now();
-    c->apply(tape, c);
+    run->c->apply(tape, run->in);
     return seconds_now() - start;
 }
 
 static double run_backward(void *ctx)
 {
-    OpCase *c = ctx;
-    Tape *tape = &c->in->b->tape;
+    const OpRun *run = ctx;
+    const Operands *in = run->in;
+    Tape *tape = &in->b->tape;
 
     tape_reset(tape);
-    for (int i = 0; i < OPERANDS; i++)
-        c->in->x[i]->has_grad = false;
-    Tensor *y = c->apply(tape, c);
+    in->x->has_grad = in->other->has_grad = in->table->has_grad = in->gain->has_grad = false;
+    Tensor *y = run->c->apply(tape, in);
     double start = seconds_now();
-    tape_backward(tape, y, c->in->dy);
+    tape_backward(tape, y, in->dy);
     return seconds_now() - start;
 }
 
-static void bench_op(Bench *b, OpCase c, double backward_flops)
+static Operands operands(Bench *b, int rows, int width)
+{
+    Operands in = { .b = b, .rows = rows, .width = width };
+
+    in.x = bench_operand(b, SHAPE(rows, width)), in.other = bench_operand(b, SHAPE(rows, width));
+    in.table = bench_operand(b, SHAPE(width, width)), in.gain = bench_operand(b, SHAPE(width));
+    in.dy = bench_numbers(b, (size_t)rows * (size_t)width);
+    in.id = arena_take(b->mem, (size_t)rows * sizeof *in.id);
+    for (int i = 0; i < rows; i++)
+        in.id[i] = (int)(i * 31L % width);
+    return in;
+}
+
+static const OpCase *case_of(const char *name)
+{
+    for (int i = 0; i < CASES; i++)
+        if (strcmp(cases[i].name, name) == 0)
+            return &cases[i];
+    BUG("there is no op %s", name);
+}
+
+double bench_op(Bench *b, const char *name, int rows, int width)
+{
+    const OpCase *c = case_of(name);
+    Operands in = operands(b, rows, width);
+
+    return bench_best(b, run_forward, &(OpRun){ c, &in }) +
+           bench_best(b, run_backward, &(OpRun){ c, &in });
+}
+
+static void print_op(const OpCase *c, const Operands *in)
 {
     char title[96];
     Row r = { .group = "op", .name = title };
+    OpRun run = { c, in };
 
-    snprintf(title, sizeof title, "%s, forward", c.name);
-    if (bench_wanted(b, r.group, title)) {
-        r.seconds = bench_best(b, run_forward, &c), r.flops = c.flops, r.bytes = c.forward_bytes;
-        bench_row(b, r);
+    snprintf(title, sizeof title, "%s, forward", c->name);
+    if (bench_wanted(in->b, r.group, title)) {
+        r.seconds = bench_best(in->b, run_forward, &run), r.flops = c->flops;
+        r.bytes = c->forward_bytes;
+        bench_row(in->b, r);
     }
-    snprintf(title, sizeof title, "%s, backward", c.name);
-    if (bench_wanted(b, r.group, title)) {
-        r.seconds = bench_best(b, run_backward, &c), r.flops = backward_flops;
-        r.bytes = c.backward_bytes;
-        bench_row(b, r);
+    snprintf(title, sizeof title, "%s, backward", c->name);
+    if (bench_wanted(in->b, r.group, title)) {
+        r.seconds = bench_best(in->b, run_backward, &run), r.flops = c->back * c->flops;
+        r.bytes = c->backward_bytes;
+        bench_row(in->b, r);
     }
-}
-
-static Operands operands(Bench *b)
-{
-    Operands in = { .b = b };
-
-    in.x[0] = bench_operand(b, SHAPE(B, T, C)), in.x[1] = bench_operand(b, SHAPE(B, T, C));
-    in.x[2] = bench_operand(b, SHAPE(C, C)), in.x[3] = bench_operand(b, SHAPE(C));
-    in.dy = bench_numbers(b, (size_t)(ROWS * C));
-    in.id = arena_take(b->mem, ROWS * sizeof *in.id);
-    for (int i = 0; i < ROWS; i++)
-        in.id[i] = i * 31 % C;
-    return in;
 }
 
 void bench_ops(Bench *b)
 {
-    const double block = (double)ROWS * C * sizeof(real), dense = 2.0 * ROWS * C * C;
-    const double scores = 2 * 2.0 * B * T * T * C;
-    const OpCase cases[] = {
-        { "dense", apply_dense, dense, 0, 0, NULL },
-        { "dense of gelu", apply_dense_gelu, dense, 0, 0, NULL },
-        { "softmax attention, causal", apply_causal, scores / 2, 0, 0, NULL },
-        { "softmax attention, bidirectional", apply_bidirectional, scores, 0, 0, NULL },
-        { "embedding", apply_embedding, 0, block, block, NULL },
-        { "rmsnorm", apply_rmsnorm, 0, 2 * block, 3 * block, NULL },
-        { "layernorm", apply_layernorm, 0, 2 * block, 3 * block, NULL },
-        { "gelu", apply_gelu, 0, 2 * block, 3 * block, NULL },
-        { "silu", apply_silu, 0, 2 * block, 3 * block, NULL },
-        { "swiglu", apply_swiglu, 0, 3 * block, 5 * block, NULL },
-        { "add", apply_add, 0, 3 * block, 3 * block, NULL },
-        { "dropout", apply_dropout, 0, 2 * block, 2 * block, NULL },
-        { "cross entropy", apply_cross_entropy, 0, block, 2 * block, NULL },
-    };
-    const Operands in = operands(b);
+    const Operands in = operands(b, ROWS, C);
 
     printf("\nOps, on %d x %d rows of %d, %d heads\n", B, T, C, H);
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        OpCase c = cases[i];
-        bool attention = c.apply == apply_causal || c.apply == apply_bidirectional;
-
-        c.in = &in;
-        bench_op(b, c, c.flops * (attention ? 2.5 : 2));
-    }
+    for (int i = 0; i < CASES; i++)
+        print_op(&cases[i], &in);
     bench_clear(b);
 }
