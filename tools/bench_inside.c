@@ -10,7 +10,7 @@ typedef struct {
     Bench *b;
     const Model *model;
     int rows;
-    real *x, *y, *dw; /* as large as the largest */
+    real *x, *y, *dx, *dy, *dw; /* as large as the largest */
 } Inside;
 
 /* The weights of a block that there are; returns their number. */
@@ -28,16 +28,19 @@ static int weights_of(const Block *k, const Tensor **w)
     return n;
 }
 
+/* No result is an operand of the next: products of products soon are subnormal, which takes long.
+ */
 static void multiply(const Inside *in, const Tensor *weight)
 {
     int to = weight->dim[0], from = weight->dim[1];
-    Matrix x = matrix(in->x, in->rows, from), y = matrix(in->y, in->rows, to);
+    Matrix x = matrix(in->x, in->rows, from), dx = matrix(in->dx, in->rows, from);
+    Matrix y = matrix(in->y, in->rows, to), dy = matrix(in->dy, in->rows, to);
     Matrix w = matrix(weight->data, to, from), dw = matrix(in->dw, to, from);
     Pool *pool = in->b->tape.pool;
 
     gemm(pool, (Product){ .c = y, .a = x, .b = transposed(w) });
-    gemm(pool, (Product){ .c = x, .a = y, .b = w });
-    gemm(pool, (Product){ .c = dw, .a = transposed(y), .b = x, .over_batch = true });
+    gemm(pool, (Product){ .c = dx, .a = dy, .b = w });
+    gemm(pool, (Product){ .c = dw, .a = transposed(dy), .b = x, .over_batch = true });
 }
 
 static double run(void *ctx)
@@ -72,8 +75,10 @@ double bench_inside(Bench *b, const Model *model, int rows)
 {
     const Config *c = &model->config;
     size_t most = widest(model), n = (size_t)rows * (size_t)c->context * most;
-    Inside in = { b, model, rows * c->context, bench_numbers(b, n), bench_numbers(b, n), NULL };
+    Inside in = { .b = b, .model = model, .rows = rows * c->context };
 
+    in.x = bench_numbers(b, n), in.y = bench_numbers(b, n);
+    in.dx = bench_numbers(b, n), in.dy = bench_numbers(b, n);
     in.dw = bench_numbers(b, most * most);
     Times mix = bench_mix(b, c->attention, config_mix_size(c), rows);
     return bench_best(b, run, &in) + config_mixes(c) * (mix.forward + mix.backward);
