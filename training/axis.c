@@ -7,7 +7,7 @@
 /* Beyond LARGEST a span could overflow; below SMALLEST a step could vanish. */
 static const double LARGEST = 1e305, SMALLEST = 1e-305;
 
-enum { LABELS_MOST = 9, DECADES_MOST = 10, TWOS_MOST = 12 };
+enum { LABELS_LEAST = 3, LABELS_MOST = 9, DECADES_MOST = 10, TWOS_MOST = 12 };
 
 Axis axis_new(bool log, bool cover)
 {
@@ -37,6 +37,7 @@ void axis_see(Axis *axis, double v)
     axis->lo = fmin(axis->lo, at);
     axis->hi = fmax(axis->hi, at);
     axis->not_twos |= frexp(v, &exponent) != 0.5;
+    axis->not_whole |= v != floor(v);
 }
 
 bool axis_empty(const Axis *axis)
@@ -179,6 +180,16 @@ int axis_ticks(double lo, double hi, int most, double *tick)
     return n;
 }
 
+/* Of layers 1 to 4 none is at 1.5. */
+static int labels_most(const Axis *axis)
+{
+    double whole = axis->hi - axis->lo + 1;
+
+    if (axis->not_whole || axis->cover || whole >= LABELS_MOST)
+        return LABELS_MOST;
+    return whole > LABELS_LEAST ? (int)whole : LABELS_LEAST;
+}
+
 static void fit_linear(Axis *axis)
 {
     double largest = fmax(fabs(axis->lo), fabs(axis->hi)), span = axis->hi - axis->lo;
@@ -192,7 +203,7 @@ static void fit_linear(Axis *axis)
     }
     double slack = axis->cover ? HUGE_VAL : 0.06 * (axis->hi - axis->lo);
     double tick[TICKS_MAX];
-    int n = axis_ticks(axis->lo, axis->hi, LABELS_MOST, tick);
+    int n = axis_ticks(axis->lo, axis->hi, labels_most(axis), tick);
     int skip = tick[0]<axis->lo - slack, drop = tick[n - 1]> axis->hi + slack;
 
     axis->lo = skip ? axis->lo : tick[0];

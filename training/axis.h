@@ -21,6 +21,7 @@ typedef struct {
     double lo, hi;   /* nothing seen: lo > hi */
     double from, to; /* to be set by the owner */
     bool not_twos;   /* a value was seen that is no power of two */
+    bool not_whole;  /* or that is no whole number */
     int n;
     double tick[TICKS_MAX];
     char label[TICKS_MAX][NUMBER_BYTES]; /* "": a lesser tick */
