@@ -4,7 +4,21 @@
 #include "ops/gemm.h"
 #include "ops/machine.h"
 
-enum { DENSE_MOST = 15 };
+/* Of more rows than these the time is as many times theirs: a bench is to be no larger than a step.
+ */
+enum { DENSE_MOST = 15, ROWS_MOST = 4096 };
+
+static int rows_of(const Model *model, int sequences)
+{
+    int n = sequences * model->config.context;
+
+    return n < ROWS_MOST ? n : ROWS_MOST;
+}
+
+static double times_of(const Model *model, int sequences)
+{
+    return (double)sequences * model->config.context / rows_of(model, sequences);
+}
 
 typedef struct {
     Bench *b;
@@ -74,14 +88,15 @@ static size_t widest(const Model *m)
 double bench_inside(Bench *b, const Model *model, int rows)
 {
     const Config *c = &model->config;
-    size_t most = widest(model), n = (size_t)rows * (size_t)c->context * most;
-    Inside in = { .b = b, .model = model, .rows = rows * c->context };
+    Inside in = { .b = b, .model = model, .rows = rows_of(model, rows) };
+    size_t most = widest(model), n = (size_t)in.rows * most;
 
     in.x = bench_numbers(b, n), in.y = bench_numbers(b, n);
     in.dx = bench_numbers(b, n), in.dy = bench_numbers(b, n);
     in.dw = bench_numbers(b, most * most);
     Times mix = bench_mix(b, c->attention, config_mix_size(c), rows);
-    return bench_best(b, run, &in) + config_mixes(c) * (mix.forward + mix.backward);
+    return bench_best(b, run, &in) * times_of(model, rows) +
+           config_mixes(c) * (mix.forward + mix.backward);
 }
 
 /* So many of it, over rows so wide; nothing if there are none. */
@@ -100,13 +115,15 @@ double bench_passes(Bench *b, const Model *model, int rows)
     const Config *c = &model->config;
     const Block *k = &model->blocks[0];
     const Unit *u = k->unit;
-    int norms = 1, n = rows * c->context, units = config_mixes(c), L = c->layers;
+    int norms = 1, n = rows_of(model, rows), units = config_mixes(c), L = c->layers;
+    double all = 0;
 
     norms += L * (!!k->attention_norm.gain + !!k->ffn_norm.gain);
     norms += L * (!!u[0].norm.gain + !!u[1].norm.gain);
-    return passes(b, model->norm.bias ? "layernorm" : "rmsnorm", norms, n, c->width) +
-           passes(b, k->gate.w ? "swiglu" : "gelu", L, n, outputs_of(k->up)) +
-           passes(b, "silu", units, n, outputs_of(u->v) + outputs_of(u->z)) +
-           passes(b, "swiglu", units, n, outputs_of(u->u)) +
-           passes(b, "cross entropy", 1, n, config_outputs(c));
+    all += passes(b, model->norm.bias ? "layernorm" : "rmsnorm", norms, n, c->width);
+    all += passes(b, k->gate.w ? "swiglu" : "gelu", L, n, outputs_of(k->up));
+    all += passes(b, "silu", units, n, outputs_of(u->v) + outputs_of(u->z));
+    all += passes(b, "swiglu", units, n, outputs_of(u->u));
+    all += passes(b, "cross entropy", 1, n, config_outputs(c));
+    return all * times_of(model, rows);
 }

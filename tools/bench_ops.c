@@ -177,11 +177,15 @@ static const OpCase *case_of(const char *name)
 
 double bench_op(Bench *b, const char *name, int rows, int width)
 {
-    const OpCase *c = case_of(name);
-    Operands in = operands(b, rows, width);
+    Arena *before = b->mem;
 
-    return bench_best(b, run_forward, &(OpRun){ c, &in }) +
-           bench_best(b, run_backward, &(OpRun){ c, &in });
+    b->mem = arena_new();
+    Operands in = operands(b, rows, width);
+    OpRun run = { case_of(name), &in };
+    double seconds = bench_best(b, run_forward, &run) + bench_best(b, run_backward, &run);
+    arena_free(b->mem);
+    b->mem = before;
+    return seconds;
 }
 
 static void print_op(const OpCase *c, const Operands *in)
