@@ -340,6 +340,7 @@ START_TEST(labels_are_what_a_reader_would_write)
     check_labels(axis_new(false, false), 0, 100000, "0 20k 40k 60k 80k 100k");
     check_labels(axis_new(false, false), 1, 4, "1 2 3 4");
     check_labels(axis_new(false, false), 1, 4.5, "1.0 1.5 2.0 2.5 3.0 3.5 4.0 4.5");
+    check_labels(axis_new(false, false), 7, 7, "6.5 7.0 7.5");
     check_labels(axis_new(false, true), 1.4, 2.9, "1.0 1.5 2.0 2.5 3.0");
     check_labels(axis_new(false, true), -1e-9, 1e-9,
                  "−1.5×10⁻⁹ −1.0×10⁻⁹ −0.5×10⁻⁹ 0 "

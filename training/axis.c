@@ -203,8 +203,13 @@ static void fit_linear(Axis *axis)
     }
     double slack = axis->cover ? HUGE_VAL : 0.06 * (axis->hi - axis->lo);
     double tick[TICKS_MAX];
-    int n = axis_ticks(axis->lo, axis->hi, labels_most(axis), tick);
-    int skip = tick[0]<axis->lo - slack, drop = tick[n - 1]> axis->hi + slack;
+    int most = labels_most(axis), n, skip, drop;
+
+    do { /* around a single number there are perhaps none that close */
+        n = axis_ticks(axis->lo, axis->hi, most++, tick);
+        skip = tick[0] < axis->lo - slack;
+        drop = tick[n - 1] > axis->hi + slack;
+    } while (n - skip - drop < 2);
 
     axis->lo = skip ? axis->lo : tick[0];
     axis->hi = drop ? axis->hi : tick[n - 1];
