@@ -466,13 +466,15 @@ static void gemm_over_batch(Pool *pool, Product p)
         pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
 }
 
-/* What is above the diagonal in rows begin .. end-1. */
+/* What is above the diagonal in rows begin .. end-1: the columns below them, and a small square. */
 static void mirror(void *ctx, int begin, int end)
 {
     const Matrix c = *(const Matrix *)ctx;
 
-    for (int j = begin + 1; j < c.cols; j++)
-        for (int i = begin; i < min(j, end); i++)
+    transpose(c.at + begin * c.rs + end, c.rs,
+              (Strided){ c.at + end * c.rs + begin, c.rs, 1, c.rows - end, end - begin });
+    for (int j = begin + 1; j < end; j++)
+        for (int i = begin; i < j; i++)
             c.at[i * c.rs + j] = c.at[j * c.rs + i];
 }
 
@@ -487,5 +489,5 @@ void gemm(Pool *pool, Product p)
     else
         gemm_shared(pool, p);
     if (p.symmetric)
-        pool_for(pool, p.c.rows, MR, mirror, &p.c);
+        pool_for(pool, p.c.rows, UNITS * MR, mirror, &p.c);
 }
