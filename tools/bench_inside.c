@@ -4,8 +4,7 @@
 #include "ops/gemm.h"
 #include "ops/machine.h"
 
-/* Of more rows than these the time is as many times theirs: a bench is to be no larger than a step.
- */
+/* Of more rows than ROWS_MOST, as many times the time: a bench is to be no larger than a step. */
 enum { DENSE_MOST = 15, ROWS_MOST = 4096 };
 
 static int rows_of(const Model *model, int sequences)
