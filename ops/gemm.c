@@ -31,11 +31,11 @@
 #include <string.h>
 
 #ifdef PROOF
-enum { MC = 2 * MR, KC = 3, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
+enum { MC = 2 * MR, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
 enum { TALL = 2 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
 enum { UNITS = 1, NEAR = 60, SHORT = 8 };
 #else
-enum { MC = 96, KC = 256, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
+enum { MC = 96, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
 enum { TALL = 1024, WIDE = 1024, PIECES = 24, GRAIN = 1 << 13, WORK = 1 << 21 };
 enum { UNITS = 4, NEAR = 1 << 19, SHORT = 512 };
 #endif

@@ -16,6 +16,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#ifdef PROOF
+enum { KC = 3 };
+#else
+enum { KC = 256 }; /* the longest sum of a call by gemm, and the distance of the rows it copies */
+#endif
+
 #if defined PROOF /* so small that every test has edges */
 enum { VECTOR = 16, MR = 2, NV = 1 };
 #elif defined __AVX512F__ /* 32 registers of 64 bytes */

@@ -1143,8 +1143,9 @@ END_TEST
 START_TEST(the_kernel_is_its_plain_twin)
 {
     enum { K = 37, WIDE = NR + 3 };
-    real a[(K + 1) * (MR + 1)], b[K * WIDE], c[MR * WIDE], twin[MR * WIDE];
-    const ptrdiff_t strides[][2] = { { K + 1, 1 }, { 1, MR }, { 1, MR + 1 } };
+    static real a[2 * KC * MR + K * (MR + 1)];
+    real b[K * WIDE], c[MR * WIDE], twin[MR * WIDE];
+    const ptrdiff_t strides[][2] = { { K + 1, 1 }, { KC, 1 }, { KC, 2 }, { 1, MR }, { 1, MR + 1 } };
 
     fill(a, COUNT(a), 1, 1);
     fill(b, COUNT(b), 2, 1);
@@ -1160,6 +1161,30 @@ START_TEST(the_kernel_is_its_plain_twin)
                 ck_assert_msg(distance(c, twin, COUNT(c)) <= (in_double ? 1e-15 : 1e-6),
                               "strides %d, k %d, add %d", i, k, more);
             }
+}
+END_TEST
+
+/* gemm copies some rows of a and reads others in place: what is next to a row is no reason. */
+START_TEST(the_layout_of_a_changes_no_bit_of_the_kernel)
+{
+    enum { K = KC < 37 ? KC : 37, MOST = KC > MR + 1 ? KC : MR + 1 };
+    static real m[MR * K], a[MR * MOST + K * MOST], b[K * NR];
+    real c[MR * NR], first[MR * NR];
+    const ptrdiff_t strides[][2] = { { K + 1, 1 }, { KC, 1 }, { 1, MR }, { 1, MR + 1 } };
+
+    fill(m, COUNT(m), 1, 1);
+    fill(b, COUNT(b), 2, 1);
+    for (int i = 0; i < COUNT(strides); i++) {
+        const ptrdiff_t rs = strides[i][0], cs = strides[i][1];
+
+        for (int r = 0; r < MR; r++)
+            for (int k = 0; k < K; k++)
+                a[r * rs + k * cs] = m[r * K + k];
+        kernel(c, NR, (Factors){ a, rs, cs, b, NR, K }, false);
+        if (i == 0)
+            memcpy(first, c, sizeof c);
+        ck_assert_msg(memcmp(c, first, sizeof c) == 0, "strides %d", i);
+    }
 }
 END_TEST
 
@@ -1205,6 +1230,7 @@ Suite *suite_ops(void)
     suite_add_tcase(s, each);
     tcase_set_timeout(one, 60);
     tcase_add_test(one, the_kernel_is_its_plain_twin);
+    tcase_add_test(one, the_layout_of_a_changes_no_bit_of_the_kernel);
     tcase_add_test(one, a_transpose_is_its_plain_twin);
     tcase_add_test(one, the_exponential_is_right_to_two_units);
     tcase_add_test(one, the_near_exponential_is_right_to_two_units);
