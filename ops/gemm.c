@@ -14,9 +14,12 @@
  * sees strides.
  *
  * A group of b's panels, COLUMNS wide, stays in the second cache while all of the
- * piece's panels of a pass by. What the next copying will read is asked for
- * meanwhile, a few lines before each kernel: copying is the only code that waits
- * for memory, and activations come from far away.
+ * piece's panels of a pass by; where b is the thread's own, it is copied a group at
+ * a time. The panels of a are copied MC rows at a time as the first group needs
+ * them, and copied over where it is the only one: so what is copied is used at
+ * once. What the next copying will read is asked for meanwhile, a few lines before
+ * each kernel: copying is the only code that waits for memory, and activations
+ * come from far away.
  *
  * A piece of the work is some rows by some columns of c and, for sums over the
  * batch, a range of the sum. Range 0 goes to c, the others to matrices of their
@@ -32,7 +35,7 @@
 
 #ifdef PROOF
 enum { MC = 2 * MR, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
-enum { TALL = 2 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
+enum { TALL = 3 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
 enum { UNITS = 1, NEAR = 60, SHORT = 8 };
 #else
 enum { MC = 96, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
@@ -252,11 +255,11 @@ static void ask(Ahead *x)
     *x = a;
 }
 
-/* A piece at work on rows k .. k+kc-1 of b. */
+/* A piece at work on rows k .. k+kc-1 of b, with rows i0 .. i1-1 of a. */
 typedef struct {
     const Block *blk;
     Piece w;
-    int k, kc;
+    int number, k, kc, i0, i1;
     Panels a, b;
     Ahead next_a, next_b;
 } Work;
@@ -290,65 +293,120 @@ static void multiply_panel(Work *x, int i, int j0, int j1)
     }
 }
 
-/*
- * What will be copied next: the following rows of b and columns of a or, at the end, those
- * where a piece begins that this thread may well draw next.
- */
-static void look_ahead(Work *x, int number)
+/* After these rows of b: the next, *k on, or those where a piece begins that may well be next. */
+static Piece following(const Work *x, int *k)
 {
     const Block *blk = x->blk;
     Piece w = x->w;
-    int k = x->k + KC, own = !blk->shared.at;
-    int kernels = ceil_div(w.i1 - w.i0, MR) * ceil_div(w.j1 - w.j0, NR);
 
-    if (k >= w.k1) {
-        w = piece_of(blk, min(number + blk->turn, pieces_of(blk) - 1));
-        k = w.k0;
+    *k = x->k + KC;
+    if (*k >= w.k1) {
+        w = piece_of(blk, min(x->number + blk->turn, pieces_of(blk) - 1));
+        *k = w.k0;
     }
-    int end = min(k + KC, w.k1);
-    x->next_a = ahead_of(blk->p.a, w.i0, w.i1, k, end);
-    x->next_b = own ? ahead_of(blk->p.b, k, end, w.j0, min(w.j1, blk->p.b.cols)) : (Ahead){ 0 };
+    return w;
+}
+
+static int kernels_of(int rows, int cols)
+{
+    return rows > 0 && cols > 0 ? ceil_div(rows, MR) * ceil_div(cols, NR) : 0;
+}
+
+/* The rows of a that will be copied after those at work. */
+static void look_ahead_a(Work *x)
+{
+    const Piece w = x->w;
+    int kernels = kernels_of(x->i1 - x->i0, min(COLUMNS, w.j1 - w.j0)), k;
+
+    if (x->i1 < w.i1)
+        x->next_a = ahead_of(x->blk->p.a, x->i1, min(x->i1 + MC, w.i1), x->k, x->k + x->kc);
+    else {
+        Piece next = following(x, &k);
+
+        x->next_a =
+            ahead_of(x->blk->p.a, next.i0, min(next.i0 + MC, next.i1), k, min(k + KC, next.k1));
+        kernels += kernels_of(w.i1 - w.i0, w.j1 - w.j0 - COLUMNS);
+    }
     spread(&x->next_a, kernels);
-    spread(&x->next_b, kernels);
+}
+
+/* The columns of b that will be copied after the group at j. */
+static void look_ahead_b(Work *x, int j)
+{
+    const Matrix b = x->blk->p.b;
+    Piece next = x->w;
+    int k = x->k, from = j + COLUMNS;
+
+    if (from >= next.j1) {
+        next = following(x, &k);
+        from = next.j0;
+    }
+    x->next_b =
+        ahead_of(b, k, min(k + KC, next.k1), from, min(min(from + COLUMNS, next.j1), b.cols));
+    spread(&x->next_b, kernels_of(x->w.i1 - x->w.i0, COLUMNS));
 }
 
 /* Rows of a before this one can be read where they are: whole panels of them, not far apart. */
-static int first_copied(Matrix a, Piece w)
+static int first_copied(Matrix a, int i0, int i1)
 {
     bool in_place = !a.map && a.rs * a.cs <= SHORT && !is_far(a);
 
-    return in_place ? w.i0 + (w.i1 - w.i0) / MR * MR : w.i0;
+    return in_place ? i0 + (i1 - i0) / MR * MR : i0;
 }
 
-/* The next rows of b, where they are the thread's own, and columns of a: copied to its scratch. */
-static void pack(Work *x)
+/* Rows i0 .. i1-1 of a, to be found again with the next groups of columns, if there are any. */
+static void take_rows(Work *x, bool copied)
+{
+    const Matrix a = x->blk->p.a;
+    const int stride = x->kc * MR + APART, later = x->w.j1 - x->w.j0 > COLUMNS;
+    real *own = pool_scratch();
+
+    x->a = (Panels){ own + later * (x->i0 - x->w.i0) / MR * (ptrdiff_t)stride, stride,
+                     first_copied(a, x->i0, x->i1), x->k };
+    if (copied)
+        return;
+    pack_a(x->a, a, x->kc, x->i1);
+    look_ahead_a(x);
+}
+
+/* The group of columns at j: b's panels of all threads, or copies of this one's own. */
+static void take_columns(Work *x, int j)
 {
     const Block *blk = x->blk;
     real *own = pool_scratch();
 
-    x->kc = min(KC, x->w.k1 - x->k);
-    x->a = (Panels){ own, x->kc * MR + APART, first_copied(blk->p.a, x->w), x->k };
-    pack_a(x->a, blk->p.a, x->kc, x->w.i1);
     x->b = blk->shared;
-    if (!blk->shared.at) {
-        x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, x->w.j0, x->k };
-        pack_b(x->b, blk->p.b, x->kc, x->w.j1);
+    if (blk->shared.at)
+        return;
+    x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, j, x->k };
+    pack_b(x->b, blk->p.b, x->kc, min(j + COLUMNS, x->w.j1));
+    look_ahead_b(x, j);
+}
+
+static void multiply_group(Work *x, int j)
+{
+    const Piece *w = &x->w;
+
+    take_columns(x, j);
+    for (x->i0 = w->i0; x->i0 < w->i1; x->i0 += MC) {
+        x->i1 = min(x->i0 + MC, w->i1);
+        take_rows(x, j > w->j0);
+        for (int i = x->i0; i < x->i1; i += MR)
+            multiply_panel(x, i, j, min(j + COLUMNS, w->j1));
     }
 }
 
 static void multiply_piece(const Block *blk, int number)
 {
-    Work x = { .blk = blk, .w = piece_of(blk, number) };
+    Work x = { .blk = blk, .w = piece_of(blk, number), .number = number };
     const Piece *w = &x.w;
 
     if (w->j0 >= columns_end(w, w->i1))
         return;
     for (x.k = w->k0; x.k < w->k1; x.k += KC) {
-        pack(&x);
-        look_ahead(&x, number);
+        x.kc = min(KC, w->k1 - x.k);
         for (int j = w->j0; j < w->j1; j += COLUMNS)
-            for (int i = w->i0; i < w->i1; i += MR)
-                multiply_panel(&x, i, j, min(j + COLUMNS, w->j1));
+            multiply_group(&x, j);
     }
     if (blk->p.finish && w->k1 == blk->p.a.cols)
         for (int i = w->i0; i < w->i1; i++)
@@ -400,7 +458,7 @@ static void add_partial(void *ctx, int begin, int end)
 
 static void multiply_block(Pool *pool, Block *blk)
 {
-    int own = own_panels(blk->tall, MR) + (blk->shared.at ? 0 : own_panels(blk->wide, NR));
+    int own = own_panels(blk->tall, MR) + (blk->shared.at ? 0 : own_panels(COLUMNS, NR));
 
     blk->turn = pool_threads(pool);
     pool_reserve(pool, (size_t)own * sizeof(real));
