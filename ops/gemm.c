@@ -346,12 +346,15 @@ static void look_ahead_b(Work *x, int j)
     spread(&x->next_b, kernels_of(x->w.i1 - x->w.i0, COLUMNS));
 }
 
-/* Rows of a before this one can be read where they are: whole panels of them, not far apart. */
+/*
+ * Rows of a before this one can be read where they are, whole panels of them: rows that lie as
+ * copies would, or a near matrix that is not wide.
+ */
 static int first_copied(Matrix a, int i0, int i1)
 {
-    bool in_place = !a.map && a.rs * a.cs <= SHORT && !is_far(a);
+    bool as_copied = a.rs == KC && a.cs == 1, near = a.rs * a.cs <= SHORT && !is_far(a);
 
-    return in_place ? i0 + (i1 - i0) / MR * MR : i0;
+    return !a.map && (as_copied || near) ? i0 + (i1 - i0) / MR * MR : i0;
 }
 
 /* Rows i0 .. i1-1 of a, to be found again with the next groups of columns, if there are any. */
