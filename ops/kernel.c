@@ -85,8 +85,8 @@ void kernel(real *c, ptrdiff_t ldc, Factors f, bool add)
 {
     if (f.rs == KC && f.cs == 1)
         multiply(c, ldc, (Factors){ f.a, KC, 1, f.b, f.ldb, f.k }, add, MR, SINGLE);
-    else if (f.rs == 1 && f.cs == MR)
-        multiply(c, ldc, (Factors){ f.a, 1, MR, f.b, f.ldb, f.k }, add, MR, SINGLE);
+    else if (f.rs == 1)
+        multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add, MR, SINGLE);
     else
         multiply(c, ldc, f, add, GROUP, 0);
 }
