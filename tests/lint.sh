@@ -40,6 +40,8 @@ up=$(awk '
 left=$(grep -nE '\b(TODO|FIXME|XXX)\b' $files)
 [ -z "$left" ] || complain "$left"
 
+bugs=$(OUT=build/bugs sh tests/mutants.sh 2>&1) || complain "$bugs"
+
 if [ -x ./train ] && ! sh tests/readme.sh | cmp -s - README.md; then
     complain "README.md: its table is not the program's; run make readme"
 fi

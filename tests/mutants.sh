@@ -3,7 +3,8 @@
 # runs the tests until one fails. Called by `make mutants`: arguments are the check
 # program and its objects, the environment has CC, FLAGS, LIBS, OUT (a folder),
 # JOBS (default: one a processor), ONLY (numbers or files, default: all) and PART
-# (2/3: of these every third, from the second on).
+# (2/3: of these every third, from the second on). Without arguments, as make lint
+# calls it, it plants them and no more: each must have its place.
 # Each source is copied with all its bugs in it:
 #
 #     #if MUTANT == 3
@@ -109,12 +110,13 @@ try()
     printf '%3d %s:%s: %s\n' "$1" "$2" "$3" "${by:-SURVIVED}"
 }
 
+rm -rf "$OUT" && mkdir -p "$OUT"
+plant
+[ $# -gt 0 ] || exit 0
 part=${PART:-1/1}
 check=$1 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)} job=0
 shift
 objects=$*
-rm -rf "$OUT" && mkdir -p "$OUT"
-plant
 failing=$([ -n "${ONLY:-}" ] || first_failing "$check" ops)
 [ -z "$failing" ] || { echo "without any mutant, $failing fails" >&2; exit 1; }
 while [ $((job += 1)) -le "$jobs" ]; do
