@@ -1164,7 +1164,7 @@ START_TEST(the_kernel_is_its_plain_twin)
 }
 END_TEST
 
-/* gemm copies some rows of a and reads others in place: what is next to a row is no reason. */
+/* gemm copies some rows of a and reads others where they are: that must not be seen in c. */
 START_TEST(the_layout_of_a_changes_no_bit_of_the_kernel)
 {
     enum { K = KC < 37 ? KC : 37, MOST = KC > MR + 1 ? KC : MR + 1 };
