@@ -10,6 +10,7 @@ CC     = cc
 ARCH   = native
 CFLAGS = -O3 -g
 SAN    =
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
        -Wdouble-promotion -Wfloat-conversion -Wvla -Wundef -Wwrite-strings -Wno-psabi
@@ -24,31 +25,29 @@ ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) 
 
 PROGRAMS = train eval analyse sample bench attend tokenize export report figure
 DOUBLE   = gradcheck attend64
-LIB      = $(wildcard ops/*.c ops/attention/*.c model/*.c data/*.c data/synthetic/*.c training/*.c)
-SHARED   = tools/derivative.c tools/options.c tools/options_print.c tools/settings.c \
-           tools/trained.c
-TESTS    = $(wildcard tests/*.c tools/report_*.c tools/bench_*.c tools/figure_*.c)
+LIB      = $(wildcard $(patsubst %,%/*.c,ops ops/base ops/kernel ops/attention ops/attention/engine \
+             ops/attention/plain model data data/synthetic training tools/common tools/draw))
+TESTS    = $(wildcard tests/*.c) $(filter-out $(foreach p,report bench figure,tools/$(p)/$(p).c), \
+             $(wildcard tools/report/*.c tools/bench/*.c tools/figure/*.c))
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
-PROOF    = $(patsubst %.c,$(OUT)/proof/%.o,$(TESTS) $(SHARED) $(LIB))
+objects  = $(patsubst %.c,$(OUT)/$(1)/%.o,$(2))
+PROOF    = $(call objects,proof,$(TESTS) $(LIB))
 
 SAY = $(if $(V),,@echo "  $@"; )
 
 all: $(PROGRAMS) $(DOUBLE)
 
-# A program is tools/NAME.c and, where there are any, tools/NAME_*.c.
-own = $(patsubst %.c,$(OUT)/float/%.o,$(wildcard tools/$(1)_*.c))
-$(foreach p,$(PROGRAMS),$(eval $(OUT)/$(p).linked: $(call own,$(p))))
-
 # Linked beside its objects, so that another CC, ARCH or SAN never leaves an old program in the root.
 $(PROGRAMS) $(DOUBLE): %: $(OUT)/%.linked force
 	@cmp -s $< $@ || cp $< $@
-$(PROGRAMS:%=$(OUT)/%.linked): $(OUT)/%.linked: $(OUT)/float/tools/%.o \
-                                $(patsubst %.c,$(OUT)/float/%.o,$(SHARED) $(LIB))
-	$(SAY)$(CC) $(ALL) $^ -lm -o $@
-$(DOUBLE:%=$(OUT)/%.linked): $(OUT)/%.linked: $(OUT)/proof/tools/%.o \
-                                $(patsubst %.c,$(OUT)/proof/%.o,$(SHARED) $(LIB))
-	$(SAY)$(CC) $(ALL) $^ -lm -o $@
+# A program is tools/NAME.c, or all of tools/NAME/; those in double are built like the proof.
+define program
+$(OUT)/$(1).linked: $(call objects,$(2),$(wildcard tools/$(3).c tools/$(3)/*.c) $(LIB))
+	$$(SAY)$$(CC) $$(ALL) $$^ -lm -o $$@
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call program,$(p),float,$(p))))
+$(foreach p,$(DOUBLE),$(eval $(call program,$(p),proof,$(p:64=))))
 
 # The process that starts the tests forks often: it must not grow by what its sanitizer has kept.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
@@ -63,7 +62,7 @@ test-float: $(OUT)/float/check $(PROGRAMS) $(DOUBLE)
 
 $(OUT)/%/check: | needs-check
 	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
-$(OUT)/float/check: $(patsubst %.c,$(OUT)/float/%.o,$(TESTS) $(SHARED) $(LIB))
+$(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 
 # ONLY=7 or ONLY=ops/norm.c tries these, PART=2/3 a third of them, JOBS=1 is polite.
@@ -92,9 +91,6 @@ $(OUT)/float/%.o: %.c Makefile
 $(OUT)/proof/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
-$(OUT)/proof/tools/%64.o: tools/%.c Makefile # of a program that is in float as well
-	@mkdir -p $(@D)
-	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
 
 .SECONDARY: # keep every object: linking again should not compile again
 
@@ -102,4 +98,4 @@ clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
 .PHONY: all force test test-float mutants reproduce lint format readme needs-check clean
--include $(wildcard $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d)
+-include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))

@@ -16,7 +16,7 @@
 
 #include "data/heap.h"
 #include "data/pieces.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -31,7 +31,7 @@
 
 #include "data/heap.h"
 #include "data/pieces.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
  */
 #include "data/tokenizer_kind.h"
 
-#include "ops/error.h"
-#include "ops/utf8.h"
+#include "ops/base/error.h"
+#include "ops/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

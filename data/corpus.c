@@ -1,10 +1,10 @@
 #include "data/corpus.h"
 
 #include "data/stories.h"
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/hash.h"
-#include "ops/utf8.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/hash.h"
+#include "ops/base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

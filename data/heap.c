@@ -1,6 +1,6 @@
 #include "data/heap.h"
 
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 void heap_push(Heap *h, uint64_t number)
 {

@@ -6,8 +6,8 @@
 #include "data/lra.h"
 
 #include "data/synthetic/listops.h"
-#include "ops/error.h"
-#include "ops/file.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #ifndef DATA_LRA_H
 #define DATA_LRA_H
 
-#include "ops/batch.h"
+#include "ops/base/batch.h"
 
 /* Row i is byte[start[i]], its class, and its tokens, up to byte[start[i + 1]]. */
 typedef struct {

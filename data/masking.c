@@ -1,6 +1,6 @@
 #include "data/masking.h"
 
-#include "ops/random.h"
+#include "ops/base/random.h"
 
 #include <stdbool.h>
 

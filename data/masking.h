@@ -16,7 +16,7 @@
 #ifndef DATA_MASKING_H
 #define DATA_MASKING_H
 
-#include "ops/batch.h"
+#include "ops/base/batch.h"
 
 #include <stdint.h>
 

@@ -30,8 +30,8 @@
 #include "data/stories.h"
 
 #include "data/stories_grammar.h"
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/base/error.h"
+#include "ops/base/random.h"
 
 #include <math.h>
 #include <stdbool.h>

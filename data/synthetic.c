@@ -1,7 +1,7 @@
 #include "data/synthetic.h"
 
 #include "data/synthetic/row.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,8 +25,8 @@
 #ifndef DATA_SYNTHETIC_H
 #define DATA_SYNTHETIC_H
 
-#include "ops/random.h"
-#include "ops/text.h"
+#include "ops/base/random.h"
+#include "ops/base/text.h"
 
 #include <stdbool.h>
 

@@ -13,7 +13,7 @@
  */
 #include "data/tokenizer_kind.h"
 
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>

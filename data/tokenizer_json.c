@@ -9,8 +9,8 @@
  */
 #include "data/bpe.h"
 #include "data/pieces.h"
-#include "ops/text.h"
-#include "ops/utf8.h"
+#include "ops/base/text.h"
+#include "ops/base/utf8.h"
 
 static void json_head(FILE *out)
 {

@@ -1,7 +1,7 @@
 #include "data/tokens.h"
 
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/base/error.h"
+#include "ops/base/random.h"
 
 #include <stdlib.h>
 

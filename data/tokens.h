@@ -3,7 +3,7 @@
 #define DATA_TOKENS_H
 
 #include "data/tokenizer.h"
-#include "ops/batch.h"
+#include "ops/base/batch.h"
 
 typedef struct {
     Token *at;       /* for free() */

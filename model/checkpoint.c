@@ -1,7 +1,7 @@
 #include "model/checkpoint.h"
 
-#include "ops/error.h"
-#include "ops/hash.h"
+#include "ops/base/error.h"
+#include "ops/base/hash.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * in safetensors. Whoever saves it may put numbers and words of their own beside.
  *
  * A file that was damaged is not taken for another model: "attnc.hash.<tensor>" is
- * the hash (ops/hash.h) of its name, type, dimensions and numbers, one after the
+ * the hash (ops/base/hash.h) of its name, type, dimensions and numbers, one after the
  * other, and "attnc.hash" the sum of those of all other "attnc." keys, each with
  * its value.
  */

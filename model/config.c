@@ -1,7 +1,7 @@
 #include "model/config.h"
 
-#include "ops/error.h"
-#include "ops/machine.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
 #include "ops/ops.h"
 
 #include <limits.h>

@@ -5,8 +5,8 @@
 #ifndef MODEL_CONFIG_H
 #define MODEL_CONFIG_H
 
-#include "ops/attention/attention.h"
-#include "ops/text.h"
+#include "ops/attention.h"
+#include "ops/base/text.h"
 
 typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
 typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;

@@ -28,8 +28,8 @@
 #include "model/decode.h"
 
 #include "model/layers.h"
-#include "ops/error.h"
-#include "ops/machine.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -16,7 +16,7 @@
  */
 #include "model/directions.h"
 
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef MODEL_DIRECTIONS_H
 #define MODEL_DIRECTIONS_H
 
-#include "ops/random.h"
+#include "ops/base/random.h"
 #include "ops/tape.h"
 
 /* Fills omega (H, m, D); see the .c file for what with. */

@@ -1,6 +1,6 @@
 #include "model/form.h"
 
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <stdarg.h>
 

@@ -1,7 +1,7 @@
 #include "model/model.h"
 
 #include "model/layers.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <stdio.h>
 

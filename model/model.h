@@ -10,9 +10,9 @@
 #define MODEL_MODEL_H
 
 #include "model/config.h"
-#include "ops/batch.h"
+#include "ops/base/batch.h"
+#include "ops/base/random.h"
 #include "ops/params.h"
-#include "ops/random.h"
 
 typedef struct {
     Tensor *gain, *bias; /* bias: LayerNorm only */

@@ -1,9 +1,9 @@
 /* The writer. Given the same entries it writes, to the byte, what the reference writes. */
 #include "model/safetensors.h"
 
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/utf8.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/utf8.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
  */
 #include "model/safetensors.h"
 
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/json.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/json.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -9,8 +9,8 @@
 #include "model/sample.h"
 
 #include "model/decode.h"
-#include "ops/elementary.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
+#include "ops/kernel/elementary.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
  *
  *     da += g b silu'(a)                  db += g silu(a)
  */
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 #include "ops/ops.h"
 
 enum { GRAIN = 1 << 13, CHUNK = 256, FLAT = 40 }; /* beyond +-FLAT, s is 0 or 1 in any precision */

@@ -11,8 +11,8 @@
  * The probabilities of a row are made when its gradient is, over the row
  * itself: x has no other reader, so dx takes its place.
  */
-#include "ops/elementary.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
+#include "ops/kernel/elementary.h"
 #include "ops/ops.h"
 
 enum { ROWS = 8 };

@@ -16,9 +16,9 @@
  * time of reading W. These sums have another order than gemm's; hence the tape
  * decides, never the number of rows, and a row's bits do not depend on its batch.
  */
-#include "ops/elementary.h"
-#include "ops/error.h"
-#include "ops/gemm.h"
+#include "ops/base/error.h"
+#include "ops/kernel/elementary.h"
+#include "ops/kernel/gemm.h"
 #include "ops/ops.h"
 
 #include <string.h>

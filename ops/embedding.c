@@ -7,7 +7,7 @@
  * Many places share a row of the table, so the threads share the columns: each
  * adds up its own, over all places in order.
  */
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "ops/ops.h"
 
 enum { ROWS = 64, COLUMNS = 16 };

@@ -16,7 +16,7 @@
  *
  * The sums over rows are taken over ROWS rows at a time and then in order.
  */
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 #include "ops/ops.h"
 
 #include <string.h>

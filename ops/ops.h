@@ -2,7 +2,7 @@
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
-#include "ops/random.h"
+#include "ops/base/random.h"
 #include "ops/tape.h"
 
 /* A function of one number: f over n numbers in place, and dx *= f'(x). */

@@ -5,7 +5,7 @@
 #ifndef OPS_PARAMS_H
 #define OPS_PARAMS_H
 
-#include "ops/random.h"
+#include "ops/base/random.h"
 #include "ops/tape.h"
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "ops/tape.h"
 
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <limits.h>
 #include <string.h>

@@ -4,7 +4,7 @@
  * A tensor is a row-major block of reals with at most four dimensions and,
  * while it is needed, a block of the same shape for the derivative of the loss.
  * There are no views and no strides: an op that needs another layout reads it
- * as a Matrix (ops/gemm.h), which has them.
+ * as a Matrix (ops/kernel/gemm.h), which has them.
  *
  * An op is a C function that takes the tape and its operands, computes its
  * result at once, and leaves on the tape a node that can undo it:
@@ -30,9 +30,9 @@
 #ifndef OPS_TAPE_H
 #define OPS_TAPE_H
 
-#include "ops/arena.h"
-#include "ops/pool.h"
-#include "ops/real.h"
+#include "ops/base/arena.h"
+#include "ops/base/pool.h"
+#include "ops/base/real.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,7 +68,8 @@ typedef struct Tape {
      * addition shows in the numbers.
      */
     bool audit;
-    struct Turns *turns; /* the angles that this step has already worked out: ops/rope.c */
+    struct Turns
+        *turns; /* the angles that this step has already worked out: ops/attention/engine/rope.c */
 } Tape;
 
 /* The shape as a literal: SHAPE(B, T, C) is the two arguments (ndim, dim). */

@@ -1,6 +1,6 @@
 #include "tests/folder.h"
 
-#include "ops/file.h"
+#include "ops/base/file.h"
 #include "tests/tests.h"
 
 #include <dirent.h>

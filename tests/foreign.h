@@ -3,7 +3,7 @@
 #define TESTS_FOREIGN_H
 
 #include "model/safetensors.h"
-#include "ops/arena.h"
+#include "ops/base/arena.h"
 
 typedef struct {
     const char *class_name; /* "LlamaForCausalLM", "ArceeForCausalLM", "GPT2LMHeadModel" */

@@ -16,14 +16,15 @@ else
     complain "make lint needs clang-format: apt-get install clang-format"
 fi
 
-# Includes are written from the root and point down: tools > training > {model, data} > ops.
+# Includes are written from the root and point down:
+# tools > training > {model, data} > ops > ops/kernel > ops/base.
 up=$(awk '
     function floor_of(path, part) {
         split(path, part, "/")
-        if (part[1] == "ops") return 0
-        if (part[1] == "model" || part[1] == "data") return 1
-        if (part[1] == "training") return 2
-        if (part[1] == "tools") return 3
+        if (part[1] == "ops") return part[2] == "base" ? 0 : part[2] == "kernel" ? 1 : 2
+        if (part[1] == "model" || part[1] == "data") return 3
+        if (part[1] == "training") return 4
+        if (part[1] == "tools") return 5
         if (part[1] == "tests" || part[1] == "experiments") return 9
         return -1
     }

@@ -6,7 +6,7 @@
 #ifndef TESTS_NAIVE_H
 #define TESTS_NAIVE_H
 
-#include "ops/attention/attention.h"
+#include "ops/attention.h"
 
 #include <stdbool.h>
 

@@ -67,7 +67,7 @@ refused() {
     if [ -z "$wrong" ]; then pass; else fail "$sentence: $wrong ($line)"; fi
 }
 
-bytes() { head -c "$1" "$root/ops/gemm.c" >"../in/$2"; }
+bytes() { head -c "$1" "$root/ops/kernel/gemm.c" >"../in/$2"; }
 bytes 2000 text
 bytes 0 empty
 bytes 1 one

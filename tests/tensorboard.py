@@ -35,7 +35,7 @@ def write(folder):
     source, program = os.path.join(folder, "writer.c"), os.path.join(folder, "writer")
     with open(source, "w") as f:
         f.write(WRITER)
-    used = ("training/tensorboard.c", "ops/checksum.c", "ops/error.c")
+    used = ("training/tensorboard.c", "ops/base/checksum.c", "ops/base/error.c")
     used = [os.path.join(ROOT, name) for name in used]
     flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-I" + ROOT]
     subprocess.run(["cc", *flags, source, *used, "-lm", "-o", program], check=True)

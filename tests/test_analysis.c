@@ -1,7 +1,7 @@
 /* What is said of attention matrices: row by row, of all that a model makes of a text. */
-#include "ops/attention/linear.h"
-#include "ops/error.h"
-#include "ops/svd.h"
+#include "ops/attention/engine/linear.h"
+#include "ops/base/error.h"
+#include "ops/kernel/svd.h"
 #include "tests/folder.h"
 #include "tests/naive.h"
 #include "tests/small.h"

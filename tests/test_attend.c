@@ -4,7 +4,7 @@
  * refuses is in programs.sh.
  */
 #include "model/safetensors.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/promises.h"
 #include "tests/suites.h"

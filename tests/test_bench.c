@@ -1,9 +1,9 @@
 /* The rows of ./bench: kept, written, read again, and compared. */
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
-#include "tools/bench.h"
+#include "tools/bench/bench.h"
 
 #include <math.h>
 #include <string.h>

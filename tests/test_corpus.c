@@ -2,7 +2,7 @@
 #include "data/corpus.h"
 #include "data/stories.h"
 #include "data/tokens.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"

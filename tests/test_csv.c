@@ -1,5 +1,5 @@
 /* The reader of CSV: what it makes of every row, and what it refuses. */
-#include "training/csv.h"
+#include "ops/base/csv.h"
 
 #include "tests/suites.h"
 #include "tests/tests.h"

@@ -1,13 +1,13 @@
 /* ./figure: the cells of rows, known by hand, and what is made of them. The program is in
  * programs.sh. */
-#include "tools/figure.h"
+#include "tools/figure/figure.h"
 
-#include "ops/error.h"
+#include "ops/base/csv.h"
+#include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 #include "tests/xml.h"
-#include "training/csv.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* The JSON reader: what it takes, what that says, and what it refuses. */
-#include "ops/json.h"
+#include "ops/base/json.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 

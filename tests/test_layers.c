@@ -1,7 +1,7 @@
 /* The layers around a mix: their formulas, what they share, what they cost, Performer's omega. */
 #include "model/directions.h"
 #include "model/layers.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/naive.h"
 #include "tests/small.h"
 #include "tests/suites.h"

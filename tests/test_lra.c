@@ -1,8 +1,8 @@
 /* ListOps from the Long Range Arena's files: what is read, and what is refused. */
 #include "data/lra.h"
 #include "data/synthetic.h"
-#include "ops/error.h"
-#include "ops/file.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/solutions.h"
 #include "tests/suites.h"

@@ -1,8 +1,8 @@
 /* The whole model: its gradient, what it may not see, its size, its file. */
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
-#include "ops/error.h"
-#include "ops/file.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"

@@ -2,10 +2,10 @@
  * Every op but the attentions. A row of the table `ops` is an op in one of its
  * variants, and most tests run for every row.
  */
-#include "ops/elementary.h"
-#include "ops/kernel.h"
-#include "ops/rope.h"
-#include "ops/transpose.h"
+#include "ops/attention/engine/rope.h"
+#include "ops/kernel/elementary.h"
+#include "ops/kernel/kernel.h"
+#include "ops/kernel/transpose.h"
 #include "tests/naive.h"
 #include "tests/promises.h"
 #include "tests/suites.h"

@@ -1,5 +1,5 @@
 /* Muon against its formula, what optimisers move and remember, and the schedules. */
-#include "ops/gemm.h"
+#include "ops/kernel/gemm.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "training/optimiser.h"

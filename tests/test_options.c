@@ -1,12 +1,12 @@
 /* The command line: every parse runs in a child, whose output and exit code are looked at. */
-#include "tools/options.h"
+#include "tools/common/options.h"
 
-#include "ops/error.h"
-#include "ops/text.h"
+#include "ops/base/error.h"
+#include "ops/base/text.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
-#include "tools/settings.h"
+#include "tools/common/settings.h"
 
 #include <fcntl.h>
 #include <math.h>

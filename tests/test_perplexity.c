@@ -1,6 +1,6 @@
 /* A trained model at other lengths: its protocols, target by target, and what they refuse. */
 #include "data/masking.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/naive.h"
 #include "tests/small.h"

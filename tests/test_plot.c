@@ -2,8 +2,8 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 #include "tests/xml.h"
-#include "training/axis.h"
-#include "training/plot.h"
+#include "tools/draw/axis.h"
+#include "tools/draw/plot.h"
 
 #include <locale.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * The page of ./report: what is read of a folder that anybody may have written
  * into, and what is said about it. The program's own words are in programs.sh.
  */
-#include "tools/report.h"
+#include "tools/report/report.h"
 
 #include "model/checkpoint.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"

@@ -1,8 +1,8 @@
-/* Files: whole ones in and out (ops/file.h), and tensors in them (model/safetensors.h). */
+/* Files: whole ones in and out (ops/base/file.h), and tensors in them (model/safetensors.h). */
 #include "model/safetensors.h"
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/utf8.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/utf8.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"

@@ -1,6 +1,6 @@
 /* The built-in text: that its grammar is what it says, and that its bits are exact. */
 #include "data/stories.h"
-#include "ops/random.h"
+#include "ops/base/random.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 

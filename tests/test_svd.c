@@ -1,6 +1,6 @@
 /* Singular values: of matrices whose own are known, and what is said of a list of them. */
-#include "ops/random.h"
-#include "ops/svd.h"
+#include "ops/base/random.h"
+#include "ops/kernel/svd.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 

@@ -1,6 +1,6 @@
 /* The synthetic tasks: that answers are right, shapes kept, and draws as likely as they should. */
 #include "data/synthetic.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "tests/solutions.h"
 #include "tests/suites.h"
 #include "tests/tests.h"

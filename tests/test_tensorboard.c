@@ -2,8 +2,8 @@
  * TensorBoard's files: bytes that its own reader has accepted, and a reader from
  * the format's description alone, which checks everything that it passes.
  */
-#include "ops/error.h"
-#include "ops/file.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"

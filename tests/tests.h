@@ -2,9 +2,9 @@
 #ifndef TESTS_TESTS_H
 #define TESTS_TESTS_H
 
-#include "ops/attention/attention.h"
+#include "ops/attention.h"
 #include "ops/ops.h"
-#include "tools/derivative.h"
+#include "tools/common/derivative.h"
 
 #include <check.h>
 #include <stdbool.h>

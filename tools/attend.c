@@ -7,13 +7,13 @@
  * written when all of it is known. The same source in double is ./attend64.
  */
 #include "model/safetensors.h"
-#include "ops/attention/attention.h"
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/machine.h"
-#include "ops/text.h"
-#include "tools/options.h"
-#include "tools/settings.h"
+#include "ops/attention.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "ops/base/text.h"
+#include "tools/common/options.h"
+#include "tools/common/settings.h"
 
 #include <limits.h>
 #include <signal.h>

@@ -12,10 +12,10 @@
  */
 #include "model/checkpoint.h"
 #include "model/form.h"
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/machine.h"
-#include "tools/options.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "tools/common/options.h"
 #include "training/saved.h"
 
 #include <dirent.h>

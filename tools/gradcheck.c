@@ -8,11 +8,11 @@
  * one wrong element among many.
  */
 #include "model/model.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "ops/ops.h"
-#include "tools/derivative.h"
-#include "tools/options.h"
-#include "tools/settings.h"
+#include "tools/common/derivative.h"
+#include "tools/common/options.h"
+#include "tools/common/settings.h"
 
 _Static_assert(sizeof(real) == sizeof(double), "differences are compared in double");
 

@@ -1,11 +1,11 @@
 /* ./sample: what a trained model writes, while it writes it. */
 #include "model/sample.h"
 #include "data/stream.h"
-#include "ops/error.h"
-#include "ops/file.h"
-#include "ops/machine.h"
-#include "ops/text.h"
-#include "tools/options.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "ops/base/text.h"
+#include "tools/common/options.h"
 #include "training/saved.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* ./tokenize: learns a tokenizer from a text, and says what it makes of it, or of another one. */
 #include "data/tokenizer.h"
-#include "ops/error.h"
-#include "ops/file.h"
-#include "tools/options.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "tools/common/options.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #include "training/analysis.h"
 
-#include "ops/error.h"
-#include "ops/machine.h"
-#include "ops/svd.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/kernel/svd.h"
 #include "training/source.h"
 
 #include <stdlib.h>

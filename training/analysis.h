@@ -1,7 +1,7 @@
 /*
  * What the heads of a trained model do with a text: where their weights look
- * (ops/attention/focus.h), and how many dimensions the matrix of them has, and that of
- * the scores that it is made of, where it is (ops/svd.h).
+ * (training/focus.h), and how many dimensions the matrix of them has, and that of
+ * the scores that it is made of, where it is (ops/kernel/svd.h).
  *
  *     window of the text -> model_watch() -> each mix -> A, S of each head -> sums
  *
@@ -17,7 +17,7 @@
 
 #include "data/tokens.h"
 #include "model/model.h"
-#include "ops/attention/focus.h"
+#include "training/focus.h"
 
 typedef struct {
     int length, windows; /* of so many tokens, and so many of them at most */

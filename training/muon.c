@@ -49,7 +49,7 @@
  */
 #include "training/muon.h"
 
-#include "ops/gemm.h"
+#include "ops/kernel/gemm.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #ifndef TRAINING_MUON_H
 #define TRAINING_MUON_H
 
-#include "ops/pool.h"
-#include "ops/real.h"
+#include "ops/base/pool.h"
+#include "ops/base/real.h"
 
 typedef struct {
     real *w, *m; /* the matrix and its momentum, row by row */

@@ -1,7 +1,7 @@
 #include "training/perplexity.h"
 
 #include "model/sample.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 #include "ops/ops.h"
 #include "training/source.h"
 

@@ -1,8 +1,7 @@
 #include "training/run.h"
 
-#include "ops/error.h"
-#include "ops/file.h"
-#include "training/plot.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "training/tensorboard.h"
 
 #include <errno.h>
@@ -14,18 +13,12 @@
 
 enum { PATH_BYTES = 4096, LINE_BYTES = 512 };
 
-/* The points of one line of loss.svg. */
-typedef struct {
-    double *x, *y;
-    int n, room;
-} Points;
-
 struct Run {
     char path[PATH_BYTES];
     int log;
     const Origin *origin;
     Tensorboard *board; /* NULL: there is none */
-    Points train, validation;
+    Curve train, validation;
 };
 
 /* mkdir -p. Returns false if the last part existed already. */
@@ -118,7 +111,7 @@ void run_file(const Run *run, const char *name, Print *print, void *ctx)
     file_print(path, print, ctx);
 }
 
-static void points_add(Points *p, double x, double y)
+static void curve_add(Curve *p, double x, double y)
 {
     if (p->n == p->room) {
         p->room = 2 * p->room + 256;
@@ -132,9 +125,9 @@ static void points_add(Points *p, double x, double y)
 static void add_point(Run *run, const char *split, int step, double loss)
 {
     if (strcmp(split, "train") == 0)
-        points_add(&run->train, step, loss);
+        curve_add(&run->train, step, loss);
     else if (strcmp(split, "val") == 0)
-        points_add(&run->validation, step, loss);
+        curve_add(&run->validation, step, loss);
 }
 
 /* JSON has no NaN: what is not known is left out. */
@@ -246,38 +239,14 @@ void run_save(const Run *run, const char *name, const Model *model, const Optimi
     saved_write(path, model, o, progress, run->origin);
 }
 
-static void draw(FILE *out, void *plot)
+const Curve *run_training_curve(const Run *run)
 {
-    plot_svg(plot, out);
+    return &run->train;
 }
 
-void run_draw(const Run *run, RunPicture picture)
+const Curve *run_validation_curve(const Run *run)
 {
-    Text label = { 0 };
-    const Series series[] = {
-        { .name = "training loss",
-          .x = run->train.x,
-          .y = run->train.y,
-          .n = run->train.n,
-          .smooth = run->train.n / 50 + 1 },
-        { .name = "validation loss",
-          .x = run->validation.x,
-          .y = run->validation.y,
-          .n = run->validation.n,
-          .points = true,
-          .best = true },
-    };
-    const PlotLine line = { picture.floor, "true entropy" };
-    text_add(&label, "loss (nats per %s)", picture.target);
-    Plot plot = { .title = picture.title,
-                  .x_label = "step",
-                  .y_label = label.at,
-                  .series = series,
-                  .n_series = 2,
-                  .lines = &line,
-                  .n_lines = picture.floor > 0 };
-
-    run_file(run, "loss.svg", draw, &plot);
+    return &run->validation;
 }
 
 void run_close(Run *run)

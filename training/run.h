@@ -5,7 +5,7 @@
 #ifndef TRAINING_RUN_H
 #define TRAINING_RUN_H
 
-#include "ops/file.h"
+#include "ops/base/file.h"
 #include "training/saved.h"
 
 #include <stdio.h>
@@ -49,12 +49,13 @@ void run_log(Run *run, LogLine line);
 void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
               Progress progress);
 
-/* Draws loss.svg from all that was logged. */
+/* The losses logged so far, by step; valid until the next run_log(). */
 typedef struct {
-    const char *title, *target; /* "masked byte" */
-    double floor;               /* nats a target; 0: unknown */
-} RunPicture;
-void run_draw(const Run *run, RunPicture picture);
+    double *x, *y;
+    int n, room;
+} Curve;
+const Curve *run_training_curve(const Run *run);
+const Curve *run_validation_curve(const Run *run);
 
 void run_close(Run *run);
 

@@ -1,6 +1,6 @@
 #include "training/saved.h"
 
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "training/source.h"
 
-#include "ops/arena.h"
-#include "ops/error.h"
+#include "ops/base/arena.h"
+#include "ops/base/error.h"
 
 #include <math.h>
 #include <stdlib.h>

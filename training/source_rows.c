@@ -1,6 +1,6 @@
 /* Rows that are made for a task, and those of the Long Range Arena's files. */
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/base/error.h"
+#include "ops/base/random.h"
 #include "training/source.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* What is learnt from text: what comes next, what is hidden, or whose text it is. */
 #include "data/masking.h"
-#include "ops/error.h"
-#include "ops/random.h"
+#include "ops/base/error.h"
+#include "ops/base/random.h"
 #include "training/source.h"
 
 #include <math.h>

@@ -20,8 +20,8 @@
  */
 #include "training/tensorboard.h"
 
-#include "ops/checksum.h"
-#include "ops/error.h"
+#include "ops/base/checksum.h"
+#include "ops/base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>

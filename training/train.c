@@ -1,8 +1,8 @@
 #include "training/train.h"
 
-#include "ops/error.h"
-#include "ops/machine.h"
-#include "ops/random.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/base/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>

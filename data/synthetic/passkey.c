@@ -6,7 +6,7 @@
  * anew. In the question # is the answer: a digit is to be said where the one before it stands.
  */
 #include "data/synthetic/row.h"
-#include "ops/error.h"
+#include "ops/base/error.h"
 
 #include <string.h>
 

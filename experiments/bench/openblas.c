@@ -5,11 +5,11 @@
  *
  *     openblas THREADS SECONDS        a row of CSV for each shape, SECONDS each
  */
-#include "ops/arena.h"
-#include "ops/error.h"
-#include "ops/gemm.h"
-#include "ops/machine.h"
-#include "ops/random.h"
+#include "ops/base/arena.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/base/random.h"
+#include "ops/kernel/gemm.h"
 
 #include <cblas.h>
 #include <stdio.h>

@@ -40,7 +40,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LINEAR = ("relu", "elu", "exp", "cosformer", "performer")
 NAMES = ("softmax", *LINEAR, "fastformer", "gau")
 TOLERANCE = 1e-4
-TINY = 1e-6  # the least denominator, as in ops/attention/head.h
+TINY = 1e-6  # the least denominator, as in ops/attention/engine/head.h
 options = argparse.Namespace(chunk=128, rows=512, products="blas")
 
 

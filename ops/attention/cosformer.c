@@ -13,7 +13,7 @@
  * M is the horizon, or the length if that is longer: with M >= T no weight is
  * negative. A model's horizon is its context, so that all prefixes share one M.
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
 static int twice(int D, int m)
 {

@@ -18,9 +18,9 @@
  *           = phi_if dphi_if - s_if sum over g of phi_ig dphi_ig
  *     dk_jf = psi_jf dpsi_jf
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static int all(int F)
 {

@@ -5,9 +5,9 @@
  *     phi(x) = psi(x) = 1 + elu(x):  x + 1 where x >= 0, else e^x
  *     phi'(x) = 1 where x >= 0, else e^x
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static void elu_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

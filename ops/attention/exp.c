@@ -18,9 +18,9 @@
  * and the guard moves by 2^-p as well. p depends on z_i alone, so on no key that
  * the row does not see.
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 enum { FAR = 4096 }; /* 2^+-FAR is beyond any number; what is beyond that, or NaN, need not fit */
 

@@ -31,10 +31,10 @@
  * w_q, w_k and W are the same for the whole batch: each sequence has a sum of its
  * own, and these are added in the order of the sequences.
  */
-#include "ops/attention/head.h"
-#include "ops/attention/pooling.h"
-#include "ops/elementary.h"
-#include "ops/error.h"
+#include "ops/attention/engine/head.h"
+#include "ops/attention/engine/pooling.h"
+#include "ops/base/error.h"
+#include "ops/kernel/elementary.h"
 
 #include <string.h>
 

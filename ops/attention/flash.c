@@ -25,9 +25,9 @@
 #include "ops/attention/gau.h"
 #include "ops/attention/softmax.h"
 
-#include "ops/elementary.h"
-#include "ops/error.h"
-#include "ops/rope.h"
+#include "ops/attention/engine/rope.h"
+#include "ops/base/error.h"
+#include "ops/kernel/elementary.h"
 
 #include <string.h>
 

@@ -24,7 +24,7 @@
 
 #include "ops/attention/softmax.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static void square_weigh(real *restrict s, int n, real *o, int E, RowState *row)
 {

@@ -2,7 +2,7 @@
 #ifndef OPS_ATTENTION_GAU_H
 #define OPS_ATTENTION_GAU_H
 
-#include "ops/attention/pairs.h"
+#include "ops/attention/engine/pairs.h"
 
 extern const Weighting weighting_square;
 

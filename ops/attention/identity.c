@@ -4,9 +4,9 @@
  *
  *     phi(x) = psi(x) = x
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static void identity_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

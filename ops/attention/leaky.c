@@ -4,9 +4,9 @@
  *
  *     phi(x) = psi(x) = x where x >= 0, else x / 100      phi'(x) = 1, or 1 / 100
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static void leaky_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

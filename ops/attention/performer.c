@@ -12,9 +12,9 @@
  * omega is not learned and gets no gradient. Whole tiles go through the kernel,
  * with omega D^(-1/4) laid out both ways (linear.c); a single row does without.
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static int as_told(int D, int m)
 {

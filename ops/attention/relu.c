@@ -7,9 +7,9 @@
  * linear.h has the rest. A row whose features share no support with those of any
  * key it sees has a denominator of 0: its result is 0.
  */
-#include "ops/attention/linear.h"
+#include "ops/attention/engine/linear.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 static void relu_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

@@ -28,7 +28,7 @@
  */
 #include "ops/attention/softmax.h"
 
-#include "ops/elementary.h"
+#include "ops/kernel/elementary.h"
 
 real softmax_scale(Scale scale, int base, int D, int n)
 {

@@ -1,0 +1,120 @@
+#include "ops/attention/engine/head.h"
+
+#include "ops/attention/engine/rope.h"
+#include "ops/kernel/elementary.h"
+#include "ops/kernel/transpose.h"
+
+#include <string.h>
+
+View view_of(const Mix *in, int b)
+{
+    int T = in->q->dim[1];
+
+    return (View){ .T = T,
+                   .length = in->length ? max(0, min(in->length[b], T)) : T,
+                   .window = in->set.window,
+                   .causal = in->causal };
+}
+
+/* What of s is in the window around t, and in its chunk. */
+static Span near(const View *v, int t, Span s)
+{
+    if (v->window > 0) {
+        s.from = max(s.from, t - v->window);
+        s.to = t < v->T - v->window ? min(s.to, t + v->window + 1) : s.to;
+    }
+    if (v->chunk > 0) {
+        s.from = max(s.from, t - t % v->chunk);
+        s.to = min(s.to, t - t % v->chunk + min(v->chunk, v->T));
+    }
+    return s;
+}
+
+Span view_keys(const View *v, int i)
+{
+    Span s = near(v, i, (Span){ 0, v->causal ? i + 1 : v->T });
+
+    s.to = max(s.from, min(s.to, v->length));
+    return s;
+}
+
+Span view_rows(const View *v, int j)
+{
+    return j < v->length ? near(v, j, (Span){ v->causal ? j : 0, v->T }) : (Span){ j, j };
+}
+
+void head_ask(const Head *x, int t, const real *from, int width)
+{
+    enum { LINE = 64 / sizeof(real) };
+    const real *row = from + head_place(x, max(0, min(t + x->ahead, x->T - 1)), width);
+
+    for (int d = 0; x->ahead && d < width; d += LINE)
+        __builtin_prefetch(row + d);
+}
+
+/* Short rows, and many: a call of memcpy for each would take longer than the copying. */
+static void row_copy(real *restrict to, const real *restrict from, int n)
+{
+    int i = 0;
+
+    for (; i + 2 * SUMS <= n; i += 2 * SUMS) {
+        Lanes low = lanes_at(from + i), high = lanes_at(from + i + SUMS);
+
+        lanes_put(to + i, low);
+        lanes_put(to + i + SUMS, high);
+    }
+    if (i + SUMS <= n) {
+        lanes_put(to + i, lanes_at(from + i));
+        i += SUMS;
+    }
+    for (; i < n; i++)
+        to[i] = from[i];
+}
+
+void head_gather(const Head *x, Rows to, const real *from, int width)
+{
+    int inside = max(0, min(to.n, x->T - to.t0));
+
+    for (int r = 0; r < inside; r++) {
+        real *row = row_of(to.at, r, to.ld);
+
+        row_copy(row, from + head_place(x, to.t0 + r, width), width);
+        for (int d = width; d < to.ld; d++)
+            row[d] = 0;
+        head_ask(x, to.t0 + r, from, width);
+    }
+    memset(row_of(to.at, inside, to.ld), 0, (size_t)(to.n - inside) * (size_t)to.ld * sizeof(real));
+}
+
+void head_scatter(const Head *x, Grad to, Rows from, int width)
+{
+    for (int r = 0; r < min(from.n, x->T - from.t0); r++)
+        grad_add(to, head_place(x, from.t0 + r, width), row_of(from.at, r, from.ld), width);
+}
+
+void rows_transpose(Rows from, real *to, int ld, int width)
+{
+    transpose(to, ld, (Strided){ from.at, from.ld, 1, from.n, width });
+}
+
+void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add)
+{
+    for (int i = 0; i < c.n; i += MR)
+        for (int j = 0; j < c.ld; j += NR)
+            kernel(row_of(c.at, i, c.ld) + j, c.ld,
+                   (Factors){ row_of(a.at, i, a.ld), a.ld, 1, b + j, c.ld, depth }, add);
+}
+
+void rows_multiply_over(real *c, int height, Rows a, Rows b, int n)
+{
+    for (int i = 0; n > 0 && i < height; i += MR)
+        for (int j = 0; j < b.ld; j += NR)
+            kernel(row_of(c, i, b.ld) + j, b.ld, (Factors){ a.at + i, 1, a.ld, b.at + j, b.ld, n },
+                   true);
+}
+
+void rows_turn(Rows x, const real *turns, int width, bool back)
+{
+    for (int r = 0; turns && r < x.n; r++)
+        rope_turn(row_of(x.at, r, x.ld), turns + (size_t)(x.t0 + r) * (size_t)width, width, back);
+}

@@ -1,0 +1,131 @@
+/*
+ * One head of one sequence, and what every mechanism does with it: which keys a
+ * row sees, and copying rows out of a (B, T, H, width) tensor and back.
+ *
+ * Copies are rows of `ld` numbers, a whole number of kernels wide, with zeros
+ * beyond the width and beyond T: what works on them has no edges.
+ */
+#ifndef OPS_ATTENTION_ENGINE_HEAD_H
+#define OPS_ATTENTION_ENGINE_HEAD_H
+
+#include "ops/attention.h"
+#include "ops/kernel/kernel.h"
+
+#ifdef PROOF
+enum { TILE = 4 };
+#else
+enum { TILE = 96 }; /* rows, or keys, at once: what is done with them stays in cache */
+#endif
+_Static_assert(TILE % MR == 0 && TILE % NR == 0, "a tile has no edges");
+
+/* from .. to-1; none where from == to */
+typedef struct {
+    int from, to;
+} Span;
+
+/*
+ * Who sees whom. Both are one span, and its ends never go back when i or j grows:
+ * whatever the mechanism, its matrix is a band.
+ */
+typedef struct {
+    int T, length; /* keys from `length` on are padding */
+    int window;    /* 0: none */
+    int chunk;     /* only keys of the row's own chunk of so many; 0: all */
+    bool causal;
+} View;
+
+View view_of(const Mix *in, int b);
+Span view_keys(const View *v, int i); /* the keys that row i sees */
+Span view_rows(const View *v, int j); /* the rows that see key j */
+
+/* Which head of which sequence; and how far ahead its rows will be wanted next, or behind. */
+typedef struct {
+    int b, h, T, H, ahead;
+} Head;
+static inline Head head_of(const Mix *in, int number)
+{
+    int T = in->q->dim[1], H = in->q->dim[2];
+
+    return (Head){ .b = number / H, .h = number % H, .T = T, .H = H };
+}
+
+/* Where its position t is in a (B, T, H, width) tensor. */
+static inline size_t head_place(const Head *x, int t, int width)
+{
+    return (((size_t)x->b * (size_t)x->T + (size_t)t) * (size_t)x->H + (size_t)x->h) *
+           (size_t)width;
+}
+
+/* Copies of positions t0 .. t0+n-1. */
+typedef struct {
+    real *at;
+    int ld, t0, n;
+} Rows;
+
+static inline real *row_of(real *rows, int i, int ld)
+{
+    return rows + (size_t)i * (size_t)ld;
+}
+
+/*
+ * Asks memory for the row that is `ahead` of row t: the rows of a head are H rows
+ * apart, and no processor guesses that a few lines of each will be wanted.
+ */
+void head_ask(const Head *x, int t, const real *from, int width);
+
+void head_gather(const Head *x, Rows to, const real *from, int width);
+void head_scatter(const Head *x, Grad to, Rows from, int width);
+
+/* The rows' first `width` columns as rows of `ld` numbers: a transpose, of at most TILE rows. */
+void rows_transpose(Rows from, real *to, int ld, int width);
+
+/* c = a b, or += : c.n rows, a multiple of MR; b is (depth, c.ld). */
+void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add);
+
+/*
+ * c (height, b.ld) += a^T b, over the first n rows of both. Of c, whole multiples
+ * of MR rows are written, and of a so many columns read.
+ */
+void rows_multiply_over(real *c, int height, Rows a, Rows b, int n);
+
+/* Where RoPE turns: each row by its position, or back. `turns` is rope_turns(), or NULL: nothing is
+ * done. */
+void rows_turn(Rows x, const real *turns, int width, bool back);
+
+/*
+ * Divisors are kept this far from 0. Where that changes one it is a constant, and
+ * the gradient knows it as such.
+ */
+#define GUARD R(1e-6)
+static inline real guard(real x)
+{
+    if (x >= 0)
+        return x < GUARD ? GUARD : x;
+    return x > -GUARD ? -GUARD : x;
+}
+
+static inline int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline int max(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static inline int up_to(int n, int unit)
+{
+    return (n + unit - 1) / unit * unit;
+}
+
+/* The next rows * width numbers of a thread's scratch. */
+static inline real *carve(real **from, int rows, int width)
+{
+    real *piece = *from;
+
+    *from += (size_t)rows * (size_t)width;
+    return piece;
+}
+
+#endif

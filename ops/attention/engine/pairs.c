@@ -1,0 +1,456 @@
+/*
+ * A head is one piece of work; a long one, where there are few, is cut in parts:
+ * part p has every parts-th tile of rows forward, and of keys backward, where the
+ * parts' sums for dq are added up in order at the end. T and H alone decide the
+ * cut, so a sequence gets the same bits in any batch.
+ *
+ * tau and RoPE go into the copies of q and k; the gradients of copies come back
+ * the same way.
+ */
+#include "ops/attention/engine/pairs.h"
+
+#include "ops/attention/engine/rope.h"
+#include "ops/base/error.h"
+#include "ops/kernel/elementary.h"
+
+#include <string.h>
+
+typedef struct {
+    Node node;
+    Mix in;
+    Tiling how;
+    int B, T, H, D, E, parts, tile;
+    const real *turns, *tau, *divisor; /* of a row that sees 0 .. T keys; divisor may be NULL */
+    RowState *row;                     /* (B, H, T) */
+    real *partial; /* dq of parts (B, H, parts, T', D'), where there are more than one */
+    Grad dq, dk, dv;
+} Pairs;
+
+/* A head, or the part of one, at work: its view, and its copies in a thread's scratch. */
+typedef struct {
+    const Pairs *op;
+    Head head;
+    int part, length; /* T': whole tiles */
+    Tiles t;
+} Work;
+
+static Work work_of(const Pairs *op, int number)
+{
+    Work w = { .op = op, .head = head_of(&op->in, number / op->parts), .part = number % op->parts };
+
+    w.length = up_to(op->T, op->tile);
+    w.t = (Tiles){ .tile = op->tile,
+                   .weighting = op->how.weighting,
+                   .view = view_of(&op->in, w.head.b),
+                   .depth = op->D,
+                   .wide = op->E,
+                   .D = up_to(op->D, NR),
+                   .E = up_to(op->E, NR),
+                   .row = op->row + (size_t)(number / op->parts) * (size_t)op->T };
+    w.t.view.chunk = op->how.chunk;
+    return w;
+}
+
+static void scale_rows(const Work *w, Rows x)
+{
+    const Pairs *op = w->op;
+
+    for (int r = 0; r < x.n; r++) {
+        Span keys = view_keys(&w->t.view, x.t0 + r);
+        real tau = op->tau[keys.to - keys.from];
+
+        for (int d = 0; d < op->D; d++)
+            row_of(x.at, r, x.ld)[d] *= tau;
+    }
+}
+
+/* Of the tile at t0, the rows that there are; what kernels make of those beyond, nothing reads. */
+static int rows_in(const Pairs *op, int t0)
+{
+    return min(op->tile, op->T - t0);
+}
+
+static void gather_q(const Work *w, Rows to)
+{
+    head_gather(&w->head, to, w->op->in.q->data, w->op->D);
+    rows_turn(to, w->op->turns, w->op->D, false);
+    scale_rows(w, to);
+}
+
+/* The tile of k at to.t0, its rows to `to`, and turned to kt. */
+static void gather_k(const Work *w, Rows to, real *kt)
+{
+    head_gather(&w->head, to, w->op->in.k->data, w->op->D);
+    rows_turn(to, w->op->turns, w->op->D, false);
+    rows_transpose(to, kt, w->t.tile, w->op->D);
+}
+
+/* Before the first key: what the row's divisor is, or is to become. */
+static void start_rows(const Work *w, int i0)
+{
+    const Pairs *op = w->op;
+
+    for (int i = i0; i < i0 + rows_in(op, i0); i++) {
+        Span keys = view_keys(&w->t.view, i);
+        real c = op->divisor ? op->divisor[keys.to - keys.from] : 0;
+
+        w->t.row[i] = (RowState){ -R(HUGE_VAL), c, 0 };
+    }
+}
+
+static void finish_rows(const Work *w, int i0)
+{
+    const Pairs *op = w->op;
+
+    for (int i = i0; i < i0 + rows_in(op, i0); i++) {
+        real *y = op->node.y->data + head_place(&w->head, i, op->E);
+        const real *o = row_of(w->t.o, i - i0, w->t.E);
+        Span keys = view_keys(&w->t.view, i);
+        real c = guard(w->t.row[i].c);
+
+        for (int e = 0; e < op->E; e++)
+            y[e] = keys.from < keys.to ? o[e] / c : 0;
+    }
+}
+
+static void forward_part(Work *w)
+{
+    const Pairs *op = w->op;
+    const int tile = op->tile, step = op->parts * tile;
+    real *free = pool_scratch(), *k = carve(&free, tile, w->t.D), *q = carve(&free, tile, w->t.D);
+
+    w->t.kt = carve(&free, w->length, w->t.D);
+    w->t.v = carve(&free, w->length, w->t.E);
+    w->t.o = carve(&free, tile, w->t.E);
+    w->t.s = carve(&free, tile, tile);
+    for (int j0 = 0; j0 < w->t.view.length; j0 += tile)
+        gather_k(w, (Rows){ k, w->t.D, j0, rows_in(op, j0) }, row_of(w->t.kt, j0, op->D));
+    head_gather(&w->head, (Rows){ w->t.v, w->t.E, 0, op->T }, op->in.v->data, op->E);
+    for (int i0 = w->part * tile; i0 < op->T; i0 += step) {
+        gather_q(w, (Rows){ q, w->t.D, i0, rows_in(op, i0) });
+        w->t.q = q, w->t.i0 = i0;
+        start_rows(w, i0);
+        tiles_forward(&w->t, i0);
+        finish_rows(w, i0);
+    }
+}
+
+static void forward_parts(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++) {
+        Work w = work_of(ctx, number);
+
+        forward_part(&w);
+    }
+}
+
+static void scatter_q(const Work *w, Rows dq)
+{
+    scale_rows(w, dq);
+    rows_turn(dq, w->op->turns, w->op->D, true);
+    head_scatter(&w->head, w->op->dq, dq, w->op->D);
+}
+
+/* All rows of q and of g = do; dq is to be added up. */
+static void gather_rows(const Work *w)
+{
+    const Pairs *op = w->op;
+
+    gather_q(w, (Rows){ w->t.q, w->t.D, 0, op->T });
+    head_gather(&w->head, (Rows){ w->t.g, w->t.E, 0, op->T }, op->node.y->grad, op->E);
+    memset(w->t.dq, 0, (size_t)op->T * (size_t)w->t.D * sizeof(real));
+}
+
+static void backward_tile(Work *w, int j0, real *v)
+{
+    const Pairs *op = w->op;
+    const int n = rows_in(op, j0);
+    Rows dk = { w->t.dk, w->t.D, j0, n }, dv = { w->t.dv, w->t.E, j0, n };
+    Rows keys = { w->t.k, w->t.D, j0, n }, values = { v, w->t.E, j0, n };
+
+    w->t.j0 = j0;
+    gather_k(w, keys, w->t.kt);
+    head_gather(&w->head, values, op->in.v->data, op->E);
+    rows_transpose(values, w->t.vt, op->tile, op->E);
+    tiles_backward(&w->t, j0);
+    rows_turn(dk, op->turns, op->D, true);
+    head_scatter(&w->head, op->dk, dk, op->D);
+    head_scatter(&w->head, op->dv, dv, op->E);
+}
+
+/* delta of a head's rows, where the divisor is a sum that the guard left alone. */
+static void delta_of_head(const Pairs *op, int number)
+{
+    Head head = head_of(&op->in, number);
+    RowState *row = op->row + (size_t)number * (size_t)op->T;
+
+    for (int i = 0; i < op->T; i++) {
+        size_t y = head_place(&head, i, op->E);
+        bool moves = op->how.weighting->averages && row[i].c >= GUARD;
+
+        row[i].delta = moves ? row_dot(op->node.y->grad + y, op->node.y->data + y, op->E) : 0;
+    }
+}
+
+static void find_delta(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++)
+        delta_of_head(ctx, number);
+}
+
+static void backward_part(Work *w)
+{
+    const Pairs *op = w->op;
+    size_t all = (size_t)w->length * (size_t)w->t.D;
+    real *free = pool_scratch(), *v;
+    int number = w->head.b * op->H + w->head.h, tile = op->tile;
+
+    w->t.q = carve(&free, w->length, w->t.D);
+    w->t.g = carve(&free, w->length, w->t.E);
+    w->t.dq = carve(&free, w->length, w->t.D);
+    w->t.k = carve(&free, tile, w->t.D), w->t.kt = carve(&free, tile, w->t.D);
+    v = carve(&free, tile, w->t.E), w->t.vt = carve(&free, tile, w->t.E);
+    w->t.dk = carve(&free, tile, w->t.D), w->t.dv = carve(&free, tile, w->t.E);
+    w->t.s = carve(&free, tile, tile), w->t.ds = carve(&free, tile, tile);
+    if (op->parts > 1)
+        w->t.dq = op->partial + (size_t)(number * op->parts + w->part) * all;
+    else
+        delta_of_head(op, number); /* whose rows are to be copied right now */
+    gather_rows(w);
+    for (int j0 = w->part * tile; j0 < op->T; j0 += op->parts * tile)
+        backward_tile(w, j0, v);
+    if (op->parts == 1)
+        scatter_q(w, (Rows){ w->t.dq, w->t.D, 0, op->T });
+}
+
+static void backward_parts(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++) {
+        Work w = work_of(ctx, number);
+
+        backward_part(&w);
+    }
+}
+
+/* A head's dq: the sums of its parts, in order. */
+static void add_parts(void *ctx, int begin, int end)
+{
+    const Pairs *op = ctx;
+
+    for (int number = begin; number < end; number++) {
+        Work w = work_of(op, number * op->parts);
+        size_t all = (size_t)w.length * (size_t)w.t.D, some = (size_t)op->T * (size_t)w.t.D;
+        real *sum = op->partial + (size_t)(number * op->parts) * all;
+
+        for (int part = 1; part < op->parts; part++)
+            for (size_t i = 0; i < some; i++)
+                sum[i] += sum[(size_t)part * all + i];
+        scatter_q(&w, (Rows){ sum, w.t.D, 0, op->T });
+    }
+}
+
+/* A head's copies: rows of D' and of E', and so many tiles of each, and of scores. */
+static void reserve(const Pairs *op, int of_d, int of_e, int tiles)
+{
+    size_t T = (size_t)up_to(op->T, op->tile), D = (size_t)up_to(op->D, NR);
+    size_t E = (size_t)up_to(op->E, NR), numbers = T * ((size_t)of_d * D + (size_t)of_e * E);
+    size_t tile = (size_t)op->tile * (3 * D + 4 * E + (size_t)(tiles * op->tile));
+
+    pool_reserve(op->node.tape->pool, (numbers + tile) * sizeof(real));
+}
+
+static void pairs_backward(Node *node)
+{
+    Pairs *op = (Pairs *)node;
+    size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, op->tile) *
+                   (size_t)up_to(op->D, NR) * sizeof(real);
+
+    /* in the order in which they are written: one tensor may be all three */
+    op->dk = tape_grad(node->tape, op->in.k);
+    op->dv = tape_grad(node->tape, op->in.v);
+    op->dq = tape_grad(node->tape, op->in.q);
+    reserve(op, 2, 1, 2);
+    if (op->parts > 1) {
+        op->partial = arena_take(node->tape->mem, bytes);
+        pool_for(node->tape->pool, op->B * op->H, 1, find_delta, op);
+    }
+    pool_for(node->tape->pool, op->B * op->H * op->parts, 1, backward_parts, op);
+    if (op->parts > 1) {
+        pool_for(node->tape->pool, op->B * op->H, 1, add_parts, op);
+        arena_give(node->tape->mem, op->partial, bytes);
+    }
+}
+
+/*
+ * Long products cost less for each number than short ones, and tiles that are more than the second
+ * cache holds cost more. A short sequence is not filled up to more than it takes.
+ */
+static int tile_of(int T)
+{
+    return min(up_to(T, TILE), 2 * TILE);
+}
+
+/*
+ * Few heads and long: cut, so that there is work for some threads. Not where a row
+ * sees few keys: there the parts' dq would be most of what the op keeps.
+ */
+static int parts_of(const View *v, int T, int H)
+{
+    enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
+
+    return v->window || v->chunk ? 1 : max(1, min(T / LONG, PIECES / H));
+}
+
+/* What depends on how many keys a row sees alone. */
+static void tabulate(Pairs *op)
+{
+    size_t bytes = (size_t)(op->T + 1) * sizeof(real);
+    real *tau = tape_keep(&op->node, bytes);
+    real *divisor = op->how.divisor ? tape_keep(&op->node, bytes) : NULL;
+
+    for (int n = 0; n <= op->T; n++)
+        tau[n] = op->how.scale(op->in.set, op->D, n);
+    for (int n = 0; divisor && n <= op->T; n++)
+        divisor[n] = op->how.divisor(op->in.set, n);
+    op->tau = tau, op->divisor = divisor;
+}
+
+Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
+{
+    const int *q = in.q->dim, *v = in.v->dim;
+
+    if (in.q->n != in.k->n || q[0] != v[0] || q[1] != v[1] || q[2] != v[2])
+        BUG("attention: q (%d, %d, %d, %d) does not go with v (%d, %d, %d, %d)", q[0], q[1], q[2],
+            q[3], v[0], v[1], v[2], v[3]);
+
+    Pairs *op = tape_node(tape, sizeof *op, pairs_backward, 4, v);
+    op->in = in, op->how = how;
+    op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = v[3];
+    op->tile = tile_of(op->T);
+    tabulate(op);
+    op->parts = parts_of(&(View){ .window = in.set.window, .chunk = how.chunk }, op->T, op->H);
+    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
+    op->row = tape_keep(&op->node, (size_t)(op->B * op->H) * (size_t)op->T * sizeof *op->row);
+    reserve(op, 1, 1, 1);
+    pool_for(tape->pool, op->B * op->H * op->parts, 1, forward_parts, op);
+    return op->node.y;
+}
+
+/* The rows' states; dq of the parts. */
+MixMemory pairs_memory(MixSize s, int chunk)
+{
+    double copies = (double)up_to(s.T, tile_of(s.T)) / s.T;
+    int parts = parts_of(&(View){ .window = s.set.window, .chunk = chunk }, s.T, s.H);
+
+    return (MixMemory){ s.H * (double)(sizeof(RowState) / sizeof(real)),
+                        parts > 1 ? s.H * copies * parts * up_to(s.D, NR) : 0 };
+}
+
+double pairs_cost(MixSize s, int chunk)
+{
+    double keys = s.causal ? 0.5 * s.T : s.T, seen = s.causal ? s.set.window : 2.0 * s.set.window;
+
+    if (s.set.window > 0)
+        keys = fmin(keys, seen + 1);
+    if (chunk > 0)
+        keys = fmin(keys, s.causal ? 0.5 * chunk : chunk);
+    return keys * s.H * (s.D + s.E);
+}
+
+/*
+ * Decoding keeps the keys that a later row may see: of each position k, turned
+ * and v, of all heads, in a ring if there is a window or a chunk; and in front how many
+ * keys there have been that were no padding, and room for the angles and for q.
+ */
+static int slot_of(const Settings *set, int chunk, int t)
+{
+    if (set->window > 0)
+        return t % (set->window + 1);
+    return chunk > 0 ? t % chunk : t;
+}
+
+size_t pairs_state(MixSize s, int chunk)
+{
+    int n = s.T;
+
+    if (s.set.window > 0 && s.set.window < n)
+        n = s.set.window + 1;
+    else if (chunk > 0)
+        n = min(n, chunk);
+    return 1 + 2 * (size_t)s.D + (size_t)n * (size_t)s.H * (size_t)(s.D + s.E);
+}
+
+/* A row at work: its head's q with tau, and where positions' k and v are. */
+typedef struct {
+    const Tiling *how;
+    const Settings *set;
+    const real *q, *cache;
+    int D, E, of_k, of_v, wide; /* in a slot of the cache: this head's k, its v; all heads' */
+} StepRow;
+
+static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
+{
+    real s[TILE];
+
+    memset(o, 0, (size_t)x->E * sizeof(real));
+    for (int j0 = keys.from; j0 < keys.to; j0 += TILE) {
+        int n = min(TILE, keys.to - j0), whole = up_to(n, SUMS);
+
+        for (int j = 0; j < whole; j++) {
+            const real *k = x->cache + slot_of(x->set, x->how->chunk, j0 + j) * x->wide + x->of_k;
+
+            s[j] = j < n ? row_dot(x->q, k, x->D) : x->how->weighting->hidden;
+        }
+        x->how->weighting->weigh(s, whole, o, x->E, row);
+        for (int j = 0; j < n; j++) {
+            const real *v = x->cache + slot_of(x->set, x->how->chunk, j0 + j) * x->wide + x->of_v;
+
+            for (int e = 0; e < x->E; e++)
+                o[e] += s[j] * v[e];
+        }
+    }
+    for (int e = 0; e < x->E; e++)
+        o[e] = keys.from < keys.to ? o[e] / guard(row->c) : 0;
+}
+
+/* This position's k, turned, and v of all heads to their slot. */
+static void step_keep(const Step *s, const real *turns, real *slot)
+{
+    const Mix *in = s->in;
+    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
+
+    memcpy(slot, in->k->data, (size_t)(H * D) * sizeof(real));
+    memcpy(slot + H * D, in->v->data, (size_t)(H * E) * sizeof(real));
+    for (int h = 0; h < H && in->set.rope; h++)
+        rope_turn(slot + h * D, turns, D, false);
+}
+
+void pairs_step(Step s, Tiling how)
+{
+    const Mix *in = s.in;
+    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
+    real *turns = s.state + 1, *q = turns + D, *cache = q + D;
+
+    if (in->set.rope)
+        rope_position(turns, s.t, D, in->set.rope_scale);
+    if (!s.padding) {
+        step_keep(&s, turns, cache + slot_of(&in->set, how.chunk, s.t) * wide);
+        s.state[0] += 1;
+    }
+    View view = { s.t + 1, (int)s.state[0], in->set.window, how.chunk, true };
+    Span keys = view_keys(&view, s.t);
+    real tau = how.scale(in->set, D, keys.to - keys.from);
+    for (int h = 0; h < H; h++) {
+        StepRow x = { &how, &in->set, q, cache, D, E, h * D, H * D + h * E, wide };
+        RowState row = { -R(HUGE_VAL), 0, 0 };
+
+        if (how.divisor)
+            row.c = how.divisor(in->set, keys.to - keys.from);
+        memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
+        if (in->set.rope)
+            rope_turn(q, turns, D, false);
+        for (int d = 0; d < D; d++)
+            q[d] *= tau;
+        step_row(&x, keys, &row, s.o + h * E);
+    }
+}

@@ -1,0 +1,341 @@
+/*
+ * Linear attention over all positions, in time linear in T. Features are made
+ * chunk by chunk (TILE positions), and what came before a chunk is one matrix:
+ *
+ *     S = sum of psi_j v_j^T  (F, E)        z = sum of psi_j  (F)
+ *
+ * Bidirectional, o_i = phi_i S / C_i with the sums over all j. Causal, with the
+ * sums over all chunks before that of i,
+ *
+ *     o_i = (phi_i S + sum of (phi_i . psi_j) v_j) / C_i      j <= i in i's chunk
+ *
+ * and the last sum is tiles.c's, of one tile. z_i is taken row by row, in two
+ * parts: the chunks before, and this chunk so far.
+ *
+ * Backward (linear.h), with g_i / C_i written g_i. What i gets from all j before
+ * its chunk is again S; what j gets from all i after its chunk is
+ *
+ *     R = sum of phi_i g_i^T  (F, E)        r = sum of dz_i  (F)
+ *
+ *     dphi_i = S g_i + ...     dpsi_j = R v_j + r + ...     dv_j = R^T psi_j + ...
+ *
+ * So a first pass goes forward with S and makes dq, and a second one goes back
+ * with R and makes dk and dv; both make the features again. States are made by
+ * adding up only, never by taking off. Bidirectional there are three passes:
+ * S, z; then dq, R, r; then dk, dv.
+ */
+#include "ops/attention/engine/linear.h"
+
+#include "ops/kernel/elementary.h"
+
+#include <string.h>
+
+/* One chunk of a head, and the sums. */
+typedef struct {
+    LinearHead h;
+    bool causal;
+    Features q, k;
+    Rows v, g, o, dphi, dpsi, dv;
+    real *kt, *vt, *s, *ds;  /* turned psi and v turned over, and the chunk's pairs */
+    real *z, *dz, *sum, *dc; /* z of the chunk's rows (TILE, F'); a row; z before it; (TILE) */
+    real *S, *St;            /* S or R, (F, E'); turned over, (E, F') */
+} Scan;
+
+static Rows rows(real **free, int ld)
+{
+    return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
+}
+
+static Features features(real **free, const LinearHead *h)
+{
+    Features x = { .x = rows(free, h->D), .f = rows(free, h->F), .dx = rows(free, h->D) };
+
+    x.turned = h->op->turns ? rows(free, h->F) : x.f;
+    return x;
+}
+
+static Scan scan_open(const Linear *op, int number)
+{
+    real *free = pool_scratch();
+    Scan x = { .h = linear_head(op, number), .causal = op->in.causal };
+    int E = x.h.E, F = x.h.F, deep = up_to(op->F, MR), wide = up_to(op->E, MR);
+
+    x.h.head.ahead = TILE;
+    x.q = features(&free, &x.h), x.k = features(&free, &x.h);
+    x.v = rows(&free, E), x.g = rows(&free, E), x.o = rows(&free, E), x.dv = rows(&free, E);
+    x.dphi = rows(&free, F), x.dpsi = rows(&free, F);
+    x.kt = carve(&free, TILE, F), x.vt = carve(&free, TILE, E);
+    x.s = carve(&free, TILE, TILE), x.ds = carve(&free, TILE, TILE);
+    x.z = carve(&free, TILE, F), x.dz = carve(&free, 1, F), x.sum = carve(&free, 1, F);
+    x.dc = carve(&free, 1, TILE);
+    x.S = carve(&free, deep, E), x.St = carve(&free, wide, F);
+    memset(x.sum, 0, (size_t)F * sizeof(real));
+    memset(x.S, 0, (size_t)deep * (size_t)E * sizeof(real));
+    memset(x.St, 0, (size_t)wide * (size_t)F * sizeof(real));
+    return x;
+}
+
+size_t scan_scratch(const Linear *op)
+{
+    size_t D = (size_t)up_to(op->D, NR), E = (size_t)up_to(op->E, NR);
+    size_t F = (size_t)up_to(op->F, NR), deep = (size_t)up_to(op->F, MR);
+
+    return TILE * (4 * D + 8 * F + 5 * E + 2 * TILE + 1) + 2 * F + deep * E +
+           (size_t)up_to(op->E, MR) * F + MR; /* MR: the kernel reads that far beyond a column */
+}
+
+static void scan_at(Scan *x, int t0)
+{
+    Rows *all[] = { &x->q.x, &x->q.f, &x->k.x, &x->k.f, &x->q.turned, &x->k.turned,
+                    &x->v,   &x->g,   &x->o,   &x->dv,  &x->dphi,     &x->dpsi };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        all[i]->t0 = t0;
+}
+
+/* How many of the chunk's keys are no padding. */
+static int keys_of(const Scan *x)
+{
+    return max(0, min(TILE, x->h.view.length - x->v.t0));
+}
+
+static void load_keys(Scan *x, int t0)
+{
+    scan_at(x, t0);
+    linear_keys(&x->h, x->k);
+    head_gather(&x->h.head, x->v, x->h.op->in.v->data, x->h.op->E);
+}
+
+/* z of the chunk's rows, and of all chunks up to this one. */
+static void run_z(Scan *x)
+{
+    int F = x->h.F;
+    real *so_far = x->dz;
+
+    memset(so_far, 0, (size_t)F * sizeof(real));
+    for (int r = 0; r < TILE; r++) {
+        for (int f = 0; r < keys_of(x) && f < F; f++)
+            so_far[f] += row_of(x->k.f.at, r, F)[f];
+        for (int f = 0; f < F; f++)
+            row_of(x->z, r, F)[f] = x->sum[f] + so_far[f];
+    }
+    for (int f = 0; f < F; f++)
+        x->sum[f] += so_far[f];
+}
+
+/* The chunk's own pairs. */
+static Tiles pairs(const Scan *x)
+{
+    const LinearHead *h = &x->h;
+    Tiles t = { .weighting = &weighting_plain,
+                .tile = TILE,
+                .view = h->view,
+                .depth = h->op->F,
+                .wide = h->op->E,
+                .D = h->F,
+                .E = h->E,
+                .q = x->q.turned.at,
+                .g = x->g.at,
+                .k = x->k.turned.at,
+                .kt = x->kt,
+                .vt = x->vt,
+                .s = x->s,
+                .ds = x->ds };
+
+    t.view.chunk = TILE;
+    t.i0 = t.j0 = x->v.t0;
+    return t;
+}
+
+static void forward_pairs(Scan *x)
+{
+    Tiles t = pairs(x);
+
+    rows_transpose(x->k.turned, x->kt, TILE, x->h.op->F);
+    t.v = x->v.at, t.o = x->o.at;
+    tiles_forward(&t, x->v.t0);
+}
+
+static void load_queries(Scan *x, const real *z, int ldz)
+{
+    linear_measure(&x->h, x->q.x, z, ldz);
+    linear_queries(&x->h, x->q);
+    linear_divisors(&x->h, x->q.f, z, ldz);
+}
+
+static void forward_causal(Scan *x)
+{
+    for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
+        load_keys(x, t0);
+        run_z(x);
+        load_queries(x, x->z, x->h.F);
+        forward_pairs(x);
+        rows_multiply(x->o, x->q.turned, x->h.op->F, x->S, true);
+        linear_finish(&x->h, x->o);
+        rows_multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
+    }
+}
+
+static void forward_bidirectional(Scan *x)
+{
+    for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
+        load_keys(x, t0);
+        run_z(x);
+        rows_multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
+    }
+    for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
+        scan_at(x, t0);
+        load_queries(x, x->sum, 0);
+        rows_multiply(x->o, x->q.turned, x->h.op->F, x->S, false);
+        linear_finish(&x->h, x->o);
+    }
+}
+
+void scan_forward(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++) {
+        Scan x = scan_open(ctx, number);
+
+        if (x.causal)
+            forward_causal(&x);
+        else
+            forward_bidirectional(&x);
+    }
+}
+
+/* dq of the chunk, where dphi has what comes from other chunks. */
+static void finish_queries(Scan *x, const real *z, int ldz)
+{
+    linear_chain_queries(&x->h, x->q, x->dphi, x->dc, z, ldz);
+}
+
+/* Forward again: S, turned over, and dq. */
+static void backward_queries(Scan *x)
+{
+    for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
+        load_keys(x, t0);
+        run_z(x);
+        linear_queries(&x->h, x->q);
+        linear_gather_g(&x->h, x->g, x->dc);
+        rows_multiply(x->dphi, x->g, x->h.op->E, x->St, false);
+
+        Tiles t = pairs(x);
+        rows_transpose(x->v, x->vt, TILE, x->h.op->E);
+        t.dq = x->dphi.at;
+        tiles_backward(&t, t0);
+        finish_queries(x, x->z, x->h.F);
+        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
+    }
+}
+
+/* Adds to each dpsi of the chunk the dz of the rows that see it: its own and later ones. */
+static void add_later_dz(Scan *x)
+{
+    int F = x->h.F;
+    real *so_far = x->z; /* its rows are not needed on the way back */
+
+    memset(so_far, 0, (size_t)F * sizeof(real));
+    for (int r = min(TILE, x->h.op->T - x->v.t0) - 1; r >= 0; r--) {
+        real *dpsi = row_of(x->dpsi.at, r, F);
+
+        linear_dz(&x->h, x->v.t0 + r, row_of(x->q.f.at, r, F), x->dc[r], x->dz);
+        for (int f = 0; f < x->h.op->F; f++) {
+            so_far[f] += x->dz[f];
+            dpsi[f] += x->sum[f] + so_far[f];
+        }
+    }
+    for (int f = 0; f < x->h.op->F; f++)
+        x->sum[f] += so_far[f];
+}
+
+/* What all rows that R has seen give to the chunk's keys. */
+static void add_state(Scan *x, bool add)
+{
+    rows_transpose((Rows){ x->S, x->h.E, 0, x->h.op->F }, x->St, x->h.F, x->h.op->E);
+    rows_multiply(x->dpsi, x->v, x->h.op->E, x->St, add);
+    rows_multiply(x->dv, x->k.turned, x->h.op->F, x->S, add);
+}
+
+static void turn_back(Scan *x)
+{
+    int n = min(TILE, x->h.op->T - x->v.t0);
+
+    rows_turn((Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, x->h.op->turns, x->h.op->F, true);
+}
+
+/* From the end: R, r, and dk and dv. */
+static void backward_keys(Scan *x)
+{
+    x->h.head.ahead = -TILE;
+    for (int t0 = (x->h.op->T - 1) / TILE * TILE; t0 >= 0; t0 -= TILE) {
+        load_keys(x, t0);
+        linear_queries(&x->h, x->q);
+        linear_gather_g(&x->h, x->g, x->dc);
+
+        Tiles t = pairs(x);
+        rows_transpose(x->k.turned, x->kt, TILE, x->h.op->F);
+        rows_transpose(x->v, x->vt, TILE, x->h.op->E);
+        t.dk = x->dpsi.at, t.dv = x->dv.at;
+        tiles_backward(&t, t0);
+        add_state(x, true);
+        turn_back(x);
+        add_later_dz(x);
+        linear_chain_keys(&x->h, x->k, x->dpsi, x->dv);
+        rows_multiply_over(x->S, x->h.op->F, x->q.turned, x->g, TILE);
+    }
+}
+
+/* All rows: dq from S; R and r. */
+static void backward_all_queries(Scan *x, const real *z, real *R, real *r)
+{
+    for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
+        scan_at(x, t0);
+        linear_queries(&x->h, x->q);
+        linear_gather_g(&x->h, x->g, x->dc);
+        rows_multiply(x->dphi, x->g, x->h.op->E, x->St, false);
+        finish_queries(x, z, 0);
+        rows_multiply_over(R, x->h.op->F, x->q.turned, x->g, TILE);
+        for (int i = 0; i < min(TILE, x->h.op->T - t0); i++) {
+            linear_dz(&x->h, t0 + i, row_of(x->q.f.at, i, x->h.F), x->dc[i], x->dz);
+            for (int f = 0; f < x->h.op->F; f++)
+                r[f] += x->dz[f];
+        }
+    }
+}
+
+static void backward_bidirectional(Scan *x)
+{
+    real *r = x->z; /* its rows are z of the whole: one */
+
+    for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
+        load_keys(x, t0);
+        run_z(x);
+        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
+    }
+    memset(r, 0, (size_t)x->h.F * sizeof(real));
+    backward_all_queries(x, x->sum, x->S, r);
+    for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
+        load_keys(x, t0);
+        add_state(x, false);
+        turn_back(x);
+        for (int i = 0; i < TILE; i++)
+            for (int f = 0; f < x->h.op->F; f++)
+                row_of(x->dpsi.at, i, x->h.F)[f] += r[f];
+        linear_chain_keys(&x->h, x->k, x->dpsi, x->dv);
+    }
+}
+
+void scan_backward(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++) {
+        Scan x = scan_open(ctx, number);
+
+        if (!x.causal) {
+            backward_bidirectional(&x);
+            continue;
+        }
+        backward_queries(&x);
+        memset(x.sum, 0, (size_t)x.h.F * sizeof(real));
+        backward_keys(&x);
+    }
+}

@@ -1,0 +1,165 @@
+#include "ops/base/csv.h"
+
+#include "ops/base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+/* As the value of a function that says where to go on: nowhere. */
+static char *refuse(Csv *c, const char *what)
+{
+    text_add(&c->wrong, "%s", what);
+    return NULL;
+}
+
+static bool is_control(char c)
+{
+    return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
+}
+
+/* Decodes a field to its beginning, where the quote was; what ends it stands at c->next. */
+static char *take_quoted(Csv *c)
+{
+    char *to = c->next++;
+
+    for (;; *to++ = *c->next++) {
+        if (*c->next == '"' && *++c->next != '"')
+            return to;
+        if (c->next == c->end)
+            return refuse(c, "a quote that nothing closes");
+        if (is_control(*c->next) && *c->next != '\n' && *c->next != '\r')
+            return refuse(c, "a control character");
+        c->next_line += *c->next == '\n';
+    }
+}
+
+static char *take_plain(Csv *c)
+{
+    while (*c->next != ',' && *c->next != '"' && !is_control(*c->next))
+        c->next++;
+    if (*c->next == '"')
+        return refuse(c, "a quote inside a field: put all of it in quotes, and two for one");
+    return c->next;
+}
+
+static size_t newline_at(const char *s)
+{
+    return *s == '\n' ? 1 : *s == '\r' && s[1] == '\n' ? 2 : 0;
+}
+
+/* Ends a field at `to`, and passes what stands behind it: true if that is the end of the row. */
+static bool end_field(Csv *c, char *to)
+{
+    const char stop = *c->next;
+    const size_t newline = newline_at(c->next);
+
+    if (!newline && stop != ',' && c->next != c->end) {
+        refuse(c, stop == '\r'       ? "a carriage return that ends no line"
+                  : is_control(stop) ? "a control character"
+                                     : "text after a quote that is closed");
+        return true;
+    }
+    c->next += newline ? newline : stop == ',';
+    c->next_line += newline > 0;
+    *to = 0;
+    return stop != ',';
+}
+
+/* Leaves out the rest of the line. */
+static void skip(Csv *c)
+{
+    char *newline = memchr(c->next, '\n', (size_t)(c->end - c->next));
+
+    c->next = newline ? newline + 1 : c->end;
+    c->next_line++;
+}
+
+/* The fields of a row, of which there may be more than are kept; 0: there is no row. */
+static int take_row(Csv *c)
+{
+    int n = 0;
+
+    for (; newline_at(c->next); c->next_line++)
+        c->next += newline_at(c->next);
+    c->line = c->next_line;
+    c->wrong = (Text){ 0 };
+    for (bool last = c->next == c->end; !last; n += n <= CSV_COLUMNS) {
+        char *field = c->next, *to = *field == '"' ? take_quoted(c) : take_plain(c);
+
+        if (n < CSV_COLUMNS)
+            c->field[n] = field;
+        last = !to || end_field(c, to);
+    }
+    if (c->wrong.n)
+        skip(c);
+    return n;
+}
+
+/* The first row's fields become the columns. */
+static void name_columns(Csv *c, int n)
+{
+    if (n == 0)
+        refuse(c, "no names of columns: nothing is here");
+    if (n > CSV_COLUMNS)
+        text_add(&c->wrong, "more than %d columns", CSV_COLUMNS);
+    for (c->columns = 0; c->columns < n && !c->wrong.n; c->columns++) {
+        const char *name = c->field[c->columns];
+
+        if (csv_find(c, name) >= 0)
+            text_add(&c->wrong, "a second column '%s'", text_cut(name, SHOWN).at);
+        c->column[c->columns] = name;
+    }
+    if (c->wrong.n)
+        c->columns = 0;
+}
+
+Csv csv_open(unsigned char *text, size_t bytes)
+{
+    Csv c = { .text = (char *)text, .next_line = 1 };
+
+    c.next = c.text + (strncmp(c.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
+    c.end = c.text + bytes;
+    c.column = xmalloc(CSV_COLUMNS * sizeof *c.column);
+    c.field = xmalloc(CSV_COLUMNS * sizeof *c.field);
+    name_columns(&c, take_row(&c));
+    return c;
+}
+
+void csv_close(Csv *c)
+{
+    free(c->column);
+    free(c->field);
+    free(c->text);
+}
+
+bool csv_next(Csv *c)
+{
+    const int n = take_row(c);
+
+    if (n && n != c->columns && !c->wrong.n)
+        text_add(&c->wrong, "%d field%s where the first row has %d", n, n > 1 ? "s" : "",
+                 c->columns);
+    return n > 0;
+}
+
+int csv_find(const Csv *c, const char *name)
+{
+    for (int i = 0; i < c->columns; i++)
+        if (strcmp(c->column[i], name) == 0)
+            return i;
+    return -1;
+}
+
+void csv_write(FILE *out, const char *field)
+{
+    if (!field[strcspn(field, ",\"\r\n")]) {
+        fputs(field, out);
+        return;
+    }
+    fputc('"', out);
+    for (; *field; field++)
+        fprintf(out, *field == '"' ? "\"%c" : "%c", *field);
+    fputc('"', out);
+}

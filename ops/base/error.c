@@ -1,0 +1,88 @@
+#define _DEFAULT_SOURCE /* madvise */
+#include "ops/base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { LINE_MAX_BYTES = 380, ALIGN = 64, HUGE = 2 << 20 };
+
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *fmt, va_list ap)
+{
+    char line[LINE_MAX_BYTES];
+
+    vsnprintf(line, sizeof line, fmt, ap);
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    fflush(stdout);
+    fprintf(stderr, "attn.c: %s: %s\n", kind, line);
+}
+
+noreturn void die(int code, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say("error", fmt, ap);
+    va_end(ap);
+    exit(code);
+}
+
+void warn(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    say("warning", fmt, ap);
+    va_end(ap);
+}
+
+noreturn void bug_at(const char *file, int line, const char *fmt, ...)
+{
+    va_list ap;
+
+    fprintf(stderr, "BUG: %s:%d: ", file, line);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fputc('\n', stderr);
+    abort();
+}
+
+void *xmalloc(size_t bytes)
+{
+    void *p = malloc(bytes ? bytes : 1);
+
+    if (!p)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    return p;
+}
+
+void *xrealloc(void *p, size_t bytes)
+{
+    void *q = realloc(p, bytes ? bytes : 1);
+
+    if (!q)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    return q;
+}
+
+/* Large pieces lie in large pages where the system has them: a matrix then spans few of them. */
+void *xmalloc_aligned(size_t bytes)
+{
+    size_t unit = bytes >= 2 * HUGE ? HUGE : ALIGN;
+
+    if (bytes > (size_t)-1 - unit)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
+    void *p = aligned_alloc(unit, bytes);
+    if (!p)
+        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+#ifdef MADV_HUGEPAGE
+    if (unit == HUGE)
+        madvise(p, bytes, MADV_HUGEPAGE);
+#endif
+    return p;
+}

@@ -1,0 +1,279 @@
+#include "ops/base/file.h"
+
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* PATH: as much of a name as leaves room for the cause in one line of die(). */
+#define PATH "%.200s"
+enum { AT_ONCE = 1 << 30, FIRST_ROOM = 1 << 16, NAME_ROOM = 256 };
+
+static const char *kind(mode_t mode)
+{
+    return S_ISREG(mode)    ? NULL
+           : S_ISDIR(mode)  ? "directory"
+           : S_ISFIFO(mode) ? "FIFO"
+           : S_ISSOCK(mode) ? "socket"
+                            : "device";
+}
+
+static noreturn void not_regular(const char *path, mode_t mode)
+{
+    die(EXIT_IO, PATH " is a %s, not a regular file", path, kind(mode));
+}
+
+static size_t half_of_memory(void)
+{
+    const double half = machine_memory() / 2;
+
+    return half < 0x1p62 ? (size_t)half : (size_t)1 << 62;
+}
+
+/* O_NONBLOCK: to open a FIFO is to wait for its writer. Regular files do not care. */
+static int open_regular(const char *path, size_t *size)
+{
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), cause = errno;
+    struct stat st;
+
+    if (fd < 0 && stat(path, &st) == 0 && kind(st.st_mode))
+        not_regular(path, st.st_mode); /* a socket cannot even be opened */
+    if (fd < 0)
+        die(EXIT_IO, "cannot open '" PATH "': %s", path, strerror(cause));
+    if (fstat(fd, &st))
+        die(EXIT_IO, "cannot read " PATH ": %s", path, strerror(errno));
+    if (kind(st.st_mode))
+        not_regular(path, st.st_mode);
+    *size = (size_t)st.st_size;
+    return fd;
+}
+
+/* read(), once something is there: -1 on failure, 0 at the end. */
+static ssize_t read_some(int fd, unsigned char *to, size_t room)
+{
+    for (;;) {
+        ssize_t got = read(fd, to, room < AT_ONCE ? room : AT_ONCE);
+
+        if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+            poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, -1);
+        else if (got >= 0 || errno != EINTR)
+            return got;
+    }
+}
+
+static void check_size(const char *name, size_t size, size_t limit)
+{
+    if (size > limit)
+        die(EXIT_DATA,
+            PATH " has %.1f GB or more; half of this machine's memory, %.1f GB, would do", name,
+            (double)size / 1e9, (double)limit / 1e9);
+}
+
+unsigned char *file_read(const char *path, size_t *bytes)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    const char *name = standard ? "standard input" : path;
+    const size_t limit = half_of_memory();
+    size_t used = 0, room = FIRST_ROOM;
+    const int fd = standard ? STDIN_FILENO : open_regular(path, &room);
+    ssize_t got = 1;
+
+    check_size(name, room, limit);
+    unsigned char *to = xmalloc(++room);
+    while (got > 0) { /* the size was true when we asked: only the end of the file is the end */
+        if (used == room) {
+            check_size(name, used, limit);
+            to = xrealloc(to, room = 2 * room + FIRST_ROOM);
+        }
+        got = read_some(fd, to + used, room - used);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    const int cause = errno;
+    if (!standard)
+        close(fd);
+    if (got < 0) {
+        free(to);
+        die(EXIT_IO, "cannot read " PATH ": %s", name, strerror(cause));
+    }
+    to = xrealloc(to, used + 1);
+    to[used] = 0;
+    *bytes = used;
+    return to;
+}
+
+typedef struct {
+    const char *path, *name; /* the name is the path's last part */
+    int dir, fd;
+    char temporary[NAME_ROOM];
+} Replacement;
+
+static noreturn void give_up(const Replacement *r, const char *verb)
+{
+    const int cause = errno;
+
+    unlinkat(r->dir, r->temporary, 0);
+    die(EXIT_IO, "cannot %s " PATH ": %s; what was there before is untouched", verb, r->path,
+        strerror(cause));
+}
+
+static void open_directory(Replacement *r)
+{
+    const char *slash = strrchr(r->path, '/');
+    const size_t length = slash ? (size_t)(slash - r->path) + 1 : 0;
+    char *dir = xmalloc(length + 2);
+    struct stat st;
+
+    memcpy(dir, length ? r->path : ".", length ? length : 1);
+    dir[length ? length : 1] = 0;
+    r->name = r->path + length;
+    if (!*r->name)
+        die(EXIT_IO, "cannot write '" PATH "': it names no file", r->path);
+    r->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->dir < 0)
+        die(EXIT_IO, "cannot write into the folder " PATH ": %s", dir, strerror(errno));
+    free(dir);
+    if (fstatat(r->dir, r->name, &st, 0) == 0 && kind(st.st_mode))
+        not_regular(r->path, st.st_mode);
+}
+
+/* A file of that name can only be left from a process that died and had our number. */
+static void open_temporary(Replacement *r)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+
+    snprintf(r->temporary, sizeof r->temporary, ".%.200s.%ld.tmp", r->name, (long)getpid());
+    r->fd = openat(r->dir, r->temporary, flags, 0666);
+    if (r->fd < 0 && errno == EEXIST && unlinkat(r->dir, r->temporary, 0) == 0)
+        r->fd = openat(r->dir, r->temporary, flags, 0666);
+    if (r->fd < 0)
+        die(EXIT_IO, "cannot write " PATH ": %s", r->path, strerror(errno));
+}
+
+static void write_all(const Replacement *r, Piece piece)
+{
+    const unsigned char *from = piece.at;
+
+    for (size_t left = piece.bytes; left > 0;) {
+        ssize_t put = write(r->fd, from, left < AT_ONCE ? left : AT_ONCE);
+
+        if (put == 0)
+            errno = ENOSPC;
+        if (put == 0 || (put < 0 && errno != EINTR))
+            give_up(r, "write");
+        if (put > 0)
+            from += put, left -= (size_t)put;
+    }
+}
+
+/* An fsync that failed is never tried again: the pages it lost are marked clean by then. */
+static bool synced(int fd)
+{
+    int failed;
+
+    do
+        failed = fsync(fd);
+    while (failed && errno == EINTR);
+    return !failed;
+}
+
+void file_replace(const char *path, const Piece *piece, int n)
+{
+    Replacement r = { .path = path };
+
+    open_directory(&r);
+    open_temporary(&r);
+    for (int i = 0; i < n; i++)
+        write_all(&r, piece[i]);
+    if (!synced(r.fd))
+        give_up(&r, "write");
+    if (close(r.fd) && errno != EINTR)
+        give_up(&r, "write");
+    if (renameat(r.dir, r.temporary, r.dir, r.name))
+        give_up(&r, "replace");
+    if (!synced(r.dir) && errno != EINVAL) /* EINVAL: this kind of file system cannot */
+        die(EXIT_IO, "wrote " PATH ", but its folder cannot be synced: %s", path, strerror(errno));
+    close(r.dir);
+}
+
+char *print_to_memory(Print *print, void *ctx, size_t *bytes)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, bytes);
+
+    if (out)
+        print(out, ctx);
+    if (!out || (ferror(out) | fclose(out)) != 0)
+        die(EXIT_MEMORY, "out of memory for a text");
+    return text;
+}
+
+void file_print(const char *path, Print *print, void *ctx)
+{
+    size_t bytes;
+    char *text = print_to_memory(print, ctx, &bytes);
+
+    file_replace(path, &(Piece){ text, bytes }, 1);
+    free(text);
+}
+
+bool file_same(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+const char *file_looks_like(const unsigned char *file, size_t bytes)
+{
+    static const struct {
+        const char *start, *meaning;
+    } known[] = {
+        { "<!doctype", "a web page (was the download refused?)" },
+        { "<html", "a web page (was the download refused?)" },
+        { "version https://git-lfs", "a git LFS pointer ('git lfs pull' fetches the file)" },
+        { "GGUF", "a GGUF model" },
+        { "PK\3\4", "a zip archive (as .pt and .npz files are)" },
+        { "\x80\2", "a Python pickle" },
+        { "\x93NUMPY", "a NumPy array" },
+        { "\x1f\x8b", "a gzip archive" },
+    };
+
+    for (; bytes && memchr(" \t\r\n", *file, 4); bytes--)
+        file++;
+    for (size_t k = 0; k < sizeof known / sizeof *known; k++) {
+        const size_t length = strlen(known[k].start);
+
+        if (bytes >= length && !strncasecmp((const char *)file, known[k].start, length))
+            return known[k].meaning;
+    }
+    return NULL;
+}
+
+static bool little_endian(void)
+{
+    const uint16_t one = 1;
+
+    return *(const unsigned char *)&one == 1;
+}
+
+const void *file_order(const void *numbers, size_t bytes, size_t width)
+{
+    const unsigned char *from = numbers;
+
+    if (width == 1 || little_endian())
+        return numbers;
+    unsigned char *to = xmalloc(bytes);
+    for (size_t i = 0; i < bytes; i++)
+        to[i] = from[i / width * width + (width - 1 - i % width)];
+    return to;
+}

@@ -1,0 +1,245 @@
+/*
+ * Workers wait for a loop by looking at one word for a moment, and then sleep:
+ * loops follow each other closely within a training step, and waking a thread
+ * costs as much as multiplying two small matrices.
+ *
+ *     state = generation << 16 | OPEN | workers inside
+ *
+ * The caller writes the loop and opens a new generation. A worker enters by
+ * adding one to an open state whose generation it has not seen; then it draws
+ * ranges until there are none, and leaves by subtracting one. The caller draws
+ * too, then closes, and waits until nobody is inside: a worker that never woke
+ * up is not waited for, and one that wakes late finds the door closed.
+ */
+#include "ops/base/pool.h"
+
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 100000 };
+
+typedef struct {
+    void *at;
+    size_t size;
+} Buffer;
+
+typedef struct {
+    Pool *pool;
+    int number; /* from 1: 0 is the caller */
+    pthread_t id;
+} Worker;
+
+struct Pool {
+    int workers; /* not counting the caller */
+    int spin;    /* looks at the state before falling asleep */
+    Worker *worker;
+    Buffer *scratch, shared;
+
+    atomic_uint state;
+    Body *body;
+    void *ctx;
+    int n, grain;
+    atomic_int next;
+
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    atomic_int sleepers;
+    bool quit; /* under the lock */
+};
+
+static _Thread_local void *scratch;
+
+static void draw(Pool *pool)
+{
+    int grain = pool->grain, n = pool->n;
+
+    for (;;) {
+        int i = atomic_fetch_add(&pool->next, 1);
+
+        if (i >= (n + grain - 1) / grain)
+            return;
+        pool->body(pool->ctx, i * grain, n - i * grain < grain ? n : (i + 1) * grain);
+    }
+}
+
+/* Enters the loop of `state`, works and leaves, unless it closed meanwhile. */
+static void take_part(Pool *pool, int number, unsigned state)
+{
+    unsigned generation = state / GENERATION;
+
+    while ((state & OPEN) && state / GENERATION == generation)
+        if (atomic_compare_exchange_weak(&pool->state, &state, state + 1)) {
+            scratch = pool->scratch[number].at;
+            draw(pool);
+            atomic_fetch_sub(&pool->state, 1);
+            return;
+        }
+}
+
+/* Waits for a generation other than `seen` and returns the state, or 0 to quit. */
+static unsigned next_state(Pool *pool, unsigned seen)
+{
+    unsigned state = 0;
+
+    for (int i = 0; i < pool->spin; i++) {
+        state = atomic_load(&pool->state);
+        if (state / GENERATION != seen)
+            return state;
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while ((state = atomic_load(&pool->state)) / GENERATION == seen && !pool->quit)
+        pthread_cond_wait(&pool->wake, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    if (pool->quit)
+        state = 0;
+    pthread_mutex_unlock(&pool->lock);
+    return state;
+}
+
+static void *worker_main(void *arg)
+{
+    Worker *self = arg;
+    Pool *pool = self->pool;
+    unsigned seen = 0, state;
+
+    while ((state = next_state(pool, seen)) != 0) {
+        seen = state / GENERATION;
+        take_part(pool, self->number, state);
+    }
+    return NULL;
+}
+
+/* Signals are for the caller's thread: a worker blocks them all. */
+static int start(Worker *worker)
+{
+    sigset_t all, before;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    int failed = pthread_create(&worker->id, NULL, worker_main, worker);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failed;
+}
+
+Pool *pool_new(int threads)
+{
+    Pool *pool = xmalloc(sizeof *pool);
+
+    *pool = (Pool){ .workers = threads - 1, .spin = threads <= machine_processors() ? SPIN : 1 };
+    pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
+    pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
+    for (int i = 0; i < threads; i++)
+        pool->scratch[i] = (Buffer){ NULL, 0 };
+    atomic_init(&pool->state, GENERATION);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    for (int i = 0; i < threads - 1; i++) {
+        pool->worker[i] = (Worker){ .pool = pool, .number = i + 1 };
+        if (start(&pool->worker[i]) != 0) {
+            warn("only %d of %d threads could be started; going on with these", i + 1, threads);
+            pool->workers = i;
+            break;
+        }
+    }
+    return pool;
+}
+
+void pool_free(Pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->quit = true;
+    atomic_fetch_add(&pool->state, GENERATION); /* so that nobody spins on */
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (int i = 0; i < pool->workers; i++)
+        pthread_join(pool->worker[i].id, NULL);
+    for (int i = 0; i <= pool->workers; i++)
+        free(pool->scratch[i].at);
+    free(pool->shared.at);
+    pthread_cond_destroy(&pool->wake);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->scratch);
+    free(pool->worker);
+    free(pool);
+}
+
+int pool_threads(const Pool *pool)
+{
+    return pool->workers + 1;
+}
+
+static void open_loop(Pool *pool)
+{
+    unsigned state = atomic_load(&pool->state);
+
+    /* generation 0 would read as "quit" */
+    state = state / GENERATION == (unsigned)-1 / GENERATION ? GENERATION : state + GENERATION;
+    atomic_store(&pool->next, 0);
+    atomic_store(&pool->state, state | OPEN);
+    if (atomic_load(&pool->sleepers) > 0) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_broadcast(&pool->wake);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+static void close_loop(Pool *pool)
+{
+    atomic_fetch_and(&pool->state, ~(unsigned)OPEN);
+    for (int i = 0; atomic_load(&pool->state) & INSIDE; i++)
+        if (i >= pool->spin)
+            sched_yield();
+}
+
+void pool_for(Pool *pool, int n, int grain, Body *body, void *ctx)
+{
+    scratch = pool->scratch[0].at;
+    if (n <= 0)
+        return;
+    if (pool->workers == 0 || n <= grain) {
+        body(ctx, 0, n);
+        return;
+    }
+    pool->body = body;
+    pool->ctx = ctx;
+    pool->n = n;
+    pool->grain = grain;
+    open_loop(pool);
+    draw(pool);
+    close_loop(pool);
+}
+
+/* Contents are lost when it grows; by a half more, so that it grows rarely. */
+static void grow(Buffer *b, size_t bytes)
+{
+    if (b->size >= bytes)
+        return;
+    free(b->at);
+    b->size = bytes + bytes / 2;
+    b->at = xmalloc_aligned(b->size);
+}
+
+void pool_reserve(Pool *pool, size_t bytes)
+{
+    for (int i = 0; i <= pool->workers; i++)
+        grow(&pool->scratch[i], bytes);
+}
+
+void *pool_scratch(void)
+{
+    return scratch;
+}
+
+void *pool_shared(Pool *pool, size_t bytes)
+{
+    grow(&pool->shared, bytes);
+    return pool->shared.at;
+}

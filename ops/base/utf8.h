@@ -1,0 +1,14 @@
+/* UTF-8 as the standard has it: no overlong forms, no surrogates, nothing above 10FFFF. */
+#ifndef OPS_BASE_UTF8_H
+#define OPS_BASE_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The character at s, where n >= 1 bytes are: its length, 1 to 4; 0 if there is none. */
+int utf8_decode(const unsigned char *s, size_t n, uint32_t *code);
+
+/* Writes a character of at most 4 bytes; its length. */
+int utf8_encode(unsigned char *to, uint32_t code);
+
+#endif

@@ -1,0 +1,173 @@
+/*
+ * The exponential, in a form that compilers turn into vector code, and sums and
+ * maxima of rows with a fixed order of additions. The C library's expf() is a
+ * call for each number, and a plain sum is one long chain of additions that no
+ * compiler may reorder: either would cost more than a matrix product.
+ */
+#ifndef OPS_KERNEL_ELEMENTARY_H
+#define OPS_KERNEL_ELEMENTARY_H
+
+#include "ops/kernel/lanes.h"
+
+/*
+ * e^x to 2 units in the last place; 0 below -104, infinite above 88.73, NaN for NaN.
+ *
+ *     e^x = 2^n e^r,   n = round(x / ln 2),   r = x - n ln 2,   |r| <= ln 2 / 2
+ *
+ * e^r is its Taylor series up to r^7 / 7! (the rest is below 6e-9). Adding
+ * 1.5 * 2^23 rounds to an integer and leaves it in the low bits of the sum. ln 2
+ * is split so that n times its high part is exact. 2^n is multiplied in two
+ * halves, so that neither overflows.
+ */
+static inline float exp_rest(float x, uint32_t *bits) /* e^r, and the bits of the sum */
+{
+    const float shift = 12582912.0f;
+    float sum = x * 1.44269504f + shift, n = sum - shift;
+    float r = x - n * 0.693359375f + n * 2.12194440e-4f, p;
+
+    p = 1.0f / 5040;
+    p = p * r + 1.0f / 720;
+    p = p * r + 1.0f / 120;
+    p = p * r + 1.0f / 24;
+    p = p * r + 1.0f / 6;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    memcpy(bits, &sum, sizeof *bits);
+    return p;
+}
+
+static inline float exp_float(float x)
+{
+    float c = x > 89.0f ? 89.0f : x, a, b;
+    uint32_t bits, low, high;
+
+    c = c < -104.0f ? -104.0f : c;
+    float p = exp_rest(c, &bits);
+    bits -= 0x4b400000; /* n, as an integer */
+    uint32_t half = (bits + 0x100) / 2 - 0x80;
+    low = (half + 127) << 23;
+    high = (bits - half + 127) << 23;
+    memcpy(&a, &low, sizeof a);
+    memcpy(&b, &high, sizeof b);
+    return p * a * b;
+}
+
+static inline real exp_real(real x)
+{
+#ifdef PROOF
+    return exp(x);
+#else
+    return exp_float(x);
+#endif
+}
+
+/* The same where 2^n needs no halves, which costs less: from -87 to 87. */
+static inline float exp_near_float(float x)
+{
+    uint32_t bits;
+    float p = exp_rest(x, &bits), power;
+
+    /* n in the exponent's place: of shift nothing is left there */
+    bits = (bits << 23) + 0x3f800000;
+    memcpy(&power, &bits, sizeof power);
+    return p * power;
+}
+
+static inline real exp_near(real x)
+{
+#ifdef PROOF
+    return exp(x);
+#else
+    return exp_near_float(x);
+#endif
+}
+
+/* Beyond this, next to 1, e^-x is nothing, and still a normal number. */
+#ifdef PROOF
+#define FADED R(700)
+#else
+#define FADED R(87)
+#endif
+
+/* e^x for x <= 0, and 0 below -FADED: for weights beside one that is 1. */
+static inline real exp_below(real x)
+{
+    return x < -FADED ? 0 : exp_near(x < -FADED ? -FADED : x);
+}
+
+/* 1 / (1 + e^-z), and 0 below -FADED. */
+static inline real sigmoid(real z)
+{
+    real c = z < -FADED ? -FADED : z > FADED ? FADED : z;
+
+    return z < -FADED ? 0 : 1 / (1 + exp_near(-c));
+}
+
+/* A short one in the order of a product's sums: decoding then adds as the whole sequence does. */
+static inline real row_dot(const real *a, const real *b, int n)
+{
+    Lanes t = lanes_all(0);
+    real rest = 0;
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+        t = lanes_multiply_add(t, lanes_at(a + i), lanes_at(b + i));
+    for (; i < n; i++)
+        rest += a[i] * b[i];
+    return lanes_sum(t) + rest;
+}
+
+static inline real row_sum(const real *a, int n)
+{
+    Lanes t = lanes_all(0);
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS)
+        t = lanes_add(t, lanes_at(a + i));
+    if (i < n)
+        t = lanes_add(t, lanes_of(a + i, n - i, 0));
+    return lanes_sum(t);
+}
+
+/*
+ * The largest of a[0] .. a[n-1] and `least`; NaN only if all that it saw were NaN. Four at once:
+ * each comparison waits for the one before.
+ */
+static inline real row_max(const real *a, int n, real least)
+{
+    Lanes t[4];
+    int i = 0;
+
+    for (int k = 0; k < 4; k++)
+        t[k] = lanes_all(least);
+    for (; i + 4 * SUMS <= n; i += 4 * SUMS)
+        for (int k = 0; k < 4; k++)
+            t[k] = lanes_max(lanes_at(a + i + k * SUMS), t[k]);
+    for (; i + SUMS <= n; i += SUMS)
+        t[0] = lanes_max(lanes_at(a + i), t[0]);
+    if (i < n)
+        t[0] = lanes_max(lanes_of(a + i, n - i, least), t[0]);
+    return lanes_largest(lanes_max(lanes_max(t[0], t[1]), lanes_max(t[2], t[3])));
+}
+
+/* x_i = e^(x_i - top), where top is the largest; returns the sum of the results, as row_sum(). */
+static inline real row_exp(real *x, int n, real top)
+{
+    Lanes t = lanes_all(0);
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS) {
+        for (int l = 0; l < SUMS; l++)
+            x[i + l] = exp_below(x[i + l] - top);
+        t = lanes_add(t, lanes_at(x + i));
+    }
+    if (i < n) {
+        for (int l = i; l < n; l++)
+            x[l] = exp_below(x[l] - top);
+        t = lanes_add(t, lanes_of(x + i, n - i, 0));
+    }
+    return lanes_sum(t);
+}
+
+#endif

@@ -1,0 +1,554 @@
+/*
+ * After Goto and van de Geijn (2008) and BLIS: both operands are copied into
+ * panels that the kernel reads from beginning to end.
+ *
+ *     a   in panels of MR rows and at most KC columns, by the thread that needs
+ *         them; one of them stays in the first cache while b's panels pass by
+ *     b   in panels of NR columns: for y = x W^T and dx = dy W, where b is small
+ *         and every piece of c needs all of it, at once for all threads; for
+ *         dW = dy^T x, where b is as long as a and each number of it is needed
+ *         by few pieces, KC rows at a time by the thread that needs them
+ *
+ * The panel of a keeps the layout of a (rows or columns together), since the
+ * kernel takes either; only b^T has to be turned. Copying is the only code that
+ * sees strides.
+ *
+ * A group of b's panels, COLUMNS wide, stays in the second cache while all of the
+ * piece's panels of a pass by; where b is the thread's own, it is copied a group at
+ * a time. The panels of a are copied MC rows at a time as the first group needs
+ * them, and copied over where it is the only one: so what is copied is used at
+ * once. What the next copying will read is asked for meanwhile, a few lines before
+ * each kernel: copying is the only code that waits for memory, and activations
+ * come from far away.
+ *
+ * A piece of the work is some rows by some columns of c and, for sums over the
+ * batch, a range of the sum. Range 0 goes to c, the others to matrices of their
+ * own that are added to c at the end, in order. Sizes alone decide about the cut.
+ */
+#include "ops/kernel/gemm.h"
+
+#include "ops/base/error.h"
+#include "ops/kernel/kernel.h"
+#include "ops/kernel/transpose.h"
+
+#include <string.h>
+
+#ifdef PROOF
+enum { MC = 2 * MR, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
+enum { TALL = 3 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
+enum { UNITS = 1, NEAR = 60, SHORT = 8 };
+#else
+enum { MC = 96, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
+enum { TALL = 1024, WIDE = 1024, PIECES = 24, GRAIN = 1 << 13, WORK = 1 << 21 };
+enum { UNITS = 4, NEAR = 1 << 19, SHORT = 512 };
+#endif
+
+/*
+ * Packed panels, `stride` apart: of a, rows from `first` on, or of b, columns
+ * from `first` on; the numbers of the sum from k0 on.
+ */
+typedef struct {
+    real *at;
+    int stride, first, k0;
+} Panels;
+
+/*
+ * Panels are a little further apart than they are long: if the distance were a
+ * power of two, they would all compete for the same few lines of the cache.
+ */
+enum { LINE = 64 / sizeof(real), APART = LINE };
+
+typedef struct {
+    Product p;
+    int k0, k1, j0, j1; /* the rows and columns of b that this is about */
+    int tall, wide;     /* rows and columns of a piece: multiples of MR and NR */
+    int ranges, deep;   /* ranges of the sum, and rows of b in each: a multiple of KC */
+    Panels shared;      /* of b, where all threads use the same; else NULL */
+    real *partial;      /* the matrices of ranges 1 .. */
+    int turn;           /* a thread that draws piece n may well draw n + turn next */
+} Block;
+
+static int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int ceil_div(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Too large to stay in a near cache between two uses. */
+static bool is_far(Matrix m)
+{
+    return (size_t)m.rows * (size_t)m.cols > NEAR;
+}
+
+/* The panel with row or column i, where panels are `unit` wide. */
+static real *panel_of(Panels to, int i, int unit)
+{
+    return to.at + (i - to.first) / unit * (ptrdiff_t)to.stride;
+}
+
+/* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
+static void pack_b(Panels to, Matrix b, int kc, int end)
+{
+    const int last = min(end, b.cols);
+
+    for (int j = to.first; j < end; j += NR)
+        if (j + NR > last)
+            memset(panel_of(to, j, NR), 0, (size_t)(kc * NR) * sizeof(real));
+    for (int p = 0; b.cs == 1 && p < kc; p++) { /* rows: all panels together, in long runs */
+        const real *from = b.at + (to.k0 + p) * b.rs + to.first;
+        real *restrict row = to.at + p * NR;
+
+        for (int j = to.first; j < last; j += NR, from += NR, row += to.stride)
+            if (j + NR <= last)
+                memcpy(row, from, NR * sizeof(real));
+            else
+                memcpy(row, from, (size_t)(last - j) * sizeof(real));
+    }
+    for (int j = to.first; b.cs != 1 && j < last; j += NR) /* columns: turned */
+        transpose(panel_of(to, j, NR), NR,
+                  (Strided){ b.at + to.k0 * b.rs + j * b.cs, b.cs, b.rs, min(NR, last - j), kc });
+    for (int j = to.first; b.map && j < last; j += NR)
+        b.map(panel_of(to, j, NR), kc * NR);
+}
+
+/*
+ * Columns of a, n rows from i0 on, those of UNITS panels at most: so many numbers are whole
+ * lines, and none is read twice.
+ */
+static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
+{
+    const real *from = a.at + i0 * a.rs + to.k0 * a.cs;
+    const int whole = n / MR * MR;
+    real *restrict panel = panel_of(to, i0, MR), *restrict last = panel + n / MR * to.stride;
+
+    for (int p = 0; p < kc; p++, from += a.cs, panel += MR, last += MR) {
+        if (a.rs == 1)
+            for (int i = 0; i < whole; i += MR)
+                memcpy(panel + i / MR * to.stride, from + i, MR * sizeof(real));
+        for (int i = 0; a.rs != 1 && i < whole; i++)
+            panel[i / MR * to.stride + i % MR] = from[i * a.rs];
+        for (int i = whole; i < n; i++)
+            last[i - whole] = from[i * a.rs];
+        for (int i = n; n > whole && i < whole + MR; i++)
+            last[i - whole] = 0;
+    }
+}
+
+/* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
+static void pack_a(Panels to, Matrix a, int kc, int end)
+{
+    const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
+    const int rows = end - to.first;
+
+    for (int i = 0; a.cs == 1 && i < rows; i++)
+        memcpy(panel_of(to, to.first + i, MR) + i % MR * kc, from + i * a.rs,
+               (size_t)kc * sizeof(real));
+    if (a.cs == 1 && rows % MR)
+        memset(panel_of(to, end, MR) + rows % MR * kc, 0,
+               (size_t)(kc * (MR - rows % MR)) * sizeof(real));
+    for (int i = to.first; a.cs != 1 && i < end; i += UNITS * MR)
+        pack_columns(to, a, kc, i, min(UNITS * MR, end - i));
+    for (int i = to.first; a.map && i < end; i += MR)
+        a.map(panel_of(to, i, MR), kc * MR);
+}
+
+/* The kernel on an edge of c: computes a whole tile aside and copies what is inside. */
+static void kernel_edge(Matrix c, int i0, int j0, Factors f, bool add)
+{
+    real t[MR * NR];
+    int rows = min(MR, c.rows - i0), cols = min(NR, c.cols - j0);
+
+    kernel(t, NR, f, false);
+    for (int i = 0; i < rows; i++) {
+        real *to = c.at + (i0 + i) * c.rs + j0;
+
+        for (int j = 0; j < cols; j++)
+            to[j] = (add ? to[j] : 0) + t[i * NR + j];
+    }
+}
+
+/* What a thread works on: rows i0 .. i1-1, columns j0 .. j1-1 of c, rows k0 .. k1-1 of b. */
+typedef struct {
+    Matrix c;
+    bool add, symmetric;
+    int i0, i1, j0, j1, k0, k1;
+} Piece;
+
+/* Numbers that panels of KC of those rows or columns take. */
+static int own_panels(int n, int unit)
+{
+    return ceil_div(n, unit) * (unit * KC + APART);
+}
+
+static int pieces_of(const Block *blk)
+{
+    return blk->ranges * ceil_div(blk->p.c.rows, blk->tall) *
+           ceil_div(blk->j1 - blk->j0, blk->wide);
+}
+
+static Piece piece_of(const Block *blk, int number)
+{
+    Product p = blk->p;
+    int across = ceil_div(blk->j1 - blk->j0, blk->wide), down = ceil_div(p.c.rows, blk->tall);
+    int j = number % across, i = number / across % down, range = number / across / down;
+    Piece w = { .c = p.c, .add = p.add || blk->k0 > 0, .symmetric = p.symmetric };
+
+    w.i0 = i * blk->tall, w.i1 = min(w.i0 + blk->tall, p.c.rows);
+    w.j0 = blk->j0 + j * blk->wide, w.j1 = min(w.j0 + blk->wide, blk->j1);
+    w.k0 = blk->k0 + range * blk->deep, w.k1 = min(w.k0 + blk->deep, blk->k1);
+    if (range > 0) {
+        size_t size = (size_t)p.c.rows * (size_t)p.c.cols;
+
+        w.c = matrix(blk->partial + (size_t)(range - 1) * size, p.c.rows, p.c.cols);
+        w.add = false;
+    }
+    return w;
+}
+
+/* The columns of rows up to i-1 that have to be computed end here. */
+static int columns_end(const Piece *w, int i)
+{
+    return w->symmetric ? min(w->j1, i) : w->j1;
+}
+
+/*
+ * A part of a matrix that will be read soon: rows of `length` numbers, asked for up to `at`, some
+ * lines with each kernel.
+ */
+typedef struct {
+    const real *at, *end; /* in a row */
+    ptrdiff_t stride;
+    int rows, length, lines;
+} Ahead;
+
+/* Of a matrix that the caches hold, nothing. */
+static Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1)
+{
+    const bool by_rows = m.cs == 1;
+    const real *at = m.at + i0 * m.rs + j0 * m.cs;
+    int rows = by_rows ? i1 - i0 : j1 - j0, length = by_rows ? j1 - j0 : i1 - i0;
+
+    return (Ahead){ at, at + length, by_rows ? m.rs : m.cs, is_far(m) ? rows : 0, length, 0 };
+}
+
+static void spread(Ahead *x, int kernels)
+{
+    x->lines = ceil_div(x->rows * ceil_div(x->length, LINE), kernels);
+}
+
+static void ask(Ahead *x)
+{
+    Ahead a = *x;
+
+    for (int line = 0; line < x->lines && a.rows > 0; line++) {
+        __builtin_prefetch(a.at, 0, 2);
+        a.at += LINE;
+        if (a.at >= a.end) {
+            a.end += a.stride, a.rows--;
+            a.at = a.end - a.length;
+        }
+    }
+    *x = a;
+}
+
+/* A piece at work on rows k .. k+kc-1 of b, with rows i0 .. i1-1 of a. */
+typedef struct {
+    const Block *blk;
+    Piece w;
+    int number, k, kc, i0, i1;
+    Panels a, b;
+    Ahead next_a, next_b;
+} Work;
+
+static Factors factors_of(const Work *x, int i)
+{
+    Matrix a = x->blk->p.a;
+
+    if (i < x->a.first)
+        return (Factors){ a.at + i * a.rs + x->k * a.cs, a.rs, a.cs, NULL, NR, x->kc };
+    if (a.cs == 1)
+        return (Factors){ panel_of(x->a, i, MR), x->kc, 1, NULL, NR, x->kc };
+    return (Factors){ panel_of(x->a, i, MR), 1, MR, NULL, NR, x->kc };
+}
+
+/* MR rows of c from row i, columns j0 .. j1-1. */
+static void multiply_panel(Work *x, int i, int j0, int j1)
+{
+    const bool add = x->w.add || x->k > x->w.k0;
+    Matrix c = x->w.c;
+    Factors f = factors_of(x, i);
+
+    for (int j = j0; j < min(j1, columns_end(&x->w, i + MR)); j += NR) {
+        ask(&x->next_a);
+        ask(&x->next_b);
+        f.b = panel_of(x->b, j, NR) + (x->k - x->b.k0) * NR;
+        if (i + MR <= c.rows && j + NR <= c.cols)
+            kernel(c.at + i * c.rs + j, c.rs, f, add);
+        else
+            kernel_edge(c, i, j, f, add);
+    }
+}
+
+/* After these rows of b: the next, *k on, or those where a piece begins that may well be next. */
+static Piece following(const Work *x, int *k)
+{
+    const Block *blk = x->blk;
+    Piece w = x->w;
+
+    *k = x->k + KC;
+    if (*k >= w.k1) {
+        w = piece_of(blk, min(x->number + blk->turn, pieces_of(blk) - 1));
+        *k = w.k0;
+    }
+    return w;
+}
+
+static int kernels_of(int rows, int cols)
+{
+    return rows > 0 && cols > 0 ? ceil_div(rows, MR) * ceil_div(cols, NR) : 0;
+}
+
+/* The rows of a that will be copied after those at work. */
+static void look_ahead_a(Work *x)
+{
+    const Piece w = x->w;
+    int kernels = kernels_of(x->i1 - x->i0, min(COLUMNS, w.j1 - w.j0)), k;
+
+    if (x->i1 < w.i1)
+        x->next_a = ahead_of(x->blk->p.a, x->i1, min(x->i1 + MC, w.i1), x->k, x->k + x->kc);
+    else {
+        Piece next = following(x, &k);
+
+        x->next_a =
+            ahead_of(x->blk->p.a, next.i0, min(next.i0 + MC, next.i1), k, min(k + KC, next.k1));
+        kernels += kernels_of(w.i1 - w.i0, w.j1 - w.j0 - COLUMNS);
+    }
+    spread(&x->next_a, kernels);
+}
+
+/* The columns of b that will be copied after the group at j. */
+static void look_ahead_b(Work *x, int j)
+{
+    const Matrix b = x->blk->p.b;
+    Piece next = x->w;
+    int k = x->k, from = j + COLUMNS;
+
+    if (from >= next.j1) {
+        next = following(x, &k);
+        from = next.j0;
+    }
+    x->next_b =
+        ahead_of(b, k, min(k + KC, next.k1), from, min(min(from + COLUMNS, next.j1), b.cols));
+    spread(&x->next_b, kernels_of(x->w.i1 - x->w.i0, COLUMNS));
+}
+
+/*
+ * Rows of a before this one can be read where they are, whole panels of them: rows that lie as
+ * copies would, or a near matrix that is not wide.
+ */
+static int first_copied(Matrix a, int i0, int i1)
+{
+    bool as_copied = a.rs == KC && a.cs == 1, near = a.rs * a.cs <= SHORT && !is_far(a);
+
+    return !a.map && (as_copied || near) ? i0 + (i1 - i0) / MR * MR : i0;
+}
+
+/* Rows i0 .. i1-1 of a, to be found again with the next groups of columns, if there are any. */
+static void take_rows(Work *x, bool copied)
+{
+    const Matrix a = x->blk->p.a;
+    const int stride = x->kc * MR + APART, later = x->w.j1 - x->w.j0 > COLUMNS;
+    real *own = pool_scratch();
+
+    x->a = (Panels){ own + later * (x->i0 - x->w.i0) / MR * (ptrdiff_t)stride, stride,
+                     first_copied(a, x->i0, x->i1), x->k };
+    if (copied)
+        return;
+    pack_a(x->a, a, x->kc, x->i1);
+    look_ahead_a(x);
+}
+
+/* The group of columns at j: b's panels of all threads, or copies of this one's own. */
+static void take_columns(Work *x, int j)
+{
+    const Block *blk = x->blk;
+    real *own = pool_scratch();
+
+    x->b = blk->shared;
+    if (blk->shared.at)
+        return;
+    x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, j, x->k };
+    pack_b(x->b, blk->p.b, x->kc, min(j + COLUMNS, x->w.j1));
+    look_ahead_b(x, j);
+}
+
+static void multiply_group(Work *x, int j)
+{
+    const Piece *w = &x->w;
+
+    take_columns(x, j);
+    for (x->i0 = w->i0; x->i0 < w->i1; x->i0 += MC) {
+        x->i1 = min(x->i0 + MC, w->i1);
+        take_rows(x, j > w->j0);
+        for (int i = x->i0; i < x->i1; i += MR)
+            multiply_panel(x, i, j, min(j + COLUMNS, w->j1));
+    }
+}
+
+static void multiply_piece(const Block *blk, int number)
+{
+    Work x = { .blk = blk, .w = piece_of(blk, number), .number = number };
+    const Piece *w = &x.w;
+
+    if (w->j0 >= columns_end(w, w->i1))
+        return;
+    for (x.k = w->k0; x.k < w->k1; x.k += KC) {
+        x.kc = min(KC, w->k1 - x.k);
+        for (int j = w->j0; j < w->j1; j += COLUMNS)
+            multiply_group(&x, j);
+    }
+    if (blk->p.finish && w->k1 == blk->p.a.cols)
+        for (int i = w->i0; i < w->i1; i++)
+            if (w->j0 < columns_end(w, i + 1))
+                blk->p.finish(blk->p.ctx, i, w->j0, columns_end(w, i + 1));
+}
+
+static void multiply_pieces(void *ctx, int begin, int end)
+{
+    for (int number = begin; number < end; number++)
+        multiply_piece(ctx, number);
+}
+
+/* Piece i of the copying for all: some rows of all columns, or a panel where columns are turned. */
+static void pack_shared(void *ctx, int begin, int end)
+{
+    const Block *blk = ctx;
+    Matrix b = blk->p.b;
+
+    for (int i = begin; i < end; i++) {
+        Panels part = blk->shared;
+        int k = b.cs == 1 ? i * ROWS : 0, j = b.cs == 1 ? 0 : i * NR;
+
+        part.first += j, part.k0 += k;
+        part.at += j / NR * part.stride + k * NR;
+        if (b.cs == 1)
+            pack_b(part, b, min(ROWS, blk->k1 - part.k0), blk->j1);
+        else
+            pack_b(part, b, blk->k1 - part.k0, min(part.first + NR, blk->j1));
+    }
+}
+
+/* c += the matrices of the other ranges, rows begin .. end-1. */
+static void add_partial(void *ctx, int begin, int end)
+{
+    const Block *blk = ctx;
+    Matrix c = blk->p.c;
+
+    for (int range = 1; range < blk->ranges; range++)
+        for (int i = begin; i < end; i++) {
+            const real *from =
+                blk->partial + ((size_t)(range - 1) * (size_t)c.rows + (size_t)i) * (size_t)c.cols;
+            real *to = c.at + i * c.rs;
+
+            for (int j = blk->j0; j < blk->j1; j++)
+                to[j] += from[j];
+        }
+}
+
+static void multiply_block(Pool *pool, Block *blk)
+{
+    int own = own_panels(blk->tall, MR) + (blk->shared.at ? 0 : own_panels(COLUMNS, NR));
+
+    blk->turn = pool_threads(pool);
+    pool_reserve(pool, (size_t)own * sizeof(real));
+    pool_for(pool, pieces_of(blk), 1, multiply_pieces, blk);
+}
+
+/*
+ * Low pieces before narrow ones, whose copies of a, and f of them, are made again: rather a few
+ * pieces less than wanted. Of columns of a, whole lines.
+ */
+static void cut(Block *blk)
+{
+    const Product *p = &blk->p;
+    double work = (double)p->c.rows * p->c.cols * p->a.cols;
+    int want = work < (double)PIECES * WORK ? 1 + (int)(work / WORK) : PIECES;
+    int unit = p->a.cs == 1 ? MR : MR * UNITS, tall = ceil_div(ceil_div(p->c.rows, want), unit);
+
+    blk->tall = min(MC, tall * unit);
+    blk->wide = ceil_div(blk->j1 - blk->j0, NR) * NR;
+    while (blk->wide > NR && 4 * pieces_of(blk) < 3 * want)
+        blk->wide = ceil_div(blk->wide / 2, NR) * NR;
+}
+
+/* All columns and rows of b, up to NMAX and KMAX at a time, packed for all threads. */
+static void gemm_shared(Pool *pool, Product p)
+{
+    for (int j0 = 0; j0 < p.c.cols; j0 += NMAX)
+        for (int k0 = 0; k0 < p.a.cols; k0 += KMAX) {
+            Block blk = { .p = p, .j0 = j0, .k0 = k0, .ranges = 1 };
+            int cols = min(NMAX, p.c.cols - j0), depth = min(KMAX, p.a.cols - k0);
+            int panels = ceil_div(cols, NR), stride = depth * NR + APART;
+
+            blk.j1 = j0 + cols, blk.k1 = k0 + depth;
+            blk.deep = ceil_div(depth, KC) * KC;
+            cut(&blk);
+            blk.shared = (Panels){ NULL, stride, j0, k0 };
+            blk.shared.at = pool_shared(pool, (size_t)panels * (size_t)stride * sizeof(real));
+            pool_for(pool, p.b.cs == 1 ? ceil_div(depth, ROWS) : panels, 1, pack_shared, &blk);
+            multiply_block(pool, &blk);
+        }
+}
+
+/* n in equal parts of at most `most`, in units. */
+static int even(int n, int most, int unit)
+{
+    return ceil_div(ceil_div(n, ceil_div(n, most)), unit) * unit;
+}
+
+/* Pieces of about TALL by WIDE, and as many ranges as make them enough. */
+static void gemm_over_batch(Pool *pool, Product p)
+{
+    Block blk = { .p = p, .j1 = p.c.cols, .k1 = p.a.cols, .ranges = 1 };
+    size_t size = (size_t)p.c.rows * (size_t)p.c.cols;
+    int depth = ceil_div(p.a.cols, KC);
+
+    blk.tall = even(p.c.rows, TALL, MR), blk.wide = even(p.c.cols, WIDE, NR);
+    int ranges = min(ceil_div(PIECES, pieces_of(&blk)), depth / 4);
+    blk.deep = ceil_div(depth, ranges > 1 ? ranges : 1) * KC;
+    blk.ranges = ceil_div(p.a.cols, blk.deep);
+    blk.partial = pool_shared(pool, (size_t)(blk.ranges - 1) * size * sizeof(real));
+    multiply_block(pool, &blk);
+    if (blk.ranges > 1)
+        pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
+}
+
+/* What is above the diagonal in rows begin .. end-1: the columns below them, and a small square. */
+static void mirror(void *ctx, int begin, int end)
+{
+    const Matrix c = *(const Matrix *)ctx;
+
+    transpose(c.at + begin * c.rs + end, c.rs,
+              (Strided){ c.at + end * c.rs + begin, c.rs, 1, c.rows - end, end - begin });
+    for (int j = begin + 1; j < end; j++)
+        for (int i = begin; i < j; i++)
+            c.at[i * c.rs + j] = c.at[j * c.rs + i];
+}
+
+void gemm(Pool *pool, Product p)
+{
+    if (p.a.cols != p.b.rows || p.c.rows != p.a.rows || p.c.cols != p.b.cols || p.c.cs != 1 ||
+        (p.over_batch && (p.finish || p.symmetric)) || (p.symmetric && p.c.rows != p.c.cols))
+        BUG("gemm: (%d, %d) = (%d, %d) (%d, %d)", p.c.rows, p.c.cols, p.a.rows, p.a.cols, p.b.rows,
+            p.b.cols);
+    if (p.over_batch && is_far(p.b))
+        gemm_over_batch(pool, p);
+    else
+        gemm_shared(pool, p);
+    if (p.symmetric)
+        pool_for(pool, p.c.rows, UNITS * MR, mirror, &p.c);
+}

@@ -1,0 +1,66 @@
+/*
+ * Matrix product, for any layout of its operands. A Matrix is how an op looks
+ * at a tensor: a transpose is two strides swapped, a head of a (B, T, H, D)
+ * tensor is a matrix whose rows are H D apart, and nothing is copied for either.
+ */
+#ifndef OPS_KERNEL_GEMM_H
+#define OPS_KERNEL_GEMM_H
+
+#include "ops/base/pool.h"
+#include "ops/base/real.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Element (i, j) is at[i * rs + j * cs], or, with `map`, what map makes of it:
+ * a function of one number that is applied, n numbers at a time, to the copies
+ * that gemm makes of its operands anyway. So f(x) need not exist in memory.
+ */
+typedef struct {
+    real *at;
+    int rows, cols;
+    ptrdiff_t rs, cs;
+    void (*map)(real *x, int n);
+} Matrix;
+
+static inline Matrix matrix(real *at, int rows, int cols)
+{
+    return (Matrix){ at, rows, cols, cols, 1, NULL };
+}
+
+static inline Matrix transposed(Matrix m)
+{
+    return (Matrix){ m.at, m.cols, m.rows, m.cs, m.rs, m.map };
+}
+
+static inline Matrix mapped(Matrix m, void (*map)(real *x, int n))
+{
+    m.map = map;
+    return m;
+}
+
+/*
+ * c = a b, or c += a b when `add`. The columns of c are next to each other in
+ * memory. `finish`, if there is one, is called once for each row i and columns
+ * j0 .. j1-1 of c when their sums are complete and still in cache.
+ *
+ * An element is the sum over k of blocks of the same size in order, whatever
+ * the number of rows, columns and threads: a row's result does not depend on
+ * what else is in the batch. Not so with `over_batch`, for sums that run over
+ * the batch themselves (dW = dy^T x): these may be cut in ranges by the sizes of
+ * all three matrices. They have no `finish`.
+ *
+ * `symmetric` is a promise that c is: then only what is on its diagonal and below is
+ * computed, and shown to `finish`, and what is above is copied from there.
+ */
+typedef struct {
+    Matrix c, a, b;
+    bool add, over_batch, symmetric;
+    void (*finish)(void *ctx, int i, int j0, int j1);
+    void *ctx;
+} Product;
+
+void gemm(Pool *pool, Product p);
+
+#endif

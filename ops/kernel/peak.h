@@ -1,0 +1,20 @@
+/* What the machine can do at most: multiply-adds on registers, and reading from memory. */
+#ifndef OPS_KERNEL_PEAK_H
+#define OPS_KERNEL_PEAK_H
+
+#include "ops/base/pool.h"
+
+/*
+ * Floating point operations per second of independent multiply-adds on registers (each counts as
+ * two), on all threads at once: the best of some short rounds. Takes a tenth of a second, and up to
+ * a third where the threads together fall short of one thread times their number.
+ */
+double peak_flops(Pool *pool);
+
+/*
+ * Bytes per second that all threads together read from a buffer of that size, again and again. The
+ * size selects the memory: no cache holds 256 MiB.
+ */
+double peak_bandwidth(Pool *pool, size_t bytes);
+
+#endif

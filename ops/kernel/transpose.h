@@ -1,0 +1,24 @@
+/*
+ * Rows to columns, LANES x LANES numbers at a time in registers.
+ */
+#ifndef OPS_KERNEL_TRANSPOSE_H
+#define OPS_KERNEL_TRANSPOSE_H
+
+#include "ops/base/real.h"
+
+#include <stddef.h>
+
+/* Element (i, j) is at[i * rs + j * cs]; rows x cols of them. */
+typedef struct {
+    const real *at;
+    ptrdiff_t rs, cs;
+    int rows, cols;
+} Strided;
+
+/* to[j * ld + i] = element (i, j) of `from`. */
+void transpose(real *to, ptrdiff_t ld, Strided from);
+
+/* The same in plain loops; tests hold the two against each other. */
+void transpose_plain(real *to, ptrdiff_t ld, Strided from);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * ./analyse: where the heads of a trained model look, and how many dimensions their
+ * matrices have.
+ *
+ *     RUN -> model     TEXT -> tokens -> windows     each layer and head -> a row
+ *
+ * All that can be refused is refused before anything is computed.
+ */
+#include "tools/analyse/analyse.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "tools/common/options.h"
+#include "tools/common/settings.h"
+#include "tools/common/trained.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST = 1 << 14, N_MOST = 1 << 12, WINDOWS_MOST = 1 << 20, PATIENCE = 5, SHOWN = 60 };
+
+static Study study = { .windows = 8, .band = 8, .faint = 0.01, .tolerance = 1e-3 };
+static Exponent exponent = { .rank = 1, .draws = 8, .seed = 1 };
+static const char *csv_path, *svg_path, *spectra_path;
+static int threads;
+static bool best;
+
+static Option options[] = {
+    { .name = "What" },
+    { "length", OPTION_INT, &study.length, .max = LONGEST,
+      .help = "tokens in a window; 0: the trained context" },
+    { "windows", OPTION_INT, &study.windows, .min = 1, .max = WINDOWS_MOST,
+      .help = "spread evenly over the text" },
+    { "best", OPTION_FLAG, &best, .help = "RUN's best.safetensors, not model.safetensors" },
+    { "unmask", OPTION_FLAG, &study.unmasked,
+      .help = "of a causal model, A as if all rows saw all keys" },
+    { .name = "Measures" },
+    { "band", OPTION_INT, &study.band, .max = LONGEST, .help = "keys with |i - j| up to this" },
+    { "faint", OPTION_REAL, &study.faint, .max = 1,
+      .help = "below this share of the row's largest a weight is faint" },
+    { "tolerance", OPTION_REAL, &study.tolerance, .max = 1, .below = true,
+      .help = "singular values above this share of the largest make up the rank" },
+    { .name = "Results" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "the tables, to all digits" },
+    { "svg", OPTION_TEXT, &svg_path, .word = "FILE", .help = "the singular values of each layer" },
+    { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE", .help = "those of each head, as CSV" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { .name = "Without a model: the rank of e^S, number by number" },
+    { "exponent", OPTION_INT, &exponent.n, .max = N_MOST, .help = "of random S (N x N); 0: no" },
+    { "rank", OPTION_INT, &exponent.rank, .min = 1, .max = N_MOST, .help = "of S" },
+    { "draws", OPTION_INT, &exponent.draws, .min = 1, .max = 1 << 16, .help = "of such S" },
+    { "seed", OPTION_SEED, &exponent.seed, .help = "of the draws" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./analyse [options] RUN [TEXT...], or ./analyse --exponent N",
+    .summary = "Measures the attention matrices of a model, a run's folder or a checkpoint.",
+    .options = options,
+    .notes =
+        "Without a TEXT: what the run has been validated on. A is the matrix that a head's v\n"
+        "are multiplied with, A_ij what query i makes of key j. Means over rows and windows, with\n"
+        "p_ij = |A_ij| / sum of |A_ij| of row i, for not all mechanisms have weights >= 0 that\n"
+        "sum to 1:\n"
+        "  entropy        of p, in nats\n"
+        "  keys, of_seen  e^entropy, the effective number of keys; and of those seen, its share\n"
+        "  in_band        of p, what is on keys at most --band away\n"
+        "  distance       |i - j|, weighted by p\n"
+        "  faint, zero    of the weights, those below --faint times the largest, and those 0\n"
+        "  negative       of p, what has a minus\n"
+        "  sum            of A_ij, with their signs: 1 where a row is an average\n"
+        "  empty          the rows without a weight, which are in none of the means\n"
+        "\n"
+        "Of the singular values of A, and for softmax and gau of their scores Q K^T / sqrt(D):\n"
+        "  rank, share    those above --tolerance times the largest; of all, their share. NumPy's\n"
+        "                 matrix_rank() of floats has a tolerance of length x 1.2e-7\n"
+        "  effective      e^entropy of s / sum of s (Roy and Vetterli, 2007)\n"
+        "  90%            so many of the largest have 90% of the sum (Wang et al., 2020)\n"
+        "\n"
+        "The row `uniform` is what rows would say that give every key they see the same.\n",
+};
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+static void check_other(const char *const *option, bool is_exponent)
+{
+    for (; *option; option++)
+        if (options_given(&program, *option))
+            die(EXIT_USAGE, "--%s is of %s", *option,
+                is_exponent ? "a model, and --exponent has none" : "--exponent N");
+}
+
+/* What is about a model means nothing without one, and the other way round. */
+static void check_kind(void)
+{
+    static const char *const of_model[] = { "length", "windows", "best",      "unmask",  "band",
+                                            "faint",  "svg",     "tolerance", "spectra", NULL },
+                             *const of_exponent[] = { "rank", "draws", "seed", NULL };
+
+    check_other(exponent.n > 0 ? of_model : of_exponent, exponent.n > 0);
+}
+
+static void check_outputs(const Saved *run, TextChoice choice)
+{
+    const char *const path[] = { csv_path, svg_path, spectra_path };
+    static const char *const name[] = { "csv", "svg", "spectra" };
+
+    for (int i = 0; i < 3; i++) {
+        if (path[i])
+            trained_check_output(path[i], run, choice);
+        for (int j = 0; j < i; j++)
+            if (path[i] && path[j] && strcmp(path[i], path[j]) == 0)
+                die(EXIT_USAGE, "--%s and --%s are the same file", name[j], name[i]);
+    }
+}
+
+/* --- a model -----------------------------------------------------------------------------------
+ */
+
+static double told;
+
+static void tell(int window)
+{
+    if (seconds_now() - told < PATIENCE)
+        return;
+    told = seconds_now();
+    fprintf(stderr, "window %d of %d\n", window + 1, study.windows);
+}
+
+/* "a b c" */
+static Text text_name(TextChoice choice)
+{
+    Text name = { 0 };
+
+    for (int i = 0; i < choice.files; i++)
+        text_add(&name, "%s%s", i ? " " : "", choice.file[i]);
+    if (choice.files == 0)
+        text_add(&name, "validation");
+    return name;
+}
+
+static void write_sheet(Sheet *s)
+{
+    sheet_print(s);
+    if (csv_path)
+        file_print(csv_path, sheet_csv, s);
+    if (spectra_path)
+        file_print(spectra_path, sheet_spectra, s);
+    if (svg_path)
+        file_print(svg_path, sheet_svg, s);
+}
+
+static void analyse_model(const Saved *run, TextChoice choice, Pool *pool)
+{
+    const Config *c = &run->model.config;
+    const TokenText text = trained_text(run, choice);
+    Tokens tokens = { .at = (Token *)(uintptr_t)text.at, .n = text.n };
+    const Text name = text_name(choice), set = settings_text(c);
+    Tape tape = { .mem = arena_new(), .pool = pool };
+    Arena *mem = arena_new();
+
+    analysis_check(&run->model, &study, text.n);
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", c->attention->name,
+            set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width, c->context);
+    told = seconds_now();
+    const Analysis found = analysis_make(&tape, &run->model, tokens, &study, mem);
+    fprintf(stderr, "%d windows of %d tokens\n", found.windows, found.length);
+    write_sheet(&(Sheet){ run->path, name.at, c, &study, &found });
+    tokens_free(&tokens);
+    arena_free(mem);
+    arena_free(tape.mem);
+}
+
+static void run_model(int words, char **word, Pool *pool)
+{
+    const TextChoice choice = { (const char *const *)word + 1, words - 1, (double)NAN, 0 };
+
+    if (words == 0)
+        die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
+    Saved *run = trained_read(word[0], best, "./analyse");
+    if (study.unmasked && run->model.config.task != TASK_CAUSAL)
+        die(EXIT_USAGE, "--unmask is of causal models, and this one sees both sides");
+    if (study.length == 0)
+        study.length = run->model.config.context;
+    check_outputs(run, choice);
+    analyse_model(run, choice, pool);
+    saved_free(run);
+}
+
+static void run_exponent(int words, char **word, Pool *pool)
+{
+    if (words > 0)
+        die(EXIT_USAGE, "--exponent takes no RUN, but there is '%s'", text_cut(word[0], SHOWN).at);
+    exponent_print(&exponent, pool, csv_path);
+}
+
+int main(int argc, char **argv)
+{
+    const int words = options_parse(&program, argc, argv);
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    check_kind();
+    study.tell = tell;
+    Pool *pool = pool_new(threads > 0 ? threads : machine_processors());
+    (exponent.n > 0 ? run_exponent : run_model)(words, argv, pool);
+    pool_free(pool);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    return 0;
+}

@@ -1,0 +1,294 @@
+#include "tools/analyse/analyse.h"
+
+#include "ops/attention/engine/linear.h"
+#include "ops/base/error.h"
+#include "tools/draw/plot.h"
+
+#include <stdlib.h>
+
+static const struct {
+    const char *name, *csv; /* on the screen the ranks of both matrices have one name */
+    int width, decimals;
+} columns[FINDINGS] = {
+    [FOCUS_ENTROPY] = { "entropy", "entropy", 9, 3 },
+    [FOCUS_KEYS] = { "keys", "keys", 8, 2 },
+    [FOCUS_SEEN] = { "of_seen", "of_seen", 9, 3 },
+    [FOCUS_BAND] = { "in_band", "in_band", 9, 3 },
+    [FOCUS_DISTANCE] = { "distance", "distance", 10, 2 },
+    [FOCUS_FAINT] = { "faint", "faint", 8, 3 },
+    [FOCUS_ZERO] = { "zero", "zero", 8, 3 },
+    [FOCUS_NEGATIVE] = { "negative", "negative", 10, 3 },
+    [FOCUS_SUM] = { "sum", "sum", 10, 3 },
+    [FINDING_EMPTY] = { "empty", "empty", 8, 3 },
+    [FINDING_RANK] = { "rank", "rank", 9, 1 },
+    [FINDING_EFFECTIVE] = { "effective", "effective", 11, 2 },
+    [FINDING_HOLDING] = { "90%", "holding_90", 8, 1 },
+    [FINDING_SCORE_RANK] = { "rank", "score_rank", 11, 1 },
+    [FINDING_SCORE_EFFECTIVE] = { "effective", "score_effective", 11, 2 },
+    [FINDING_SCORE_HOLDING] = { "90%", "score_holding_90", 8, 1 },
+};
+enum { SHARE_WIDTH = 8 };
+
+static bool is_gated(const Sheet *s)
+{
+    return s->config->attention->frame == FRAME_GATED;
+}
+
+/* Of mix m, from 1: a gated layer has two units with a head each. */
+static int layer_of(const Sheet *s, int m)
+{
+    return is_gated(s) ? m / 2 + 1 : m + 1;
+}
+
+static int head_of_mix(const Sheet *s, int m, int h)
+{
+    return is_gated(s) ? m % 2 + 1 : h + 1;
+}
+
+static bool is_rank(int column)
+{
+    return column == FINDING_RANK || column == FINDING_SCORE_RANK;
+}
+
+/* --- the screen --------------------------------------------------------------------------------
+ */
+
+typedef struct {
+    int from, to; /* columns from .. to-1 */
+} Columns;
+
+static void print_header(const Sheet *s, Columns c)
+{
+    printf("%7s%6s", "layer", is_gated(s) ? "unit" : "head");
+    for (int i = c.from; i < c.to; i++) {
+        printf("%*s", columns[i].width, columns[i].name);
+        if (is_rank(i))
+            printf("%*s", SHARE_WIDTH, "share");
+    }
+    printf("\n");
+}
+
+static void print_number(double number, int width, int decimals)
+{
+    if (isnan(number))
+        printf("%*s", width, "-");
+    else
+        printf("%*.*f", width, decimals, number);
+}
+
+static void print_numbers(const Sheet *s, const Findings *f, Columns c)
+{
+    for (int i = c.from; i < c.to; i++) {
+        print_number(f->number[i], columns[i].width, columns[i].decimals);
+        if (is_rank(i))
+            print_number(f->number[i] / s->found->length, SHARE_WIDTH, 3);
+    }
+    printf("\n");
+}
+
+static void print_table(const Sheet *s, Columns c)
+{
+    const Analysis *a = s->found;
+
+    print_header(s, c);
+    for (int m = 0; m < a->mixes; m++)
+        for (int h = 0; h < a->heads; h++) {
+            printf("%7d%6d", layer_of(s, m), head_of_mix(s, m, h));
+            print_numbers(s, &a->head[m * a->heads + h], c);
+        }
+    printf("%13s", "mean");
+    print_numbers(s, &a->mean, c);
+    printf("%13s", "uniform");
+    print_numbers(s, &a->uniform, c);
+}
+
+/* What the ranks cannot exceed. */
+static void print_bounds(const Sheet *s)
+{
+    const Attention *a = s->config->attention;
+    const MixSize size = config_mix_size(s->config);
+    const bool masked = size.causal && !s->study->unmasked;
+
+    if (a->scores)
+        printf("\nQ K^T has a rank of at most %d, the width of q and k of a head.\n", size.D);
+    if (a->map)
+        printf("\nWithout a mask or --window A has a rank of at most %d, the features of a head.\n",
+               a->map->features(size.D, size.features));
+    if (masked)
+        printf(
+            "\nA is a triangle, for the model is causal: it has full rank wherever no weight on "
+            "its\ndiagonal is 0, whatever the mechanism. With --unmask all rows see all keys.\n");
+}
+
+void sheet_print(const Sheet *s)
+{
+    const bool scores = s->config->attention->scores;
+    const int n = s->found->length;
+
+    printf("Rows of A, their weights as shares of the sum of their sizes:\n");
+    print_table(s, (Columns){ 0, FINDING_RANK });
+    printf("\nSingular values of A (%d x %d)%s:\n", n, n,
+           scores ? ", and to the right those of Q K^T" : "");
+    print_table(s, (Columns){ FINDING_RANK, scores ? FINDINGS : FINDING_SCORE_RANK });
+    print_bounds(s);
+}
+
+/* --- files -------------------------------------------------------------------------------------
+ */
+
+/* In quotes, a quote twice. */
+static void print_quoted(FILE *out, const char *s)
+{
+    fputc('"', out);
+    for (; *s; s++)
+        fprintf(out, *s == '"' ? "%c%c" : "%c", *s, *s);
+    fputc('"', out);
+}
+
+static const char *mask_of(const Sheet *s)
+{
+    if (s->config->task != TASK_CAUSAL)
+        return "none";
+    return s->study->unmasked ? "unmasked" : "causal";
+}
+
+static void csv_rest(FILE *out, const Sheet *s, const Findings *f)
+{
+    for (int i = 0; i < FINDINGS; i++)
+        fprintf(out, "%s,", text_number(f->number[i]).at);
+    print_quoted(out, s->run);
+    fputc(',', out);
+    print_quoted(out, s->text);
+    fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s\n", s->config->attention->name,
+            task_names[s->config->task], mask_of(s), s->found->length, s->found->windows,
+            (double)s->found->length * s->found->windows, s->study->band,
+            text_number(s->study->faint).at, text_number(s->study->tolerance).at);
+}
+
+void sheet_csv(FILE *out, void *sheet)
+{
+    const Sheet *s = sheet;
+    const Analysis *a = s->found;
+
+    fprintf(out, "row,layer,head,");
+    for (int i = 0; i < FINDINGS; i++)
+        fprintf(out, "%s,", columns[i].csv);
+    fprintf(out, "run,text,attention,task,mask,length,windows,tokens,band,faint,tolerance\n");
+    for (int m = 0; m < a->mixes; m++)
+        for (int h = 0; h < a->heads; h++) {
+            fprintf(out, "head,%d,%d,", layer_of(s, m), head_of_mix(s, m, h));
+            csv_rest(out, s, &a->head[m * a->heads + h]);
+        }
+    fprintf(out, "mean,,,");
+    csv_rest(out, s, &a->mean);
+    fprintf(out, "uniform,,,");
+    csv_rest(out, s, &a->uniform);
+}
+
+void sheet_spectra(FILE *out, void *sheet)
+{
+    static const char *const names[SPECTRA] = { [OF_WEIGHTS] = "A", [OF_SCORES] = "QK" };
+    const Sheet *s = sheet;
+    const Analysis *a = s->found;
+
+    fprintf(out, "matrix,layer,head,k,share_of_largest\n");
+    for (int i = 0; i < SPECTRA * a->mixes * a->heads; i++) {
+        const int which = i % SPECTRA, m = i / SPECTRA / a->heads, h = i / SPECTRA % a->heads;
+        const double *spectrum = a->head[i / SPECTRA].spectrum[which];
+
+        for (int k = 0; spectrum && k < a->length; k++)
+            fprintf(out, "%s,%d,%d,%d,%s\n", names[which], layer_of(s, m), head_of_mix(s, m, h),
+                    k + 1, text_number(spectrum[k]).at);
+    }
+}
+
+/* --- the chart ---------------------------------------------------------------------------------
+ */
+
+enum { LINES_MOST = 8 };
+
+/* The numbers of the product are floats: what is below their rounding says nothing of them. */
+static const double LEAST = 0x1p-23;
+
+/* The mean over the heads of mix m. */
+static void mean_spectrum(const Analysis *a, int m, int which, double *y)
+{
+    for (int k = 0; k < a->length; k++) {
+        double sum = 0;
+
+        for (int h = 0; h < a->heads; h++)
+            sum += a->head[m * a->heads + h].spectrum[which][k];
+        y[k] = sum < LEAST * a->heads ? (double)NAN : sum / a->heads;
+    }
+}
+
+/* The line of mix m, and before it as its shadow that of its scores; returns how many. */
+static int draw_mix(const Sheet *s, int m, Series *series, const double *k, double *y)
+{
+    int n = 0;
+
+    for (int which = s->config->attention->scores ? OF_SCORES : OF_WEIGHTS; which >= 0; which--) {
+        mean_spectrum(s->found, m, which, y);
+        series[n++] =
+            (Series){ .x = k, .y = y, .n = s->found->length, .shadow = which == OF_SCORES };
+        y += s->found->length;
+    }
+    return n;
+}
+
+static Text name_of(const Sheet *s, int m)
+{
+    Text name = { 0 };
+
+    text_add(&name, "layer %d", layer_of(s, m));
+    if (is_gated(s))
+        text_add(&name, ", unit %d", m % 2 + 1);
+    return name;
+}
+
+static Text subtitle_of(const Sheet *s)
+{
+    Text text = { 0 };
+
+    text_add(&text, "%s (%s)%s, windows of %d: means of %d, over %d head%s",
+             s->config->attention->name, task_names[s->config->task],
+             s->study->unmasked ? " unmasked" : "", s->found->length, s->found->windows,
+             s->found->heads, s->found->heads == 1 ? "" : "s");
+    return text;
+}
+
+/* If there are more mixes than lines, some of them, the first and the last as well. */
+void sheet_svg(FILE *out, void *sheet)
+{
+    const Sheet *s = sheet;
+    const int T = s->found->length, mixes = s->found->mixes,
+              lines = mixes < LINES_MOST ? mixes : LINES_MOST;
+    double *k = xmalloc((1 + SPECTRA * LINES_MOST) * (size_t)T * sizeof *k);
+    const PlotLine tolerance = { s->study->tolerance, "tolerance" };
+    const Text subtitle = subtitle_of(s);
+    Text name[LINES_MOST];
+    Series series[SPECTRA * LINES_MOST];
+    Plot plot = { .title = s->config->attention->scores
+                               ? "Singular values of A, and thin those of Q K^T"
+                               : "Singular values of A",
+                  .subtitle = subtitle.at,
+                  .x_label = "number of the singular value",
+                  .y_label = "share of the largest",
+                  .log_y = true,
+                  .series = series,
+                  .lines = &tolerance,
+                  .n_lines = tolerance.value > LEAST };
+
+    for (int i = 0; i < T; i++)
+        k[i] = i + 1;
+    for (int i = 0; i < lines; i++) {
+        const int m = lines > 1 ? i * (mixes - 1) / (lines - 1) : 0;
+
+        name[i] = name_of(s, m);
+        plot.n_series +=
+            draw_mix(s, m, series + plot.n_series, k, k + (1 + (size_t)(i * SPECTRA)) * (size_t)T);
+        series[plot.n_series - 1].name = name[i].at;
+    }
+    plot_svg(&plot, out);
+    free(k);
+}

@@ -1,0 +1,300 @@
+/*
+ * Every mechanism alone: the mix of one layer forward and backward, and a token
+ * decoded at the end of the sequence. What surrounds a mix (projections, RoPE) is
+ * the same for all, and is left out.
+ */
+#include "tools/bench/bench.h"
+
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/base/text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * As many tokens at every length: all are beyond the caches, and at the longest
+ * there are still two sequences, so that two threads have work where there is one
+ * head. A decoded token is timed over the LAST positions; those before are gone
+ * through one by one, which takes too long beyond STEPPED where each takes longer
+ * than the one before.
+ */
+enum { MIX_TOKENS = 131072, LAST = 64, STEPPED = 4096 };
+
+static int batch_of(const Mechanisms *m, int T)
+{
+    return m->batch ? m->batch : MIX_TOKENS > T ? MIX_TOKENS / T : 1;
+}
+
+static Config config_of(const Mechanisms *m, const Attention *a, int T)
+{
+    Config c = bench_config(m, a, T);
+
+    c.position = POSITION_NONE;
+    return c;
+}
+
+static MixSize size_of(const Mechanisms *m, const Attention *a, int T)
+{
+    Config c = config_of(m, a, T);
+
+    return config_mix_size(&c);
+}
+
+bool bench_grows(const Attention *a, const MixSize *s)
+{
+    return !a->linear && s->set.window == 0;
+}
+
+bool bench_left_out(const Mechanisms *m, const Attention *a, int T)
+{
+    MixSize s = size_of(m, a, T);
+
+    return m->most_quadratic > 0 && T > m->most_quadratic && bench_grows(a, &s);
+}
+
+/* An estimate: operands and results with their gradients, and as much again that is kept. */
+static double memory_of(const Attention *a, MixSize s, int batch)
+{
+    double keys = mix_needs(a, s.set, MIX_QL) ? 4.0 * s.D : 2.0 * s.D;
+    double row = 2 * (keys + s.E) + 3.0 * s.E; /* of a head; o has a gradient above and its own */
+    double states = s.causal ? 2 * (double)attention_state(a, s) : 0;
+
+    return sizeof(real) * (2 * row * s.H * s.T * batch + states);
+}
+
+void bench_attention_check(const Mechanisms *m)
+{
+    double here = machine_memory();
+    Config c = m->model;
+
+    c.attention = &attention_softmax, c.position = POSITION_NONE;
+    config_check(&c);
+    for (const Attention *const *a = m->attentions; *a; a++)
+        for (int i = 0; i < m->lengths.n; i++) {
+            int T = m->lengths.at[i], batch = batch_of(m, T);
+            double wanted = memory_of(*a, size_of(m, *a, T), batch);
+
+            if (wanted > here && !bench_left_out(m, *a, T))
+                die(EXIT_MEMORY,
+                    "%s on %d x %d positions would take about %.1f GiB and the machine has %.1f: "
+                    "make --lengths, --batch-size or --n-embd smaller",
+                    (*a)->name, batch, T, wanted / 0x1p30, here / 0x1p30);
+        }
+}
+
+static Tensor *operand(Bench *b, MixSize s, MixOperand which, int B)
+{
+    switch (which) {
+    case MIX_OMEGA:
+        return bench_operand(b, SHAPE(s.H, s.features, s.D));
+    case MIX_POOL_Q:
+    case MIX_POOL_K:
+        return bench_operand(b, SHAPE(s.H, s.D));
+    case MIX_CONCAT:
+        return bench_operand(b, SHAPE(s.H, s.D, 2 * s.D));
+    default:
+        return bench_operand(b, SHAPE(B, s.T, s.H, which == MIX_V ? s.E : s.D));
+    }
+}
+
+static Mix mix_of(Bench *b, const Attention *a, MixSize s, int B)
+{
+    Mix in = { .causal = s.causal, .set = s.set };
+
+    for (MixOperand j = MIX_Q; j < MIX_OPERANDS; j++)
+        if (mix_needs(a, s.set, j))
+            *mix_operand(&in, j) = operand(b, s, j, B);
+    return in;
+}
+
+static Times run_mix(Bench *b, const Attention *a, Mix in, const real *dy)
+{
+    tape_reset(&b->tape);
+    for (MixOperand j = MIX_Q; j < MIX_OPERANDS; j++)
+        if (*mix_operand(&in, j))
+            (*mix_operand(&in, j))->has_grad = false;
+    double start = seconds_now();
+    Tensor *y = attention_mix(a, &b->tape, in);
+    double middle = seconds_now();
+    tape_backward(&b->tape, y, dy);
+    return (Times){ middle - start, seconds_now() - middle };
+}
+
+Times bench_mix(Bench *b, const Attention *a, MixSize s, int B)
+{
+    Mix in = mix_of(b, a, s, B);
+    const real *dy = bench_numbers(b, (size_t)B * (size_t)s.T * (size_t)(s.H * s.E));
+    double start = seconds_now();
+    Times best = { HUGE_VAL, HUGE_VAL };
+
+    for (int run = 0; bench_again(b, run, start); run++) {
+        Times t = run_mix(b, a, in, dy);
+
+        best = (Times){ fmin(best.forward, t.forward), fmin(best.backward, t.backward) };
+    }
+    return best;
+}
+
+/* The decoding of a sequence's last positions, again and again from the state before them. */
+typedef struct {
+    const Attention *attention;
+    Mix in;
+    int from, to;
+    size_t bytes;
+    real *before, *state, *o;
+} Decoding;
+
+static void decode(const Decoding *d, real *state, int from, int to)
+{
+    for (int t = from; t < to; t++)
+        attention_step(d->attention, (Step){ .in = &d->in, .t = t, .state = state, .o = d->o });
+}
+
+static double run_steps(void *ctx)
+{
+    const Decoding *d = ctx;
+
+    memcpy(d->state, d->before, d->bytes);
+    double start = seconds_now();
+    decode(d, d->state, d->from, d->to);
+    return seconds_now() - start;
+}
+
+/* Seconds for position T - 1; 0 where there is none, or it is too far away. */
+static double time_step(Bench *b, const Attention *a, MixSize s)
+{
+    Decoding d = { .attention = a, .to = s.T, .from = s.T > LAST ? s.T - LAST : 0 };
+    MixSize one = s;
+
+    if (!s.causal || (bench_grows(a, &s) && s.T > STEPPED))
+        return 0;
+    one.T = 1;
+    d.in = mix_of(b, a, one, 1);
+    d.bytes = attention_state(a, s) * sizeof(real);
+    d.before = arena_zeros(b->mem, d.bytes);
+    d.state = arena_take(b->mem, d.bytes);
+    d.o = arena_take(b->mem, (size_t)(s.H * s.E) * sizeof(real));
+    decode(&d, d.before, 0, d.from);
+    return bench_best(b, run_steps, &d) / (d.to - d.from);
+}
+
+static void print_case(Bench *b, Row r)
+{
+    printf("%-12s %8d %6d %10.1f %10.1f %8.1f%% %10.0f", r.mechanism, r.length, r.batch, r.forward,
+           r.backward, 100 * bench_share(b, r), r.held);
+    if (r.step > 0)
+        printf(" %10.0f", r.step);
+    else
+        printf(" %10s", "-");
+    bench_row_end(b, r);
+}
+
+/* What the row depends on: the operands' sizes, and how the mechanism is set. */
+static Text title_of(const Mechanisms *m, const Attention *a, int T)
+{
+    Config c = config_of(m, a, T);
+    MixSize s = config_mix_size(&c);
+    Text set = settings_text(&c), title = { 0 };
+
+    text_add(&title, "%s, length %d, batch %d; %d x %d%s%s%s", a->name, T, batch_of(m, T), s.H, s.E,
+             s.causal ? "" : ", bidirectional", set.n ? ", " : "", set.at);
+    return title;
+}
+
+static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T, Growth *g)
+{
+    MixSize s = size_of(m, a, T);
+    int B = batch_of(m, T);
+    double tokens = (double)B * T;
+    Text title = title_of(m, a, T);
+    Row r = { .group = "attention", .name = title.at, .mechanism = a->name };
+
+    if (!bench_wanted(b, r.group, title.at))
+        return;
+    Times best = bench_mix(b, a, s, B);
+    r.length = T, r.batch = B;
+    r.seconds = best.forward + best.backward;
+    r.flops =
+        6 * attention_cost(a, s) * tokens; /* each multiply-add once forward, twice backward */
+    r.forward = 1e9 * best.forward / tokens, r.backward = 1e9 * best.backward / tokens;
+    r.held = (double)arena_held(b->tape.mem) / tokens;
+    r.step = 1e9 * time_step(b, a, s);
+    print_case(b, r);
+    g->length[g->n] = T, g->time[g->n] = r.forward + r.backward, g->held[g->n] = r.held;
+    g->n++;
+    bench_clear(b);
+}
+
+static bool some_left_out(const Mechanisms *m, const Attention *a)
+{
+    for (int i = 0; i < m->lengths.n; i++)
+        if (bench_left_out(m, a, m->lengths.at[i]))
+            return true;
+    return false;
+}
+
+void bench_say_left_out(const Mechanisms *m)
+{
+    int n = 0;
+
+    for (const Attention *const *a = m->attentions; *a; a++)
+        if (some_left_out(m, *a))
+            printf("%s%s", n++ ? ", " : "", (*a)->name);
+    if (n > 0)
+        printf(": not beyond %d, where each token takes long; unless named by --attn, or with "
+               "another --most-quadratic\n",
+               m->most_quadratic);
+}
+
+static Text sizes_of(const Mechanisms *m)
+{
+    const Config *c = &m->model;
+    Text text = { 0 };
+
+    text_add(&text, "%s, %d heads of %d, gated units one of %d by %d",
+             m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads, KEY_SIZE,
+             2 * c->width);
+    return text;
+}
+
+static void print_head(const Mechanisms *m)
+{
+    static const char line[] = "%-12s %8s %6s %10s %10s %9s %10s %10s\n";
+
+    printf("\nAttention alone: %s\n", sizes_of(m).at);
+    bench_say_left_out(m);
+    printf(line, "", "length", "batch", "forward", "backward", "of peak", "memory", "decoding");
+    printf(line, "", "", "", "ns/token", "ns/token", "", "B/token", "ns/token");
+}
+
+/* At all lengths that are not left out. */
+static Growth bench_mechanism(Bench *b, const Mechanisms *m, const Attention *a)
+{
+    MixSize s = size_of(m, a, 1);
+    Growth g = { .attention = a, .grows = bench_grows(a, &s) };
+
+    for (int i = 0; i < m->lengths.n; i++)
+        if (!bench_left_out(m, a, m->lengths.at[i]))
+            bench_case(b, m, a, m->lengths.at[i], &g);
+    growth_print(&g);
+    return g;
+}
+
+void bench_attention(Bench *b, const Mechanisms *m, FILE *svg)
+{
+    Growth *growth = NULL;
+    int n = 0;
+
+    print_head(m);
+    for (const Attention *const *a = m->attentions; *a; a++) {
+        growth = xrealloc(growth, (size_t)(n + 1) * sizeof *growth);
+        growth[n] = bench_mechanism(b, m, *a);
+        n += growth[n].n > 0;
+    }
+    growth_print_crossing(growth, n);
+    if (svg)
+        growth_draw(growth, n, sizes_of(m).at, svg);
+    free(growth);
+}

@@ -1,0 +1,412 @@
+/*
+ * ./bench: what this machine could do, and what is done with it. Everything is
+ * the best of some runs, and a share of the peak that was measured just before
+ * in the same process, since the speed of a shared machine drifts.
+ */
+#include "tools/bench/bench.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "ops/base/text.h"
+#include "ops/kernel/kernel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, NAMES_MOST = 64, SHOWN = 60, TRIES = 3 };
+static const char *const sections[] = { "gemm",    "ops",    "attention", "step",
+                                        "scaling", "decode", NULL };
+
+static int threads, section = -1, batch, most_quadratic = 8192;
+static double seconds = 0.3, margin = 5;
+static bool bidirectional, recompute;
+static const char *names, *csv_path, *svg_path, *save_path, *against_path;
+static Text names_help;
+static OptionList lengths;
+static Config model = { .layers = 6, .heads = 4, .width = 256, .vocab = 256 };
+static SettingsOptions settings;
+
+static Option options[] = {
+    { .name = "Options" },
+    { "only", OPTION_CHOICE, &section, .choices = sections, .help = "one part of it" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { "seconds", OPTION_DURATION, &seconds, .help = "for each row, at least" },
+    { "save", OPTION_TEXT, &save_path, .word = "FILE",
+      .help = "keep the rows and these options, for --against" },
+    { "against", OPTION_TEXT, &against_path, .word = "FILE",
+      .help = "measure what FILE has, with its options but for those said here; exit 1 if a row is "
+              "slower" },
+    { "margin", OPTION_REAL, &margin, .max = 1e6, .help = "by more than so many percent" },
+    { "csv", OPTION_TEXT, &csv_path, .help = "write the rows to this file as well" },
+    { "svg", OPTION_TEXT, &svg_path, .help = "draw a token's time against the length" },
+    { .name = "The attention alone, the training step, decoding" },
+    { "attn", OPTION_TEXT, &names, .word = "NAMES", .help = names_help.at },
+    { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
+      .help = "contexts (alone 1024,4096,16384,65536; step 64,512; decoding 64,256,1024)" },
+    { "batch-size", OPTION_INT, &batch, .max = 1 << 20,
+      .help = "sequences; 0: 131072 tokens' worth alone, 4096 for the step" },
+    { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
+    { "n-head", OPTION_INT, &model.heads, .min = 1, .max = 1024, .help = "heads" },
+    { "n-embd", OPTION_INT, &model.width, .min = 1, .max = 16384, .help = "width" },
+    { "bidirectional", OPTION_FLAG, &bidirectional, .help = "not causal" },
+    { .name = "The training step" },
+    { "recompute", OPTION_FLAG, &recompute,
+      .help = "keep what is between blocks alone, and run each again on the way back" },
+    { .name = "The attention alone" },
+    { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
+      .help = "the longest where each token takes longer, unless --attn names it; 0: any" },
+    SETTINGS_ROWS(settings),
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./bench [options]",
+    .summary =
+        "Measures the machine's peak, then products, ops, attention alone and training "
+        "steps against it; tokens decoded, against its memory; and all of it against what was "
+        "measured before.",
+    .options = options,
+};
+
+static bool runs(int part)
+{
+    return section < 0 || section == part;
+}
+
+static Text all_names(void)
+{
+    Text text = { 0 };
+
+    for (const Attention *const *a = attentions; *a; a++)
+        text_add(&text, "%s%s", a == attentions ? "" : ", ", (*a)->name);
+    return text;
+}
+
+/* A name in the list of --attn, or none between two commas. */
+static noreturn void refuse_name(const char *name, size_t n)
+{
+    const Option choice = { .kind = OPTION_CHOICE, .choice = settings_attention };
+    const char *near = options_nearest(&choice, name, n);
+    Text hint = { 0 }, given = { 0 };
+
+    if (near)
+        text_add(&hint, " (did you mean %s?)", near);
+    if (n > 0)
+        text_add(&given, "%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
+    die(EXIT_USAGE, "--attn %s: takes all by itself, or some of %s, written like relu,softmax%s",
+        text_cut(n > 0 ? given.at : names, SHOWN).at, all_names().at, hint.at);
+}
+
+static const Attention *find(const char *name, size_t n)
+{
+    for (const Attention *const *a = attentions; *a; a++)
+        if (strlen((*a)->name) == n && strncmp((*a)->name, name, n) == 0)
+            return *a;
+    refuse_name(name, n);
+}
+
+/* Those of "relu,softmax", each once and in that order, ended by NULL. */
+static const Attention *const *choose(const char *list)
+{
+    static const Attention *chosen[NAMES_MOST + 1];
+    int n = 0, same;
+
+    for (const char *at = list;; at++) {
+        size_t length = strcspn(at, ",");
+        const Attention *a = find(at, length);
+
+        for (same = 0; same < n && chosen[same] != a; same++)
+            ;
+        if (same == NAMES_MOST)
+            BUG("more than %d attentions", NAMES_MOST);
+        chosen[same] = a;
+        n += same == n;
+        at += length;
+        if (!*at)
+            return chosen;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* Shortest first, since what is said of them is how a token's cost grows; each once. */
+static void sort(OptionList *l)
+{
+    int n = 0;
+
+    qsort(l->at, (size_t)l->n, sizeof *l->at, by_size);
+    for (int i = 0; i < l->n; i++)
+        if (i == 0 || l->at[i] != l->at[i - 1])
+            l->at[n++] = l->at[i];
+    l->n = n;
+}
+
+/* What a section is to measure, where no --attn and no --lengths say otherwise. */
+static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_lengths)
+{
+    bool all = names && strcmp(names, "all") == 0, named = names && !all;
+    Mechanisms m = { .attentions = named ? choose(names)
+                                   : all ? attentions
+                                         : usual,
+                     .lengths = options_given(&program, "lengths") ? lengths : usual_lengths,
+                     .model = model,
+                     .batch = batch,
+                     .recompute = recompute,
+                     .settings = settings,
+                     .bidirectional = bidirectional,
+                     .most_quadratic = most_quadratic };
+
+    if (named && !options_given(&program, "most-quadratic"))
+        m.most_quadratic = 0;
+    sort(&m.lengths);
+    return m;
+}
+
+/* Each part's; the step's threads are tried at its first length. */
+static Mechanisms alone(void)
+{
+    return mechanisms(attentions, (OptionList){ 4, { 1024, 4096, 16384, 65536 } });
+}
+
+static Mechanisms trained(void)
+{
+    static const Attention *const softmax[] = { &attention_softmax, NULL };
+
+    return mechanisms(softmax, (OptionList){ 2, { 64, 512 } });
+}
+
+static Mechanisms scaled(void)
+{
+    Mechanisms m = trained();
+
+    if (!options_given(&program, "lengths"))
+        m.lengths.n = 1;
+    return m;
+}
+
+static Mechanisms decoded(void)
+{
+    return mechanisms(attentions, (OptionList){ 3, { 64, 256, 1024 } });
+}
+
+/* Whether one of the parts that have mechanisms runs. */
+static bool has_mechanisms(void)
+{
+    return section < 0 || section >= ATTENTION;
+}
+
+/* Everything that can be refused, before anything is measured or written. */
+static void check(int argc, char **argv)
+{
+    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
+    const char *setting = settings_given(&program);
+
+    if (argc > 0)
+        die(EXIT_USAGE, "bench takes options only, not '%.60s'", argv[0]);
+    if ((svg_path && !runs(ATTENTION)) || (setting && !has_mechanisms()))
+        die(EXIT_USAGE, "--%s is for attention: --only %s has none", svg_path ? "svg" : setting,
+            sections[section]);
+    if (!runs(STEP) && recompute)
+        die(EXIT_USAGE, "--recompute is for training steps: --only %s has none", sections[section]);
+    settings_check_some(&program, &settings,
+                        runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
+    if (runs(ATTENTION))
+        bench_attention_check(&a);
+    if (runs(STEP))
+        bench_step_check(&t);
+    if (runs(SCALING))
+        bench_step_check(&s);
+    if (runs(DECODE))
+        bench_decode_check(&d);
+}
+
+/* Options that say where to, and nothing about the rows. */
+static bool is_saved(const Option *o)
+{
+    return o->kind != OPTION_GROUP && o->at != &csv_path && o->at != &svg_path &&
+           o->at != &save_path && o->at != &against_path && o->at != &margin;
+}
+
+static void keep_options(Bench *b)
+{
+    for (const Option *o = options; o->name; o++)
+        if (is_saved(o) && o->given) {
+            Text name = { 0 };
+
+            text_add(&name, "%s %s", o->name, options_value(o).at);
+            bench_keep(b, (Row){ .group = "option", .name = name.at });
+        }
+}
+
+/* "n-layer 6", unless the command line says otherwise. False: there is no such option. */
+static bool restore(const char *name)
+{
+    Text given = { 0 };
+    size_t n = strcspn(name, " ");
+
+    text_add(&given, "%.*s", (int)n, name);
+    for (Option *o = options; o->name; o++)
+        if (is_saved(o) && strcmp(o->name, given.at) == 0 && name[n])
+            return o->given || (o->given = options_restore(&program, o->name, name + n + 1));
+    return false;
+}
+
+static Against read_against(void)
+{
+    Against a = { .path = against_path, .margin = margin / 100 };
+
+    if (!against_path)
+        return a;
+    a.rows = rows_read(against_path);
+    for (int i = 0; i < a.rows.n; i++)
+        if (strcmp(a.rows.at[i].group, "option") == 0 && !restore(a.rows.at[i].name))
+            die(EXIT_DATA, "%s has --%.60s, which this bench does not take: measure again",
+                text_cut(against_path, SHOWN).at, a.rows.at[i].name);
+    return a;
+}
+
+static FILE *open_file(const char *path)
+{
+    FILE *file = path ? fopen(path, "w") : NULL;
+
+    if (path && !file)
+        die(EXIT_IO, "cannot write %.200s: %s", path, strerror(errno));
+    return file;
+}
+
+/* Not when everything has been measured. */
+static void check_save(void)
+{
+    const char *slash = save_path ? strrchr(save_path, '/') : NULL;
+    Text folder = { 0 };
+
+    text_add(&folder, "%.*s", slash ? (int)(slash - save_path) + 1 : 1, slash ? save_path : ".");
+    if (save_path && access(folder.at, W_OK) != 0)
+        die(EXIT_IO, "cannot write %.200s: %s", save_path, strerror(errno));
+}
+
+static void close_file(FILE *file, const char *path)
+{
+    if (file && (ferror(file) | fclose(file)) != 0)
+        die(EXIT_IO, "cannot write %.200s: %s", path, strerror(errno));
+}
+
+/* Whether a part runs, and when measuring again, whether any of its rows is to be. */
+static bool due(const Bench *b, int part)
+{
+    for (int i = 0; i < b->rows.n && runs(part); i++) {
+        const Row *r = &b->rows.at[i];
+
+        if (strncmp(sections[part], r->group, strlen(r->group)) == 0 &&
+            bench_wanted(b, r->group, r->name))
+            return true;
+    }
+    return runs(part) && !b->slower_only;
+}
+
+static void measure(Bench *b, FILE *svg)
+{
+    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
+
+    if (due(b, GEMM))
+        bench_gemm(b);
+    if (due(b, OPS))
+        bench_ops(b);
+    if (due(b, ATTENTION))
+        bench_attention(b, &a, svg);
+    if (due(b, STEP))
+        bench_step(b, &t);
+    if (due(b, SCALING))
+        bench_scaling(b, &s);
+    if (due(b, DECODE))
+        bench_decode(b, &d);
+}
+
+/* What seems slower may have met a busy moment: it gets others, and the fastest counts. */
+static void compare(Bench *b)
+{
+    for (int i = 0; i < TRIES && against_slower(&b->against, &b->rows) > 0; i++) {
+        printf("\nAgain, what is slower\n");
+        b->slower_only = true;
+        measure(b, NULL);
+        bench_peak(b);
+    }
+    against_print_end(&b->against, &b->rows);
+}
+
+static void print_peak(const Bench *b)
+{
+    printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", pool_threads(b->tape.pool),
+           b->peak / 1e9, VECTOR * 8);
+    if (b->against.path)
+        against_print_head(&b->against, &b->rows);
+}
+
+/* The peak once more: if it was higher all the time, every share above is too high. */
+static void print_end(Bench *b)
+{
+    const double before = b->peak;
+    struct rusage usage;
+
+    bench_peak(b);
+    if (b->peak > 1.02 * before)
+        printf("\npeak, measured again: %.1f GFLOP/s, and all shares above are of %.1f\n",
+               b->peak / 1e9, before / 1e9);
+    if (b->against.path)
+        compare(b);
+    getrusage(RUSAGE_SELF, &usage);
+    printf("\npeak memory of the process: %.1f MiB\n", (double)usage.ru_maxrss / 1024);
+}
+
+static void close_bench(Bench *b)
+{
+    pool_free(b->tape.pool);
+    arena_free(b->tape.mem);
+    arena_free(b->mem);
+    rows_free(&b->rows);
+    rows_free(&b->against.rows);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output");
+}
+
+int main(int argc, char **argv)
+{
+    text_add(&names_help, "all, or some of %s (all, but for the step softmax)", all_names().at);
+    int left = options_parse(&program, argc, argv);
+    Against against = read_against();
+    check(left, argv);
+    if (threads == 0)
+        threads = machine_processors();
+    check_save();
+    FILE *csv = open_file(csv_path), *svg = open_file(svg_path);
+    Bench b = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },
+                .mem = arena_new(),
+                .seconds = seconds,
+                .csv = csv,
+                .against = against };
+
+    if (csv)
+        rows_head(csv);
+    bench_peak(&b);
+    keep_options(&b);
+    print_peak(&b);
+    measure(&b, svg);
+    print_end(&b);
+    if (save_path)
+        file_print(save_path, rows_write, &b.rows);
+    close_file(csv, csv_path);
+    close_file(svg, svg_path);
+    int slower = against_path ? against_slower(&b.against, &b.rows) : 0;
+    close_bench(&b);
+    if (slower > 0)
+        die(EXIT_FAILED, "%d %s slower than in %s by more than %g%%", slower,
+            slower > 1 ? "rows are" : "row is", text_cut(against_path, SHOWN).at, margin);
+    return 0;
+}

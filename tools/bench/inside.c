@@ -1,0 +1,128 @@
+/* The arithmetic of a training step by itself: its multiplications, and what passes over rows. */
+#include "tools/bench/bench.h"
+
+#include "ops/base/machine.h"
+#include "ops/kernel/gemm.h"
+
+/* Of more rows than ROWS_MOST, as many times the time: a bench is to be no larger than a step. */
+enum { DENSE_MOST = 15, ROWS_MOST = 4096 };
+
+static int rows_of(const Model *model, int sequences)
+{
+    int n = sequences * model->config.context;
+
+    return n < ROWS_MOST ? n : ROWS_MOST;
+}
+
+static double times_of(const Model *model, int sequences)
+{
+    return (double)sequences * model->config.context / rows_of(model, sequences);
+}
+
+typedef struct {
+    Bench *b;
+    const Model *model;
+    int rows;
+    real *x, *y, *dx, *dy, *dw; /* as large as the largest */
+} Inside;
+
+/* The weights of a block that there are; returns their number. */
+static int weights_of(const Block *k, const Tensor **w)
+{
+    const Unit *u = k->unit;
+    const DenseWeights all[DENSE_MOST] = { k->q,    k->k,    k->v,   k->o,   k->up,
+                                           k->gate, k->down, u[0].u, u[0].v, u[0].z,
+                                           u[0].o,  u[1].u,  u[1].v, u[1].z, u[1].o };
+    int n = 0;
+
+    for (int i = 0; i < DENSE_MOST; i++)
+        if (all[i].w)
+            w[n++] = all[i].w;
+    return n;
+}
+
+/* No result is an operand of the next: products of products soon are subnormal, which takes long.
+ */
+static void multiply(const Inside *in, const Tensor *weight)
+{
+    int to = weight->dim[0], from = weight->dim[1];
+    Matrix x = matrix(in->x, in->rows, from), dx = matrix(in->dx, in->rows, from);
+    Matrix y = matrix(in->y, in->rows, to), dy = matrix(in->dy, in->rows, to);
+    Matrix w = matrix(weight->data, to, from), dw = matrix(in->dw, to, from);
+    Pool *pool = in->b->tape.pool;
+
+    gemm(pool, (Product){ .c = y, .a = x, .b = transposed(w) });
+    gemm(pool, (Product){ .c = dx, .a = dy, .b = w });
+    gemm(pool, (Product){ .c = dw, .a = transposed(dy), .b = x, .over_batch = true });
+}
+
+static double run(void *ctx)
+{
+    const Inside *in = ctx;
+    const Tensor *w[DENSE_MOST];
+    double start = seconds_now();
+
+    for (int l = 0; l < in->model->config.layers; l++)
+        for (int i = weights_of(&in->model->blocks[l], w); i-- > 0;)
+            multiply(in, w[i]);
+    multiply(in, in->model->head);
+    return seconds_now() - start;
+}
+
+static size_t widest(const Model *m)
+{
+    const Tensor *w[DENSE_MOST];
+    int most = 0;
+
+    w[0] = m->head;
+    for (int l = 0, n = 1; l <= m->config.layers; l++) {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < 2; j++)
+                most = w[i]->dim[j] > most ? w[i]->dim[j] : most;
+        n = l < m->config.layers ? weights_of(&m->blocks[l], w) : 0;
+    }
+    return (size_t)most;
+}
+
+double bench_inside(Bench *b, const Model *model, int rows)
+{
+    const Config *c = &model->config;
+    Inside in = { .b = b, .model = model, .rows = rows_of(model, rows) };
+    size_t most = widest(model), n = (size_t)in.rows * most;
+
+    in.x = bench_numbers(b, n), in.y = bench_numbers(b, n);
+    in.dx = bench_numbers(b, n), in.dy = bench_numbers(b, n);
+    in.dw = bench_numbers(b, most * most);
+    Times mix = bench_mix(b, c->attention, config_mix_size(c), rows);
+    return bench_best(b, run, &in) * times_of(model, rows) +
+           config_mixes(c) * (mix.forward + mix.backward);
+}
+
+/* So many of it, over rows so wide; nothing if there are none. */
+static double passes(Bench *b, const char *op, int count, int rows, int width)
+{
+    return count && width ? count * bench_op(b, op, rows, width) : 0;
+}
+
+static int outputs_of(DenseWeights d)
+{
+    return d.w ? d.w->dim[0] : 0;
+}
+
+double bench_passes(Bench *b, const Model *model, int rows)
+{
+    const Config *c = &model->config;
+    const Block *k = &model->blocks[0];
+    const Unit *u = k->unit;
+    int norms = 1, n = rows_of(model, rows), units = config_mixes(c), L = c->layers;
+    double all = 0;
+
+    norms += L * (!!k->attention_norm.gain + !!k->ffn_norm.gain);
+    norms += L * (!!u[0].norm.gain + !!u[1].norm.gain);
+    all += passes(b, model->norm.bias ? "layernorm" : "rmsnorm", norms, n, c->width);
+    all += passes(b, k->gate.w ? "swiglu" : "gelu", L, n, outputs_of(k->up));
+    all += passes(b, "silu", units, n, outputs_of(u->v) + outputs_of(u->z));
+    all += passes(b, "swiglu", units, n, outputs_of(u->u));
+    all += passes(b, "cross entropy", 1, n, config_outputs(c));
+    return all * times_of(model, rows);
+}

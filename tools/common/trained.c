@@ -1,0 +1,103 @@
+#include "tools/common/trained.h"
+
+#include "data/corpus.h"
+#include "data/tokens.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "tools/common/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SHOWN = 60, FILES_MOST = 4096 };
+
+Saved *trained_read(const char *path, bool best, const char *program)
+{
+    Saved *run = saved_read(path, best);
+
+    if (!run->tokenizer || run->model.config.task == TASK_CLASSIFY)
+        die(EXIT_USAGE, "%.200s has learnt %s: %s is about models that foretell text", run->path,
+            saved_task(run), program);
+    return run;
+}
+
+/* --- the text ----------------------------------------------------------------------------------
+ */
+
+static double saved_number(const Saved *run, const char *option)
+{
+    const char *words = saved_option(run, option), *end;
+    double number;
+
+    if (!words || !options_number(words, &end, &number) || *end)
+        die(EXIT_DATA, "%.200s does not say what its --%s was: name a text", run->path, option);
+    return number;
+}
+
+static Corpus read_stories(const Saved *run)
+{
+    saved_number(run, "seed"); /* so it is one */
+    return corpus_stories(strtoull(saved_option(run, "seed"), NULL, 10), STORIES_BYTES);
+}
+
+static Corpus read_own_corpus(const Saved *run)
+{
+    const char *file[FILES_MOST];
+    int n = 0;
+
+    while (n < FILES_MOST && (file[n] = saved_file(run, n)))
+        n++;
+    Corpus corpus = n > 0 ? corpus_read((CorpusFiles){ file, n, saved_option(run, "val-file"),
+                                                       saved_number(run, "val-share") })
+                          : read_stories(run);
+    if (corpus_hash(&corpus) != saved_corpus(run))
+        warn("the text is not the one that %.200s has learnt from", run->path);
+    return corpus;
+}
+
+TokenText trained_text(const Saved *run, TextChoice choice)
+{
+    const bool own = choice.files == 0, all = !own && isnan(choice.share);
+    Corpus corpus =
+        own ? read_own_corpus(run)
+            : corpus_read((CorpusFiles){ choice.file, choice.files, NULL, all ? 0 : choice.share });
+    Tokens tokens = tokens_of(run->tokenizer, all ? corpus.train : corpus.validation);
+
+    corpus_free(&corpus);
+    if (choice.most > 0 && tokens.n > (size_t)choice.most)
+        tokens.n = (size_t)choice.most;
+    return (TokenText){ tokens.at, tokens.n, run->tokenizer };
+}
+
+/* --- what is written ---------------------------------------------------------------------------
+ */
+
+/* A result must not take the place of what is read. */
+static void check_is_not(const char *path, const char *read)
+{
+    if (file_same(path, read))
+        die(EXIT_USAGE, "%s is read, and it would be written over: give the results another name",
+            text_cut(path, SHOWN).at);
+}
+
+/* Minutes of work should not end with a folder that is not there. */
+static void check_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    Text folder = { 0 };
+
+    if (slash)
+        text_add(&folder, "%.*s", (int)(slash - path), path);
+    if (slash && access(folder.n ? folder.at : "/", W_OK) != 0)
+        die(EXIT_IO, "cannot write %s: %s", text_cut(path, SHOWN).at, strerror(errno));
+}
+
+void trained_check_output(const char *path, const Saved *run, TextChoice choice)
+{
+    check_folder(path);
+    check_is_not(path, run->path);
+    for (int i = 0; i < choice.files; i++)
+        check_is_not(path, choice.file[i]);
+}

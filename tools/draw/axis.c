@@ -1,0 +1,294 @@
+#include "tools/draw/axis.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Beyond LARGEST a span could overflow; below SMALLEST a step could vanish. */
+static const double LARGEST = 1e305, SMALLEST = 1e-305;
+
+enum { LABELS_LEAST = 3, LABELS_MOST = 9, DECADES_MOST = 10, TWOS_MOST = 12 };
+
+Axis axis_new(bool log, bool cover)
+{
+    return (Axis){ .log = log, .cover = cover, .lo = HUGE_VAL, .hi = -HUGE_VAL };
+}
+
+/* Where v stands between lo and hi. */
+static double inner(const Axis *axis, double v)
+{
+    if (!(fabs(v) <= LARGEST) || (axis->log && v < SMALLEST))
+        return (double)NAN;
+    return axis->log ? log10(v) : v;
+}
+
+bool axis_holds(const Axis *axis, double v)
+{
+    return !isnan(inner(axis, v));
+}
+
+void axis_see(Axis *axis, double v)
+{
+    double at = inner(axis, v);
+    int exponent;
+
+    if (isnan(at))
+        return;
+    axis->lo = fmin(axis->lo, at);
+    axis->hi = fmax(axis->hi, at);
+    axis->not_twos |= frexp(v, &exponent) != 0.5;
+    axis->not_whole |= v != floor(v);
+}
+
+bool axis_empty(const Axis *axis)
+{
+    return axis->lo > axis->hi;
+}
+
+double axis_place(const Axis *axis, double v)
+{
+    double share = (inner(axis, v) - axis->lo) / (axis->hi - axis->lo);
+
+    return axis->from + share * (axis->to - axis->from);
+}
+
+/* v in digits with `decimals` after the point; returns the end. */
+static char *put_fixed(char *to, double v, int decimals)
+{
+    while (decimals > 17 || (decimals > 0 && fabs(v) * pow(10, decimals) > 9e17))
+        decimals--;
+
+    long long unit = llround(pow(10, decimals)), whole = llround(fabs(v) * pow(10, decimals));
+
+    to += sprintf(to, "%s%lld", v < 0 && whole ? "−" : "", whole / unit);
+    return decimals ? to + sprintf(to, ".%0*lld", decimals, whole % unit) : to;
+}
+
+/* Takes the zeros off the end of a fraction. */
+static char *strip(char *begin, char *end)
+{
+    *end = '\0';
+    if (strchr(begin, '.')) {
+        while (end[-1] == '0')
+            end--;
+        if (end[-1] == '.')
+            end--;
+    }
+    return end;
+}
+
+static void put_power(char *to, int exponent)
+{
+    static const char *digit[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
+    char plain[16];
+
+    sprintf(plain, "%d", exponent);
+    *to = '\0';
+    for (const char *c = plain; *c; c++)
+        strcat(to, *c == '-' ? "⁻" : digit[*c - '0']);
+}
+
+void number_text(char to[NUMBER_BYTES], double v, int digits)
+{
+    int exponent = v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)));
+
+    if (!isfinite(v)) {
+        strcpy(to, isnan(v) ? "NaN" : v < 0 ? "−∞" : "∞");
+    } else if (exponent >= -5 && exponent < 9) {
+        int decimals = digits - 1 - exponent;
+
+        *strip(to, put_fixed(to, v, decimals > 0 ? decimals : 0)) = '\0';
+    } else {
+        double mantissa = v / pow(10, exponent);
+        char *end = strip(to, put_fixed(to, mantissa, digits - 1));
+
+        end += sprintf(end, "×10");
+        put_power(end, exponent);
+    }
+}
+
+/* The power of ten that a label leaves to its suffix. */
+static int unit_of(double v)
+{
+    if (v == 0 || (v >= 1e-3 && v < 1e4))
+        return 0;
+
+    int exponent = (int)floor(log10(v) + 1e-9);
+    return v < 1e-3 || v >= 1e15 ? exponent : exponent / 3 * 3;
+}
+
+static void put_suffix(char *to, int unit)
+{
+    static const char *thousand[] = { "", "k", "M", "G", "T" };
+
+    if (unit >= 0 && unit <= 12 && unit % 3 == 0) {
+        strcpy(to, thousand[unit / 3]);
+    } else {
+        to += sprintf(to, "×10");
+        put_power(to, unit);
+    }
+}
+
+static void label_linear(Axis *axis)
+{
+    double step = axis->tick[1] - axis->tick[0], largest = 0;
+
+    for (int i = 0; i < axis->n; i++)
+        largest = fmax(largest, fabs(axis->tick[i]));
+    int unit = unit_of(largest), decimals = unit - (int)floor(log10(step) + 1e-6);
+    for (int i = 0; i < axis->n; i++) {
+        char *to = axis->label[i];
+        double v = axis->tick[i];
+
+        to = put_fixed(to, v / pow(10, unit), decimals > 0 ? decimals : 0);
+        if (v == 0)
+            strcpy(axis->label[i], "0");
+        else
+            put_suffix(to, unit);
+    }
+}
+
+static void label_log(char *to, double v)
+{
+    int unit = unit_of(v);
+    char *end = strip(to, put_fixed(to, v / pow(10, unit), 3));
+
+    *end = '\0';
+    if (end - to == 1 && *to == '1' && (unit < 0 || unit > 12))
+        strcpy(to, "10"), put_power(to + 2, unit);
+    else
+        put_suffix(end, unit);
+}
+
+int axis_ticks(double lo, double hi, int most, double *tick)
+{
+    static const int factor[] = { 1, 2, 5 };
+    int exponent = (int)floor(log10((hi - lo) / most)), n;
+    double step, first;
+
+    for (int i = 0;; i++) {
+        step = factor[i % 3] * pow(10, exponent + i / 3);
+        first = floor(lo / step + 1e-6);
+        double last = ceil(hi / step - 1e-6);
+        if (last - first < most) {
+            n = (int)(last - first) + 1;
+            break;
+        }
+    }
+    for (int i = 0; i < n; i++)
+        tick[i] = (first + i) * step;
+    return n;
+}
+
+/* Of layers 1 to 4 none is at 1.5. */
+static int labels_most(const Axis *axis)
+{
+    double whole = axis->hi - axis->lo + 1;
+
+    if (axis->not_whole || axis->cover || whole >= LABELS_MOST)
+        return LABELS_MOST;
+    return whole > LABELS_LEAST ? (int)whole : LABELS_LEAST;
+}
+
+static void fit_linear(Axis *axis)
+{
+    double largest = fmax(fabs(axis->lo), fabs(axis->hi)), span = axis->hi - axis->lo;
+
+    if (span <= 1e-12 * largest || span < SMALLEST) {
+        double pad = largest < SMALLEST ? 1 : largest / 10;
+        axis->lo -= pad, axis->hi += pad;
+    } else if (axis->cover) { /* a line does not lie on the edge, unless the edge is 0 */
+        axis->lo = axis->lo >= 0 ? fmax(0, axis->lo - span / 50) : axis->lo - span / 50;
+        axis->hi = axis->hi <= 0 ? fmin(0, axis->hi + span / 50) : axis->hi + span / 50;
+    }
+    double slack = axis->cover ? HUGE_VAL : 0.06 * (axis->hi - axis->lo);
+    double tick[TICKS_MAX];
+    int most = labels_most(axis), n, skip, drop;
+
+    do { /* around a single number there are perhaps none that close */
+        n = axis_ticks(axis->lo, axis->hi, most++, tick);
+        skip = tick[0] < axis->lo - slack;
+        drop = tick[n - 1] > axis->hi + slack;
+    } while (n - skip - drop < 2);
+
+    axis->lo = skip ? axis->lo : tick[0];
+    axis->hi = drop ? axis->hi : tick[n - 1];
+    axis->n = n - skip - drop;
+    memcpy(axis->tick, tick + skip, (size_t)axis->n * sizeof *tick);
+    label_linear(axis);
+}
+
+static void add_log(Axis *axis, double v, bool labelled)
+{
+    double at = log10(v);
+
+    if (at < axis->lo || at > axis->hi || axis->n == TICKS_MAX)
+        return;
+    axis->tick[axis->n] = v;
+    if (labelled)
+        label_log(axis->label[axis->n], v);
+    axis->n++;
+}
+
+static void fit_twos(Axis *axis)
+{
+    int first = (int)ceil(axis->lo / log10(2)), last = (int)floor(axis->hi / log10(2));
+    int stride = 1 + (last - first) / TWOS_MOST;
+
+    for (int i = first; i <= last; i += stride) {
+        char *to = axis->label[axis->n];
+
+        axis->tick[axis->n++] = ldexp(1, i);
+        if (i >= 0 && i < 20)
+            sprintf(to, "%d", 1 << i);
+        else
+            strcpy(to, "2"), put_power(to + 1, i);
+    }
+}
+
+static void fit_decades(Axis *axis)
+{
+    double span = axis->hi - axis->lo;
+    int first = (int)floor(axis->lo), last = (int)floor(axis->hi);
+    int stride = 1 + (last - (int)ceil(axis->lo)) / DECADES_MOST;
+
+    for (int i = first; i <= last; i++)
+        for (int m = 1; m < 10; m++) {
+            bool even = (i % stride + stride) % stride == 0;
+
+            if (m == 1 ? even : span < 5)
+                add_log(axis, m * pow(10, i), m == 1 || (span < 2 && (m == 2 || m == 5)));
+        }
+}
+
+static void fit_log(Axis *axis)
+{
+    bool wide = axis->hi - axis->lo > 1e-9, twos = wide && !axis->not_twos;
+    double pad = wide ? (axis->hi - axis->lo) / 30 : 0.15;
+
+    axis->lo -= pad, axis->hi += pad;
+    if (twos) {
+        fit_twos(axis);
+    } else if (axis->hi - axis->lo > 0.7) {
+        fit_decades(axis);
+    } else {
+        double tick[TICKS_MAX];
+        int n = axis_ticks(pow(10, axis->lo), pow(10, axis->hi), LABELS_MOST, tick);
+
+        for (int i = 0; i < n; i++)
+            if (tick[i] > 0)
+                add_log(axis, tick[i], false);
+        if (axis->n > 1)
+            label_linear(axis);
+    }
+}
+
+void axis_fit(Axis *axis)
+{
+    if (axis_empty(axis))
+        return;
+    if (axis->log)
+        fit_log(axis);
+    else
+        fit_linear(axis);
+}

@@ -1,0 +1,58 @@
+/* Points and words as SVG. Whatever bytes a string holds, what is written is well-formed XML. */
+#ifndef TOOLS_DRAW_SVG_H
+#define TOOLS_DRAW_SVG_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+enum { SVG_COLOURS = 8 };
+
+/* Begins a chart, of class plot, with its paper. It ends with </svg>. */
+void svg_open(FILE *out, int width, int height, const char *title);
+
+/*
+ * The <style> of charts, once in each file that has any: with colours s0 to s7 that a colour-blind
+ * reader can tell apart in light and in dark.
+ */
+void svg_style(FILE *out);
+
+/* As many marks, to be drawn from their middle by a <path>. */
+extern const char *const svg_mark[SVG_COLOURS];
+
+typedef struct {
+    double x, y; /* pixels; NaN: nowhere */
+} Point;
+
+extern const Point svg_nowhere;
+bool svg_placed(Point p);
+
+/* About the pixels that s takes in letters of 13 pixels; NULL is "". */
+double svg_width(const char *s);
+
+/* The characters of s, cut short to `width` such pixels. */
+void svg_text(FILE *out, const char *s, double width);
+
+/* A <text> of the class, left out if s is empty. */
+void svg_words(FILE *out, const char *class, Point at, const char *s, double width);
+
+/* `command`, then the coordinates to a tenth of a pixel. */
+void svg_point(FILE *out, const char *command, Point p);
+void svg_line(FILE *out, const char *class, Point a, Point b);
+
+/*
+ * Draws the data of a <path>, keeping the least and the largest y of each column of pixels. Where
+ * p is nowhere there is a gap, if it is wide enough to show; a point between gaps is a dot.
+ */
+typedef struct {
+    FILE *out;     /* only out and column are not zero at first */
+    double column; /* its width */
+    long at;       /* the column that is open */
+    Point low, high;
+    bool open, high_last, gap;
+    int drawn; /* points since the pen was set down */
+} Pen;
+
+void pen_move(Pen *pen, Point p);
+void pen_lift(Pen *pen);
+
+#endif

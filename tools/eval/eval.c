@@ -1,0 +1,226 @@
+/*
+ * ./eval: how well a trained model foretells a text, at other lengths of context than its own.
+ *
+ *     RUN -> model     CORPUS -> bytes -> tokens     lengths -> a row, or some, each
+ *
+ * All that can be refused is refused before anything is computed. Rows are printed as they come;
+ * the files are written when all of them are there.
+ */
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "tools/common/options.h"
+#include "tools/common/settings.h"
+#include "tools/common/trained.h"
+#include "tools/eval/table.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* PARTS: of the trained context, a bucket of by-position. */
+enum { PARTS = 4, SHOWN = 60, LONGEST = 1 << 24, PATIENCE = 5 };
+
+static OptionList lengths;
+static const char *protocol_words = "disjoint", *rope_scale, *csv_path, *svg_path;
+static int horizon, max_tokens, threads;
+static double share = (double)NAN;
+static bool best;
+
+static Option options[] = {
+    { .name = "What" },
+    { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
+      .help = "tokens in a window; else a quarter to 16 times the trained context" },
+    { "protocol", OPTION_TEXT, &protocol_words, .word = "NAME",
+      .help = "disjoint, sliding:S or by-position" },
+    { "best", OPTION_FLAG, &best, .help = "RUN's best.safetensors, not model.safetensors" },
+    { "max-tokens", OPTION_INT, &max_tokens, .max = 1 << 30,
+      .help = "of the text only the first; 0: all" },
+    { "val-share", OPTION_REAL, &share, .max = 0.9, .above = true,
+      .help = "only this last part of the text" },
+    { .name = "Beyond the trained context" },
+    { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
+      .help = "positions S times as near: linear:4; or the slowest turns: ntk:4" },
+    { "horizon", OPTION_INT, &horizon, .min = 1, .max = LONGEST,
+      .help = "cosformer: the length its angles reach; the trained one unless told" },
+    { .name = "Results" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "the table, to all digits" },
+    { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
+      .help = "perplexity by length, or the loss by position" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./eval [options] RUN [CORPUS...]",
+    .summary = "Measures the perplexity of a model, a run's folder or a checkpoint, by length.",
+    .options = options,
+    .notes = "Without a CORPUS: what the run has been validated on.\n"
+             "Each token of the text after the first is foretold once, at every length:\n"
+             "  disjoint       windows side by side\n"
+             "  sliding:S      a window scores its last S tokens, the first one all\n"
+             "  by-position    disjoint; a row for each part of the window\n"
+             "\n"
+             "Beyond the trained context a model extrapolates, unless its positions are those of\n"
+             "shorter texts: with --rope-scale, or in cosformer, whose angles reach the longer\n"
+             "of the window and --horizon. Learned positions have no beyond.\n",
+};
+
+/* What was asked for in place of what it was trained with. */
+static void adapt(Config *c)
+{
+    settings_check(&program, "horizon", TAKES_HORIZON, c->attention);
+    if (rope_scale && c->position != POSITION_ROPE)
+        die(EXIT_USAGE, "--rope-scale is of RoPE's angles, and the positions of this model are %s",
+            position_names[c->position]);
+    c->set.rope_scale = settings_rope_scale(rope_scale);
+    if (horizon > 0)
+        c->set.horizon = horizon;
+}
+
+/* --- what is asked -----------------------------------------------------------------------------
+ */
+
+static double told;
+
+static void tell(double done)
+{
+    if (seconds_now() - told < PATIENCE)
+        return;
+    told = seconds_now();
+    fprintf(stderr, "%.0f%%\n", 100 * done);
+}
+
+/* Of windows of no length yet: a stride of 0 becomes the length, a bucket of 1 a part of it. */
+static Protocol read_protocol(void)
+{
+    enum { SLIDING = 8 };
+    const char *end;
+    Protocol p = { .tell = tell };
+    double stride;
+
+    if (strcmp(protocol_words, "by-position") == 0)
+        p.bucket = 1;
+    else if (strncmp(protocol_words, "sliding:", SLIDING) == 0 &&
+             options_number(protocol_words + SLIDING, &end, &stride) && !*end && stride >= 1 &&
+             stride <= LONGEST && stride == floor(stride))
+        p.stride = (int)stride;
+    else if (strcmp(protocol_words, "disjoint") != 0)
+        die(EXIT_USAGE,
+            "--protocol %s: takes disjoint, by-position, or sliding:S with S from 1 to %d, written "
+            "like sliding:64",
+            text_cut(protocol_words, SHOWN).at, LONGEST);
+    return p;
+}
+
+static Protocol at_length(Protocol p, int length, int trained)
+{
+    p.length = length;
+    if (p.stride == 0)
+        p.stride = length;
+    if (p.bucket > 0)
+        p.bucket = trained < PARTS ? 1 : trained / PARTS;
+    return p;
+}
+
+/* As far as text, stride, positions and memory allow; by position the longest tells all. */
+static OptionList usual_lengths(const Model *model, size_t tokens, Protocol p)
+{
+    const int trained = model->config.context, most = model->position ? trained : LONGEST;
+    OptionList list = { 0 };
+
+    for (int part = 1; part <= 16 * PARTS; part *= 2) {
+        double length = (double)trained * part / PARTS;
+
+        if (length >= 1 && length == floor(length) && length < (double)tokens &&
+            length >= p.stride && length <= most &&
+            config_forward_memory(&model->config, length) <= machine_memory())
+            list.at[list.n++] = (int)length;
+    }
+    if (list.n == 0)
+        list.at[list.n++] = trained;
+    if (p.bucket > 0)
+        list = (OptionList){ 1, { list.at[list.n - 1] } };
+    return list;
+}
+
+static void evaluate_length(Table *t, Tape *tape, const Model *model, const TokenText *text,
+                            Protocol p)
+{
+    Score *score = xmalloc((size_t)perplexity_scores(p) * sizeof *score);
+
+    told = seconds_now();
+    fprintf(stderr, "%zu tokens in windows of %d\n", text->n, p.length);
+    perplexity(tape, model, text, p, score);
+    table_add(t, p, score);
+    free(score);
+}
+
+/* --- the command line --------------------------------------------------------------------------
+ */
+
+static void check_outputs(const Saved *run, TextChoice choice)
+{
+    if (csv_path)
+        trained_check_output(csv_path, run, choice);
+    if (svg_path)
+        trained_check_output(svg_path, run, choice);
+    if (csv_path && svg_path && strcmp(csv_path, svg_path) == 0)
+        die(EXIT_USAGE, "--csv and --svg are the same file");
+}
+
+static void evaluate_all(Table *t, const Model *model, const TokenText *text, Protocol p)
+{
+    Tape tape = { .mem = arena_new() };
+
+    if (lengths.n == 0)
+        lengths = usual_lengths(model, text->n, p);
+    for (int i = 0; i < lengths.n; i++)
+        perplexity_check(model, at_length(p, lengths.at[i], t->trained), text->n);
+    const Text set = settings_text(&model->config);
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", model->config.attention->name,
+            set.n ? " (" : "", set.at, set.n ? ")" : "", model->config.layers, model->config.width,
+            t->trained);
+    tape.pool = pool_new(threads > 0 ? threads : machine_processors());
+    table_print_header(t);
+    for (int i = 0; i < lengths.n; i++)
+        evaluate_length(t, &tape, model, text, at_length(p, lengths.at[i], t->trained));
+    pool_free(tape.pool);
+    arena_free(tape.mem);
+}
+
+int main(int argc, char **argv)
+{
+    int words = options_parse(&program, argc, argv);
+    Protocol p = read_protocol();
+
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    settings_rope_scale(rope_scale);
+    if (words == 0)
+        die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
+    Saved *run = trained_read(argv[0], best, "./eval");
+    Config *c = &run->model.config;
+    const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens };
+    check_outputs(run, choice);
+
+    Table table = { .config = c,
+                    .protocol = protocol_words,
+                    .trained = c->context,
+                    .trained_horizon = c->set.horizon,
+                    .by_position = p.bucket > 0 };
+    adapt(c);
+    TokenText text = trained_text(run, choice);
+    evaluate_all(&table, &run->model, &text, p);
+    if (csv_path)
+        file_print(csv_path, table_csv, &table);
+    if (svg_path)
+        file_print(svg_path, table_svg, &table);
+    free(table.row);
+    free((void *)(uintptr_t)text.at);
+    saved_free(run);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    return 0;
+}

@@ -1,0 +1,154 @@
+/* ./figure: results of experiments as a table and a chart, with mean and spread over seeds. */
+#include "tools/figure/figure.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+
+enum { SHOWN = 60, DIGITS = 4, LABELS = 18 };
+
+static Wanted wanted;
+static Drawing drawing;
+static OptionTexts lines;
+static PlotLine line[OPTION_TEXTS_MAX];
+static bool table, counts;
+static int digits = DIGITS, best = BEST_NONE;
+static const char *csv_path, *svg_path;
+
+static const char *const bests[] = { [BEST_MIN] = "min", [BEST_MAX] = "max", NULL };
+
+static Option options[] = {
+    { .name = "What, as columns of the files" },
+    { "x", OPTION_TEXT, &wanted.x, .word = "COL", .help = "along the table and the figure" },
+    { "y", OPTION_TEXT, &wanted.y, .word = "COL", .help = "the numbers" },
+    { "by", OPTION_TEXTS, &wanted.by, .word = "COL,...",
+      .help = "a line for each value, or values, that stand here" },
+    { "where", OPTION_TEXTS, &wanted.where, .word = "COL=VALUE,...",
+      .help = "only rows with all of these; VALUE|VALUE is either" },
+    { "order", OPTION_TEXTS, &wanted.order, .word = "NAME,...",
+      .help = "lines that come first; else they come as in the files" },
+    { .name = "Table" },
+    { "table", OPTION_FLAG, &table, .help = "print it, as Markdown; on unless there is --svg" },
+    { "digits", OPTION_INT, &digits, .max = 12,
+      .help = "after the point; unless told, significant ones" },
+    { "counts", OPTION_FLAG, &counts, .help = "how many rows a cell has" },
+    { "best", OPTION_CHOICE, &best, .choices = bests, .help = "of each column bold" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
+      .help = "the cells: n, mean, sd, min, max, to all digits" },
+    { .name = "Figure" },
+    { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
+      .help = "means, with bars of sd to each side" },
+    { "log-x", OPTION_FLAG, &drawing.plot.log_x, .help = "logarithmic" },
+    { "log-y", OPTION_FLAG, &drawing.plot.log_y, .help = "logarithmic" },
+    { "title", OPTION_TEXT, &drawing.plot.title, .help = "above all" },
+    { "subtitle", OPTION_TEXT, &drawing.plot.subtitle, .help = "below it" },
+    { "x-label", OPTION_TEXT, &drawing.plot.x_label, .help = "the column's name unless told" },
+    { "y-label", OPTION_TEXT, &drawing.plot.y_label, .help = "the column's name unless told" },
+    { "line", OPTION_TEXTS, &lines, .word = "VALUE:LABEL,...", .help = "to compare with" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./figure [options] --y COL CSV...",
+    .summary = "Makes a table and a figure of CSV files: rows that differ in other columns, such "
+               "as seeds, become their mean and standard deviation.",
+    .options = options,
+    .notes = "A column that a file lacks is empty there. A row without a number in --y, or with\n"
+             "nothing in --x, is left out and counted in a warning. Example:\n"
+             "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv",
+};
+
+/* A result goes where nothing is read, and where a file can be. */
+static void check_output(const char *option, const char *path, int files, char **read)
+{
+    if (path && strcmp(path, "-") == 0)
+        die(EXIT_USAGE, "--%s goes to a file, not to standard output", option);
+    for (int i = 0; path && i < files; i++)
+        if (file_same(path, read[i]))
+            die(EXIT_USAGE,
+                "%s is read, and it would be written over: give the results another name",
+                text_cut(path, SHOWN).at);
+}
+
+static void read_line(const char *words, PlotLine *to)
+{
+    const char *end;
+
+    if (!options_number(words, &end, &to->value) || *end != ':')
+        die(EXIT_USAGE, "--line %s: takes VALUE:LABEL, written like 2.08:guessing",
+            text_cut(words, SHOWN).at);
+    to->label = end + 1;
+}
+
+static void check(int files, char **path)
+{
+    if (files == 0)
+        die(EXIT_USAGE, "no CSV file was given: %s", program.usage);
+    if (!wanted.y)
+        die(EXIT_USAGE, "--y COL is missing, the column with the numbers: %s", program.usage);
+    if (svg_path && !wanted.x)
+        die(EXIT_USAGE, "--svg needs --x COL, the column along the figure");
+    check_output("csv", csv_path, files, path);
+    check_output("svg", svg_path, files, path);
+    if (csv_path && svg_path && strcmp(csv_path, svg_path) == 0)
+        die(EXIT_USAGE, "--csv and --svg are the same file");
+    for (int i = 0; i < lines.n; i++)
+        read_line(lines.at[i], &line[i]);
+    drawing.plot.lines = line, drawing.plot.n_lines = lines.n;
+}
+
+static void warn_of_order(const Figure *f, const char *name)
+{
+    Nearest near = { .given = name, .n = strlen(name) };
+
+    for (size_t i = 0; i < f->lines; i++) {
+        if (strcmp(f->line[i].name, name) == 0)
+            return;
+        options_nearer(&near, f->line[i].name);
+    }
+    if (near.name)
+        warn("--order: no line is called %s: did you mean %s?", text_cut(name, SHOWN).at,
+             text_cut(near.name, SHOWN).at);
+    else
+        warn("--order: no line is called %s", text_cut(name, SHOWN).at);
+}
+
+/* What one might not expect of the results. */
+static void warn_of(const Figure *f)
+{
+    if (f->no_x + f->no_y > 0)
+        warn("rows left out: %zu without a number in %s, %zu with nothing in %s", f->no_y,
+             text_cut(wanted.y, SHOWN).at, f->no_x,
+             wanted.x ? text_cut(wanted.x, SHOWN).at : "--x");
+    if (svg_path && f->lines > LABELS)
+        warn("the figure has labels for some %d of its %zu series: choose with --where", LABELS,
+             f->lines);
+    for (int i = 0; i < wanted.order.n; i++)
+        warn_of_order(f, wanted.order.at[i]);
+}
+
+int main(int argc, char **argv)
+{
+    const int files = options_parse(&program, argc, argv);
+
+    check(files, argv);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    Figure f = figure_read(&wanted, files, argv);
+    drawing.figure = &f;
+    if (svg_path)
+        file_print(svg_path, figure_svg, &drawing);
+    if (csv_path)
+        file_print(csv_path, figure_csv, &f);
+    if (options_given(&program, "table") ? table : !svg_path)
+        figure_table(&f, (Style){ options_given(&program, "digits") ? digits : -1, counts, best },
+                     stdout);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    warn_of(&f);
+    figure_free(&f);
+    return 0;
+}

@@ -1,0 +1,250 @@
+/*
+ * From rows to cells. Each text is kept once and known by its number, in the order
+ * in which texts first came; then the rows are sorted by line and column, and the
+ * rows of a cell stand side by side, in the order of the files.
+ *
+ *     mean = y_1 + sum (y_i - y_1) / n          equal numbers have that very mean,
+ *     sd^2 = sum (y_i - mean)^2 / (n - 1)       and no spread
+ */
+#include "tools/figure/figure.h"
+
+#include "ops/base/error.h"
+#include "ops/base/hash.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* slot[hash of a text, or one of the next] is 1 + its number; 0: nothing. Half of them are free. */
+typedef struct {
+    size_t n, slots;
+    const char **at;
+    size_t *slot;
+} Names;
+
+typedef struct {
+    size_t line, column, number;
+    double y;
+} Row;
+
+struct Gather {
+    Arena *mem;
+    Names lines, columns;
+    Row *row;
+    size_t rows, room;
+};
+
+static const char *kept(Arena *mem, const char *s)
+{
+    const size_t n = strlen(s) + 1;
+
+    return memcpy(arena_take(mem, n), s, n);
+}
+
+static size_t *names_slot(const Names *names, const char *s)
+{
+    size_t i = (size_t)hash_string(0, s);
+
+    while (names->slot[i &= names->slots - 1] && strcmp(names->at[names->slot[i] - 1], s) != 0)
+        i++;
+    return &names->slot[i];
+}
+
+static void names_grow(Names *names)
+{
+    const size_t slots = names->slots ? 2 * names->slots : 64;
+
+    names->at = xrealloc(names->at, slots / 2 * sizeof *names->at);
+    names->slot = xrealloc(names->slot, slots * sizeof *names->slot);
+    names->slots = slots;
+    memset(names->slot, 0, slots * sizeof *names->slot);
+    for (size_t i = 0; i < names->n; i++)
+        *names_slot(names, names->at[i]) = i + 1;
+}
+
+static size_t names_number(Names *names, const char *s, Arena *mem)
+{
+    if (names->n == names->slots / 2)
+        names_grow(names);
+    size_t *slot = names_slot(names, s);
+    if (*slot == 0) {
+        names->at[names->n++] = kept(mem, s);
+        *slot = names->n;
+    }
+    return *slot - 1;
+}
+
+Gather *gather_new(void)
+{
+    Gather *g = xmalloc(sizeof *g);
+
+    *g = (Gather){ .mem = arena_new() };
+    return g;
+}
+
+void gather_add(Gather *g, const char *key, const char *column, double y)
+{
+    if (g->rows == g->room) {
+        g->room = 2 * g->room + 64;
+        g->row = xrealloc(g->row, g->room * sizeof *g->row);
+    }
+    g->row[g->rows] = (Row){ names_number(&g->lines, key, g->mem),
+                             names_number(&g->columns, column, g->mem), g->rows, y };
+    g->rows++;
+}
+
+/* --- the order of lines and columns ------------------------------------------------------------
+ */
+
+static int compare(size_t a, size_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    const Line *x = a, *y = b;
+
+    return x->order == y->order ? compare(x->first, y->first) : compare(x->order, y->order);
+}
+
+static int compare_columns(const void *a, const void *b)
+{
+    const Column *x = a, *y = b;
+
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const Row *x = a, *y = b;
+    const int by_line = compare(x->line, y->line), by_column = compare(x->column, y->column);
+
+    return by_line ? by_line : by_column ? by_column : compare(x->number, y->number);
+}
+
+/* "softmax 64" of the values; without --by there is one line, of the numbers themselves. */
+static const char *name_of(const Figure *f, const char *key)
+{
+    char *name = arena_take(f->mem, strlen(key) + 1), *to = name;
+
+    if (f->wanted->by.n == 0)
+        return f->wanted->y;
+    for (; *key; key++)
+        if (*key != BETWEEN)
+            *to++ = *key;
+        else if (to > name && to[-1] != ' ')
+            *to++ = ' ';
+    to -= to > name && to[-1] == ' ';
+    *to = 0;
+    return *name ? name : "-";
+}
+
+static size_t order_of(const OptionTexts *order, const char *name)
+{
+    for (int i = 0; i < order->n; i++)
+        if (strcmp(order->at[i], name) == 0)
+            return (size_t)i;
+    return SIZE_MAX;
+}
+
+/* Makes the lines, and tells each row the new number of its own. */
+static void order_lines(const Gather *g, Figure *f)
+{
+    size_t *at = xmalloc(g->lines.n * sizeof *at);
+
+    f->lines = g->lines.n;
+    f->line = xmalloc(f->lines * sizeof *f->line);
+    for (size_t i = 0; i < f->lines; i++) {
+        const char *key = g->lines.at[i], *name = name_of(f, key);
+
+        f->line[i] = (Line){ key, name, order_of(&f->wanted->order, name), i, NULL, 0 };
+    }
+    qsort(f->line, f->lines, sizeof *f->line, compare_lines);
+    for (size_t i = 0; i < f->lines; i++)
+        at[f->line[i].first] = i;
+    for (size_t i = 0; i < g->rows; i++)
+        g->row[i].line = at[g->row[i].line];
+    free(at);
+}
+
+static void order_columns(const Gather *g, Figure *f)
+{
+    size_t *at = xmalloc(g->columns.n * sizeof *at);
+
+    f->columns = g->columns.n;
+    f->column = xmalloc(f->columns * sizeof *f->column);
+    f->numbers = true;
+    for (size_t i = 0; i < f->columns; i++) {
+        f->column[i] = (Column){ g->columns.at[i], figure_number(g->columns.at[i]), i };
+        f->numbers = f->numbers && isfinite(f->column[i].value);
+    }
+    if (f->numbers)
+        qsort(f->column, f->columns, sizeof *f->column, compare_columns);
+    for (size_t i = 0; i < f->columns; i++)
+        at[f->column[i].first] = i;
+    for (size_t i = 0; i < g->rows; i++)
+        g->row[i].column = at[g->row[i].column];
+    free(at);
+}
+
+/* --- cells -------------------------------------------------------------------------------------
+ */
+
+/* Of n rows. With an infinite one there is no difference to look at: the mean is as infinite, or
+ * of both signs NaN. */
+static Cell cell_of(const Row *row, size_t n)
+{
+    Cell c = { row->line, row->column, n, 0, row->y, row->y, (double)NAN };
+    double sum = 0, squares = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        c.min = fmin(c.min, row[i].y);
+        c.max = fmax(c.max, row[i].y);
+        sum += row[i].y - row->y;
+    }
+    c.mean = isinf(c.min) || isinf(c.max) ? c.min + c.max : row->y + sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (row[i].y - c.mean) * (row[i].y - c.mean);
+    if (n > 1 && isfinite(c.mean))
+        c.sd = sqrt(squares / (double)(n - 1));
+    return c;
+}
+
+static void make_cells(const Gather *g, Figure *f)
+{
+    f->cell = xmalloc(g->rows * sizeof *f->cell);
+    for (size_t from = 0, to; from < g->rows; from = to) {
+        const Row *row = &g->row[from];
+
+        for (to = from; to < g->rows; to++)
+            if (g->row[to].line != row->line || g->row[to].column != row->column)
+                break;
+        f->cell[f->cells] = cell_of(row, to - from);
+        Line *line = &f->line[row->line];
+        if (line->cells++ == 0)
+            line->cell = &f->cell[f->cells];
+        f->cells++;
+    }
+}
+
+void gather_end(Gather *g, Figure *f)
+{
+    f->mem = g->mem;
+    order_lines(g, f);
+    order_columns(g, f);
+    qsort(g->row, g->rows, sizeof *g->row, compare_rows);
+    make_cells(g, f);
+    free(g->lines.at), free(g->lines.slot);
+    free(g->columns.at), free(g->columns.slot);
+    free(g->row);
+    free(g);
+}
+
+void figure_free(Figure *f)
+{
+    free(f->line);
+    free(f->column);
+    free(f->cell);
+    arena_free(f->mem);
+}

@@ -1,0 +1,177 @@
+/* The cells of a figure as a table in Markdown, and as CSV. */
+#include "tools/figure/figure.h"
+
+#include "ops/base/csv.h"
+#include "ops/base/error.h"
+#include "tools/draw/axis.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CELLS_MOST = 1000000, SIGNIFICANT = 4, DECIMALS_MOST = 15 };
+
+/* A text that is a cell by itself, whatever is in it. */
+static void put_word(FILE *out, const char *s)
+{
+    for (; *s; s++)
+        fprintf(out, *s == '|' ? "\\%c" : "%c", *s == '\n' || *s == '\r' ? ' ' : *s);
+}
+
+/* The position after the point of x's n-th digit. */
+static int decimals_of(double x, int n)
+{
+    return n - 1 - (int)floor(log10(fabs(x)));
+}
+
+/* Four digits of the mean, and at least one of a spread that is not 0. */
+static int decimals(const Cell *c)
+{
+    const int mean = c->mean == 0 || !isfinite(c->mean) ? 0 : decimals_of(c->mean, SIGNIFICANT);
+    const int sd = c->sd > 0 && isfinite(c->sd) ? decimals_of(c->sd, 1) : mean;
+    const int most = sd > mean ? sd : mean;
+
+    return most < 0 ? 0 : most > DECIMALS_MOST ? DECIMALS_MOST : most;
+}
+
+static void put_number(FILE *out, double x, int digits)
+{
+    char text[NUMBER_BYTES];
+
+    if (fabs(x) < 1e15 && digits < DECIMALS_MOST) {
+        fprintf(out, "%.*f", digits, x);
+    } else {
+        number_text(text, x, SIGNIFICANT);
+        fputs(text, out);
+    }
+}
+
+static void put_cell(FILE *out, const Cell *c, Style style, bool bold)
+{
+    const int digits = style.digits < 0 ? decimals(c) : style.digits;
+
+    fputs(bold ? "**" : "", out);
+    put_number(out, c->mean, digits);
+    if (!isnan(c->sd)) {
+        fputs(" ± ", out);
+        put_number(out, c->sd, digits);
+    }
+    fputs(bold ? "**" : "", out);
+    if (style.counts)
+        fprintf(out, " (n = %zu)", c->n);
+}
+
+/* The best mean of each column, NaN: none is finite. For free(). */
+static double *best_of(const Figure *f, Best which)
+{
+    double *best = xmalloc(f->columns * sizeof *best);
+
+    for (size_t i = 0; i < f->columns; i++)
+        best[i] = (double)NAN;
+    for (const Cell *c = f->cell; c < f->cell + f->cells && which != BEST_NONE; c++) {
+        double *b = &best[c->column];
+
+        if (isfinite(c->mean))
+            *b = which == BEST_MIN ? fmin(*b, c->mean) : fmax(*b, c->mean);
+    }
+    return best;
+}
+
+static void put_head(const Figure *f, FILE *out)
+{
+    fputc('|', out);
+    for (int i = 0; i < f->wanted->by.n; i++) {
+        fputc(' ', out);
+        put_word(out, f->wanted->by.at[i]);
+    }
+    fputs(" |", out);
+    for (size_t i = 0; i < f->columns; i++) {
+        fputc(' ', out);
+        put_word(out, f->column[i].text);
+        fputs(" |", out);
+    }
+    fputs("\n|", out);
+    for (size_t i = 0; i <= f->columns; i++)
+        fputs(" --- |", out);
+    fputc('\n', out);
+}
+
+void figure_table(const Figure *f, Style style, FILE *out)
+{
+    if (f->lines > CELLS_MOST / f->columns)
+        die(EXIT_USAGE, "a table of %zu by %zu is too large: choose with --where, or take --csv",
+            f->lines, f->columns);
+    double *best = best_of(f, style.best);
+    put_head(f, out);
+    for (const Line *line = f->line; line < f->line + f->lines; line++) {
+        const Cell *c = line->cell;
+
+        fputs("| ", out);
+        put_word(out, line->name);
+        fputs(" |", out);
+        for (size_t i = 0; i < f->columns; i++) {
+            if (c < line->cell + line->cells && c->column == i) {
+                fputc(' ', out);
+                put_cell(out, c, style, c->mean == best[i]);
+                c++;
+            }
+            fputs(" |", out);
+        }
+        fputc('\n', out);
+    }
+    free(best);
+}
+
+/* --- CSV ---------------------------------------------------------------------------------------
+ */
+
+/* "inf", "-inf", or nothing where there is no number. */
+static void put_digits(FILE *out, double x)
+{
+    fprintf(out, ",%s", isinf(x) ? (x < 0 ? "-inf" : "inf") : text_number(x).at);
+}
+
+/* The values of --by, each a field. */
+static void put_key(const char *key, FILE *out)
+{
+    char *values = strcpy(xmalloc(strlen(key) + 1), key), *at = values;
+
+    for (char *end = at; end; at = end + 1) {
+        end = strchr(at, BETWEEN);
+        if (end)
+            *end = 0;
+        csv_write(out, at);
+        fputc(',', out);
+    }
+    free(values);
+}
+
+void figure_csv(FILE *out, void *figure)
+{
+    const Figure *f = figure;
+    const Wanted *w = f->wanted;
+
+    for (int i = 0; i < w->by.n; i++) {
+        csv_write(out, w->by.at[i]);
+        fputc(',', out);
+    }
+    if (w->x) {
+        csv_write(out, w->x);
+        fputc(',', out);
+    }
+    fputs("n,mean,sd,min,max\n", out);
+    for (const Cell *c = f->cell; c < f->cell + f->cells; c++) {
+        if (w->by.n > 0)
+            put_key(f->line[c->line].key, out);
+        if (w->x) {
+            csv_write(out, f->column[c->column].text);
+            fputc(',', out);
+        }
+        fprintf(out, "%zu", c->n);
+        put_digits(out, c->mean);
+        put_digits(out, c->sd);
+        put_digits(out, c->min);
+        put_digits(out, c->max);
+        fputc('\n', out);
+    }
+}

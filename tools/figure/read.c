@@ -1,0 +1,232 @@
+/* The rows of ./figure's files that are wanted, and what of them is gathered. */
+#include "tools/figure/figure.h"
+
+#include "ops/base/csv.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SHOWN = 60, NOWHERE = -1 };
+
+/* The files, and where in the one that is read the columns are; NOWHERE: its rows have nothing. */
+typedef struct {
+    const Wanted *wanted;
+    Csv *csv;
+    char **path;
+    int files;
+    int x, y, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
+    char *key; /* of a row */
+    size_t room;
+} Reader;
+
+/* "attn" of "attn=softmax|relu". */
+static size_t where_name(const char *where)
+{
+    return strcspn(where, "=");
+}
+
+double figure_number(const char *s)
+{
+    const char *end, *word = s + (*s == '-' || *s == '+');
+    double x;
+
+    if (options_number(s, &end, &x) && !*end)
+        return x;
+    if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
+        return *s == '-' ? -HUGE_VAL : HUGE_VAL;
+    return (double)NAN;
+}
+
+/* --- files and their columns -------------------------------------------------------------------
+ */
+
+static void check_row(const Csv *csv, const char *path)
+{
+    if (csv->wrong.n)
+        die(EXIT_DATA, "%s, line %zu: %s", text_cut(path, 2 * SHOWN).at, csv->line, csv->wrong.at);
+}
+
+static void open_files(Reader *r)
+{
+    r->csv = xmalloc((size_t)r->files * sizeof *r->csv);
+    for (int i = 0; i < r->files; i++) {
+        size_t bytes;
+        unsigned char *text = file_read(r->path[i], &bytes);
+
+        r->csv[i] = csv_open(text, bytes);
+        check_row(&r->csv[i], r->path[i]);
+    }
+}
+
+static int find(const Csv *csv, const char *name, size_t n)
+{
+    for (int i = 0; i < csv->columns; i++)
+        if (strlen(csv->column[i]) == n && memcmp(csv->column[i], name, n) == 0)
+            return i;
+    return NOWHERE;
+}
+
+/* One of the files has a column of n bytes of that name. */
+static void check_column(const Reader *r, const char *option, const char *name, size_t n)
+{
+    Nearest near = { .given = name, .n = n };
+    char shown[SHOWN + 1];
+
+    for (int i = 0; i < r->files; i++)
+        if (find(&r->csv[i], name, n) != NOWHERE)
+            return;
+    for (int i = 0; i < r->files; i++)
+        for (int c = 0; c < r->csv[i].columns; c++)
+            options_nearer(&near, r->csv[i].column[c]);
+    snprintf(shown, sizeof shown, "%.*s", (int)(n < SHOWN ? n : SHOWN), name);
+    if (near.name)
+        die(EXIT_USAGE, "--%s: there is no column %s: did you mean %s?", option, shown, near.name);
+    die(EXIT_USAGE, "--%s: there is no column %s in the first row of %s", option, shown,
+        text_cut(r->path[0], 2 * SHOWN).at);
+}
+
+static void check_columns(const Reader *r)
+{
+    const Wanted *w = r->wanted;
+
+    check_column(r, "y", w->y, strlen(w->y));
+    if (w->x)
+        check_column(r, "x", w->x, strlen(w->x));
+    for (int i = 0; i < w->by.n; i++)
+        check_column(r, "by", w->by.at[i], strlen(w->by.at[i]));
+    for (int i = 0; i < w->where.n; i++) {
+        const char *where = w->where.at[i];
+
+        if (!where[where_name(where)])
+            die(EXIT_USAGE, "--where %s: takes COL=VALUE, or COL=VALUE|VALUE",
+                text_cut(where, SHOWN).at);
+        check_column(r, "where", where, where_name(where));
+    }
+}
+
+static void find_columns(Reader *r, const Csv *csv)
+{
+    const Wanted *w = r->wanted;
+
+    r->y = csv_find(csv, w->y);
+    r->x = w->x ? csv_find(csv, w->x) : NOWHERE;
+    for (int i = 0; i < w->by.n; i++)
+        r->by[i] = csv_find(csv, w->by.at[i]);
+    for (int i = 0; i < w->where.n; i++)
+        r->where[i] = find(csv, w->where.at[i], where_name(w->where.at[i]));
+}
+
+/* --- rows --------------------------------------------------------------------------------------
+ */
+
+static const char *field(const Csv *csv, int column)
+{
+    return column == NOWHERE ? "" : csv->field[column];
+}
+
+/* Whether they are the same n bytes, or the same number. */
+static bool is_value(const char *have, const char *want, size_t n)
+{
+    const char *end;
+    double number;
+
+    if (strlen(have) == n && memcmp(have, want, n) == 0)
+        return true;
+    return options_number(want, &end, &number) && end == want + n && figure_number(have) == number;
+}
+
+/* Whether one of "softmax|relu" is what there is. */
+static bool is_among(const char *have, const char *values)
+{
+    for (;; values++) {
+        const size_t n = strcspn(values, "|");
+
+        if (is_value(have, values, n))
+            return true;
+        values += n;
+        if (!*values)
+            return false;
+    }
+}
+
+static bool is_wanted(const Reader *r, const Csv *csv)
+{
+    for (int i = 0; i < r->wanted->where.n; i++) {
+        const char *where = r->wanted->where.at[i];
+
+        if (!is_among(field(csv, r->where[i]), where + where_name(where) + 1))
+            return false;
+    }
+    return true;
+}
+
+/* The values of --by, one after the other. */
+static const char *make_key(Reader *r, const Csv *csv)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < r->wanted->by.n; i++) {
+        const char *value = field(csv, r->by[i]);
+        const size_t length = strlen(value);
+
+        if (n + length + 1 > r->room) {
+            r->room = 2 * (n + length + 1);
+            r->key = xrealloc(r->key, r->room);
+        }
+        memcpy(r->key + n, value, length);
+        n += length;
+        r->key[n++] = BETWEEN;
+    }
+    if (n > 0)
+        r->key[n - 1] = 0;
+    return n > 0 ? r->key : "";
+}
+
+static void add_row(Reader *r, const Csv *csv, Gather *g, Figure *f)
+{
+    const char *x = r->wanted->x ? field(csv, r->x) : r->wanted->y;
+    const double y = figure_number(field(csv, r->y));
+    const Text number = text_number(figure_number(x)); /* 16 and 16.0 are one column */
+
+    if (!*x)
+        f->no_x++;
+    else if (isnan(y))
+        f->no_y++;
+    else
+        gather_add(g, make_key(r, csv), number.n ? number.at : x, y);
+}
+
+Figure figure_read(const Wanted *wanted, int files, char **path)
+{
+    Reader r = { .wanted = wanted, .path = path, .files = files };
+    Figure f = { .wanted = wanted };
+    Gather *g = gather_new();
+    size_t rows = 0, left = 0;
+
+    open_files(&r);
+    check_columns(&r);
+    for (int i = 0; i < files; i++) {
+        Csv *csv = &r.csv[i];
+
+        for (find_columns(&r, csv); csv_next(csv); rows++) {
+            check_row(csv, path[i]);
+            if (!is_wanted(&r, csv))
+                continue;
+            left++;
+            add_row(&r, csv, g, &f);
+        }
+        csv_close(csv);
+    }
+    if (left == f.no_x + f.no_y)
+        die(EXIT_DATA, "of %zu rows %zu are wanted, and none has a number in column %s%s%s", rows,
+            left, text_cut(wanted->y, SHOWN).at, wanted->x ? " and a value in " : "",
+            wanted->x ? text_cut(wanted->x, SHOWN).at : "");
+    gather_end(g, &f);
+    free(r.csv);
+    free(r.key);
+    return f;
+}

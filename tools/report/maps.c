@@ -1,0 +1,267 @@
+/*
+ * Attention maps: what each head weighs, of one text. A cell is A_ij, row i the
+ * query, column j the key; its shade is the square root of its size, for most
+ * weights are small, and its colour is the sign.
+ */
+#include "tools/report/report.h"
+
+#include "ops/base/error.h"
+#include "ops/base/utf8.h"
+#include "tools/draw/axis.h"
+#include "tools/draw/svg.h"
+#include "training/saved.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In pixels: the widest and narrowest cell, what all of them should take, a letter, a margin. */
+enum {
+    CELL_MOST = 18,
+    CELL_LEAST = 6,
+    MAP_WIDTH = 300,
+    MARGIN = 22,
+    WIDE_MARGIN = 66,
+    MAPS_MOST = 48
+};
+enum { WORD_BYTES = 24, WEIGHT_DIGITS = 3, BEGINNING = 1 << 16 };
+
+/* Of what is not drawn, the share of the largest weight: its shade could not be seen. */
+static const double FAINT = 1e-3;
+
+typedef struct {
+    FILE *out;
+    const Config *config;
+    Tape tape; /* of the matrices: the pass has one of its own */
+    int n;     /* positions */
+    char (*word)[WORD_BYTES];
+    size_t of;   /* tokens of the text */
+    bool turned; /* words over columns, as some are long */
+    int margin;
+    int mixes, maps, cell; /* so many have been seen, and drawn; pixels */
+} Maps;
+
+/* A byte as it is, or as something that can be seen. */
+static void show_byte(char word[WORD_BYTES], unsigned char byte)
+{
+    if (byte > ' ' && byte < 0x7f)
+        snprintf(word, WORD_BYTES, "%c", byte);
+    else if (byte == ' ' || byte == '\n' || byte == '\t')
+        strcpy(word, byte == ' ' ? "␣" : byte == '\n' ? "↵" : "⇥");
+    else
+        snprintf(word, WORD_BYTES, "%02x", byte);
+}
+
+/* --- one map -----------------------------------------------------------------------------------
+ */
+
+static double largest_of(const real *A, int n)
+{
+    double largest = 0;
+
+    for (int i = 0; i < n * n; i++)
+        if (isfinite(A[i]))
+            largest = fmax(largest, fabs((double)A[i]));
+    return largest;
+}
+
+static void draw_cell(const Maps *m, double weight, double largest, int i, int j)
+{
+    const double shade = sqrt(fabs(weight) / largest);
+    char number[NUMBER_BYTES];
+
+    if (!(fabs(weight) > FAINT * largest))
+        return;
+    number_text(number, weight, WEIGHT_DIGITS);
+    fprintf(m->out, "<path%s d=\"M%d %dh1v1h-1z\" fill-opacity=\"%.2f\"><title>%s  ",
+            weight < 0 ? " class=\"minus\"" : "", j, i, shade, number);
+    svg_text(m->out, m->word[i], HUGE_VAL);
+    fprintf(m->out, " (%d) → ", i + 1);
+    svg_text(m->out, m->word[j], HUGE_VAL);
+    fprintf(m->out, " (%d)</title></path>\n", j + 1);
+}
+
+/* The tokens: queries to the left, keys above. */
+static void draw_words(const Maps *m)
+{
+    const double size = fmin(11, m->cell * 1.05), middle = m->cell / 2.0;
+
+    fprintf(m->out, "<g font-size=\"%.1f\">\n", size);
+    for (int i = 0; i < m->n; i++) {
+        const double at = m->margin + i * m->cell + middle;
+
+        svg_words(m->out, "query", (Point){ m->margin - 4, at + size * 0.34 }, m->word[i], 60);
+        if (m->turned) {
+            fprintf(m->out, "<g transform=\"translate(%.1f %d) rotate(-90)\">", at + size * 0.34,
+                    m->margin - 5);
+            svg_words(m->out, "start", (Point){ 0, 0 }, m->word[i], 60);
+            fputs("</g>\n", m->out);
+        } else {
+            svg_words(m->out, "middle", (Point){ at, m->margin - 5 }, m->word[i], 60);
+        }
+    }
+    fputs("</g>\n", m->out);
+}
+
+static void draw_map(const Maps *m, const real *A, const char *title)
+{
+    const int side = m->n * m->cell, all = side + m->margin;
+    const double largest = largest_of(A, m->n);
+    char number[NUMBER_BYTES];
+
+    number_text(number, largest, WEIGHT_DIGITS);
+    fprintf(m->out, "<figure><figcaption><b>%s</b>, largest %s</figcaption>\n", title, number);
+    fprintf(m->out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\" width=\"%d\" height=\"%d\" "
+            "viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
+            all + 1, all + 1, all + 1, all + 1, title);
+    draw_words(m);
+    fprintf(m->out, "<g class=\"cells\" transform=\"translate(%d %d) scale(%d)\">\n", m->margin,
+            m->margin, m->cell);
+    fprintf(m->out, "<path class=\"frame\" d=\"M0 0h%dv%dh-%dz\"/>\n", m->n, m->n, m->n);
+    for (int i = 0; i < m->n; i++)
+        for (int j = 0; j < m->n; j++)
+            draw_cell(m, (double)A[i * m->n + j], largest, i, j);
+    fputs("</g>\n</svg></figure>\n", m->out);
+}
+
+/* --- all maps of a model -----------------------------------------------------------------------
+ */
+
+static void see(void *ctx, const Mix *in)
+{
+    Maps *m = ctx;
+    const bool gated = m->config->attention->frame == FRAME_GATED;
+    const int H = in->q->dim[2], mix = m->mixes++;
+    const size_t n = (size_t)m->n * (size_t)m->n;
+    char title[64];
+
+    if (m->maps >= MAPS_MOST)
+        return;
+    Arena *mem = arena_new();
+    real *A = arena_take(mem, (size_t)H * n * sizeof *A);
+    attention_matrix(m->config->attention, &m->tape, *in, A);
+    for (int h = 0; h < H && m->maps < MAPS_MOST; h++, m->maps++) {
+        if (gated)
+            snprintf(title, sizeof title, "Layer %d, unit %d", mix / 2 + 1, mix % 2 + 1);
+        else
+            snprintf(title, sizeof title, "Layer %d, head %d", mix + 1, h + 1);
+        draw_map(m, A + (size_t)h * n, title);
+    }
+    arena_free(mem);
+}
+
+/* The token as it is read: its bytes one by one, where they are not all of a character. */
+static void show_token(char word[WORD_BYTES], Bytes token)
+{
+    uint32_t code;
+    size_t n = 0;
+
+    word[0] = 0;
+    for (size_t i = 0, length; i < token.n; i += length) {
+        char part[WORD_BYTES];
+
+        length = (size_t)utf8_decode(token.at + i, token.n - i, &code);
+        if (length > 1) {
+            memcpy(part, token.at + i, length);
+            part[length] = 0;
+        } else {
+            length = 1;
+            show_byte(part, token.at[i]);
+        }
+        if (n + strlen(part) >= WORD_BYTES)
+            return;
+        n += strlen(strcpy(word + n, part));
+    }
+}
+
+/* The tokens of the text's beginning; 0: the model's are no text's. */
+static int tokens_of(Maps *m, const Report *report, const Saved *s, int *id)
+{
+    const int context = m->config->context,
+              most = report->positions < context ? report->positions : context;
+    const size_t bytes = report->text_bytes < BEGINNING ? report->text_bytes : BEGINNING;
+
+    if (!s->tokenizer)
+        return 0;
+    Token *token = xmalloc((bytes + 1) * sizeof *token);
+    m->of = tokenizer_encode(s->tokenizer, (Bytes){ report->text, bytes }, token);
+    const int n = m->of < (size_t)most ? (int)m->of : most;
+    for (int i = 0; i < n; i++) {
+        id[i] = token[i];
+        show_token(m->word[i], tokenizer_token(s->tokenizer, token[i]));
+        m->turned |= svg_width(m->word[i]) > 20;
+    }
+    free(token);
+    m->margin = m->turned ? WIDE_MARGIN : MARGIN;
+    return n;
+}
+
+static void draw_model(Maps *m, const Report *report, const Saved *s)
+{
+    const Model *model = &s->model;
+    Tape tape = { .mem = arena_new(), .pool = report->pool, .forward_only = true };
+    int *id = arena_take(tape.mem, (size_t)report->positions * sizeof *id);
+    const int mixes =
+        model->config.layers * (model->config.attention->frame == FRAME_GATED ? 2 : 1);
+    const int all = mixes * config_mix_size(&model->config).H;
+
+    m->word = arena_take(tape.mem, (size_t)report->positions * sizeof *m->word);
+    m->n = tokens_of(m, report, s, id);
+    if (m->n == 0) {
+        fputs("<p class=\"soft\">Its tokens are no text's.</p>\n", m->out);
+    } else {
+        m->cell = MAP_WIDTH / m->n;
+        m->cell = m->cell > CELL_MOST ? CELL_MOST : m->cell < CELL_LEAST ? CELL_LEAST : m->cell;
+        if ((size_t)m->n < m->of)
+            fprintf(m->out, "<p class=\"soft\">The first %d of the text's %zu tokens.</p>\n", m->n,
+                    m->of);
+        fputs("<div class=\"maps\">\n", m->out);
+        model_watch(&tape, model, id, m->n, (Watch){ see, m });
+        fputs("</div>\n", m->out);
+        if (m->maps < all)
+            fprintf(m->out, "<p class=\"soft\">The first %d of %d maps.</p>\n", m->maps, all);
+    }
+    arena_free(tape.mem);
+}
+
+static void write_maps_of(const Report *report, const Record *r, FILE *out)
+{
+    Maps m = { .out = out };
+
+    fputs("<h3>", out);
+    svg_text(out, r->label, HUGE_VAL);
+    fputs("</h3>\n", out);
+    if (!r->checkpoint) {
+        fputs("<p class=\"soft\">It has no weights that can be read.</p>\n", out);
+        return;
+    }
+    Saved *s = saved_read(r->checkpoint, false);
+    m.config = &s->model.config;
+    if (m.config->attention->matrix) {
+        m.tape = (Tape){ .mem = arena_new(), .pool = report->pool, .forward_only = true };
+        draw_model(&m, report, s);
+        arena_free(m.tape.mem);
+    } else {
+        fprintf(out, "<p class=\"soft\">%s has no maps: its output is no weighted sum of v.</p>\n",
+                m.config->attention->name);
+    }
+    saved_free(s);
+}
+
+void maps_write(const Report *report, FILE *out)
+{
+    fputs("<h2>Attention maps</h2>\n", out);
+    if (!report->text) {
+        fputs("<p class=\"soft\">They are drawn of a text: <code>./report --prompt 'To be, or not "
+              "to be' RUN...</code> or <code>--text FILE</code>.</p>\n",
+              out);
+        return;
+    }
+    fputs("<p class=\"soft\">Rows are queries, columns the keys that they weigh. The shade is the "
+          "square root of a weight's share of the map's largest; orange weights are negative. "
+          "Point at a cell for its number.</p>\n",
+          out);
+    for (int i = 0; i < report->records; i++)
+        write_maps_of(report, report->record[i], out);
+}

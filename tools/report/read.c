@@ -1,0 +1,409 @@
+/*
+ * What a run folder says: config.json, log.jsonl, eval.csv, and the size of its
+ * weights. Every file may be missing, cut off or damaged, line by line.
+ */
+#include "tools/report/report.h"
+
+#include "model/checkpoint.h"
+#include "ops/attention.h"
+#include "ops/base/csv.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 13, ROWS_MOST = 1 << 26, NUMBER_ROOM = 64 };
+
+static char *text_kept(Arena *mem, const char *s)
+{
+    const size_t n = strlen(s) + 1;
+
+    return memcpy(arena_take(mem, n), s, n);
+}
+
+void record_note(Record *r, const char *fmt, ...)
+{
+    Note *note = arena_take(r->mem, sizeof *note);
+    char words[512];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(words, sizeof words, fmt, ap);
+    va_end(ap);
+    *note = (Note){ NULL, text_kept(r->mem, words) };
+    *r->last_note = note;
+    r->last_note = &note->next;
+}
+
+/* --- files, and lines of them ------------------------------------------------------------------
+ */
+
+static const char *path_of(const Record *r, const char *name)
+{
+    const size_t n = strlen(r->path) + strlen(name) + 2;
+    char *path = arena_take(r->mem, n);
+
+    snprintf(path, n, "%s/%s", r->path, name);
+    return path;
+}
+
+static bool readable(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode) && access(path, R_OK) == 0;
+}
+
+/* The file for free(), followed by a 0; NULL if it cannot be read. */
+static unsigned char *contents(const Record *r, const char *name, size_t *bytes)
+{
+    const char *path = path_of(r, name);
+
+    return readable(path) ? file_read(path, bytes) : NULL;
+}
+
+/* A line is from `at`, `n` bytes, and ended; only the last may be not. */
+typedef struct {
+    const char *next, *end, *at;
+    size_t n;
+    int number; /* from 1 */
+    bool ended;
+} Lines;
+
+static bool next_line(Lines *l)
+{
+    if (l->next == l->end)
+        return false;
+    const size_t left = (size_t)(l->end - l->next);
+    const char *newline = memchr(l->next, '\n', left);
+
+    l->at = l->next;
+    l->ended = newline != NULL;
+    l->n = newline ? (size_t)(newline - l->at) : left;
+    l->next += l->n + l->ended;
+    l->number++;
+    return true;
+}
+
+static void rows_add(Rows *rows, const double value[FIELDS])
+{
+    if (rows->n == ROWS_MOST)
+        return;
+    if (rows->n == rows->room) {
+        rows->room = 2 * rows->room + 64;
+        for (int f = 0; f < FIELDS; f++)
+            rows->at[f] = xrealloc(rows->at[f], (size_t)rows->room * sizeof(double));
+    }
+    for (int f = 0; f < FIELDS; f++)
+        rows->at[f][rows->n] = value[f];
+    rows->n++;
+}
+
+static void rows_free(Rows *rows)
+{
+    for (int f = 0; f < FIELDS; f++)
+        free(rows->at[f]);
+}
+
+/* --- config.json and log.jsonl -----------------------------------------------------------------
+ */
+
+static void read_config(Record *r)
+{
+    size_t bytes;
+    unsigned char *text = contents(r, "config.json", &bytes);
+    Text why;
+
+    if (!text) {
+        record_note(r, "There is no config.json that can be read: its settings are not known.");
+        return;
+    }
+    if (bytes > CONFIG_BYTES) {
+        record_note(r, "config.json has %zu bytes, more than any run writes.", bytes);
+    } else {
+        r->config = json_read(r->mem, (const char *)text, bytes, &why);
+        if (!r->config)
+            record_note(r, "config.json %s.", why.at);
+        else if (r->config->kind != JSON_OBJECT)
+            record_note(r, "config.json is no JSON object.");
+    }
+    free(text);
+}
+
+/* The line goes where its split says; `why` it cannot. */
+static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
+{
+    static const char *const name[FIELDS] = { "step",     "loss",   "ppl",   "bits_per_byte",
+                                              "accuracy", "tokens", "tok_s", "seconds" };
+    double value[FIELDS];
+
+    arena_reset(mem);
+    *why = (Text){ 0 };
+    if (l->n > LINE_BYTES) {
+        text_add(why, "has %zu bytes", l->n);
+        return false;
+    }
+    const Json *j = json_read(mem, l->at, l->n, why);
+    const char *split = json_string(j, "split");
+    const bool validation = split && strcmp(split, "val") == 0;
+    for (int f = 0; f < FIELDS; f++)
+        value[f] = json_number(j, name[f]);
+    value[LOG_SECONDS] = round(value[LOG_SECONDS] * 100) / 100; /* as finely as anyone reads it */
+    if (j && (!split || !(value[LOG_STEP] >= 0)))
+        text_add(why, "has no step, or no split");
+    else if (j && (validation || strcmp(split, "train") == 0))
+        rows_add(validation ? &r->validation : &r->train, value);
+    return why->n == 0;
+}
+
+static void read_log(Record *r)
+{
+    size_t bytes;
+    unsigned char *text = contents(r, "log.jsonl", &bytes);
+    Text why, first = { 0 };
+    int bad = 0, number = 0;
+
+    if (!text) {
+        record_note(r, "There is no log.jsonl that can be read: it has no curves.");
+        return;
+    }
+    Arena *mem = arena_new();
+    Lines l = { .next = (const char *)text, .end = (const char *)text + bytes };
+    while (next_line(&l)) {
+        if (read_log_line(r, mem, &l, &why))
+            continue;
+        if (!l.ended)
+            record_note(r, "The last line of log.jsonl is cut off.");
+        else if (bad++ == 0)
+            first = why, number = l.number;
+    }
+    if (bad)
+        record_note(r, "%d line%s of log.jsonl %s left out; the first, line %d, %s.", bad,
+                    bad > 1 ? "s" : "", bad > 1 ? "are" : "is", number, first.at);
+    if (r->train.n + r->validation.n == 0)
+        record_note(r, "log.jsonl has no loss of a step.");
+    arena_free(mem);
+    free(text);
+}
+
+/* --- eval.csv ----------------------------------------------------------------------------------
+ */
+
+static const char *const eval_names[] = {
+    [EVAL_LENGTH] = "length", [EVAL_STRIDE] = "stride", [EVAL_LOSS] = "loss",
+    [EVAL_PPL] = "ppl",       [EVAL_ERROR] = "error",   [EVAL_PROTOCOL] = "protocol",
+};
+
+enum { EVALS = sizeof eval_names / sizeof *eval_names };
+
+/* What the row has in that column: nothing, if there is none. */
+static const char *field_of(const Csv *csv, int name)
+{
+    const int column = csv_find(csv, eval_names[name]);
+
+    return column < 0 ? "" : csv->field[column];
+}
+
+static double number_in(const char *field)
+{
+    char *end;
+    const double x = strtod(field, &end);
+
+    return *field && !*end && isfinite(x) ? x : (double)NAN;
+}
+
+/* The number of that protocol; a new one, if there is room. */
+static double protocol_in(Record *r, const char *name)
+{
+    int i = 0;
+
+    while (i < r->protocols && strcmp(r->protocol[i], name) != 0)
+        i++;
+    if (i == PROTOCOLS)
+        return (double)NAN;
+    if (i == r->protocols)
+        r->protocol[r->protocols++] = text_kept(r->mem, name);
+    return i;
+}
+
+static bool read_eval_row(Record *r, const Csv *csv)
+{
+    Text protocol = text_cut(field_of(csv, EVAL_PROTOCOL), NUMBER_ROOM);
+    double value[FIELDS];
+
+    for (int f = 0; f < FIELDS; f++)
+        value[f] = f < EVALS ? number_in(field_of(csv, f)) : (double)NAN;
+    if (isnan(value[EVAL_PPL]))
+        value[EVAL_PPL] = exp(value[EVAL_LOSS]);
+    if (!(value[EVAL_LENGTH] > 0) || !isfinite(value[EVAL_PPL]))
+        return false;
+    if (value[EVAL_STRIDE] > 0 && strncmp(protocol.at, "sliding", 7) == 0)
+        protocol = (Text){ 0 }, text_add(&protocol, "sliding by %.0f", value[EVAL_STRIDE]);
+    value[EVAL_PROTOCOL] = protocol_in(r, protocol.at);
+    if (!isnan(value[EVAL_PROTOCOL]))
+        rows_add(&r->eval, value);
+    return true;
+}
+
+static void read_eval(Record *r)
+{
+    size_t bytes;
+    unsigned char *text = contents(r, "eval.csv", &bytes);
+    int bad = 0;
+
+    if (!text)
+        return;
+    Csv csv = csv_open(text, bytes);
+    while (csv_next(&csv))
+        bad += csv.wrong.n || !read_eval_row(r, &csv);
+    if (bad)
+        record_note(r, "%d line%s of eval.csv without a length and a perplexity %s left out.", bad,
+                    bad > 1 ? "s" : "", bad > 1 ? "are" : "is");
+    else if (r->eval.n == 0)
+        record_note(r, "eval.csv has no perplexities.");
+    csv_close(&csv);
+}
+
+/* --- the weights -------------------------------------------------------------------------------
+ */
+
+/* Numbers that are trained, as ./train counts them: all but Performer's directions. */
+static double parameters_in(const Safetensors *s)
+{
+    static const char fixed[] = ".omega";
+    double sum = 0;
+
+    for (int i = 0; i < s->entries; i++) {
+        const Entry *e = &s->entry[i];
+        const size_t n = strlen(e->name), tail = sizeof fixed - 1;
+
+        if (strncmp(e->name, BESIDE, strlen(BESIDE)) != 0 &&
+            (n < tail || strcmp(e->name + n - tail, fixed) != 0))
+            sum += (double)(e->bytes / dtype_size(e->dtype));
+    }
+    return sum;
+}
+
+static void read_weights(Record *r)
+{
+    static const char *const names[] = { "best.safetensors", "model.safetensors" };
+    char why[SAFETENSORS_WHY];
+    size_t bytes;
+
+    for (int i = 0; i < 2 && !r->checkpoint; i++) {
+        unsigned char *file = contents(r, names[i], &bytes);
+        Safetensors *s = file ? safetensors_parse(file, bytes, why) : NULL;
+
+        if (file && !s)
+            record_note(r, "%s %s.", names[i], why);
+        if (!s)
+            continue;
+        r->checkpoint = path_of(r, names[i]);
+        r->parameters = parameters_in(s);
+        safetensors_free(s);
+    }
+    if (!r->checkpoint)
+        record_note(r, "There are no weights that can be read.");
+}
+
+/* --- the record --------------------------------------------------------------------------------
+ */
+
+/* The last part of a path, whatever slashes it ends with. */
+static const char *name_of(Arena *mem, const char *path)
+{
+    char *name = text_kept(mem, path);
+    size_t n = strlen(name);
+
+    while (n > 1 && name[n - 1] == '/')
+        name[--n] = 0;
+    char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+Record *record_read(const char *path)
+{
+    Record *r = xmalloc(sizeof *r);
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        die(EXIT_IO, "%s is no folder; give the folders that ./train left, as runs/NAME",
+            text_cut(path, 200).at);
+    *r = (Record){ .path = path, .mem = arena_new(), .parameters = (double)NAN };
+    r->last_note = &r->first_note;
+    r->name = r->label = name_of(r->mem, path);
+    read_config(r);
+    read_log(r);
+    read_eval(r);
+    read_weights(r);
+    if (!r->config && !r->checkpoint && r->train.n + r->validation.n + r->eval.n == 0)
+        die(EXIT_DATA, "%s has no config.json, log.jsonl, eval.csv or weights that can be read",
+            text_cut(path, 200).at);
+    return r;
+}
+
+void record_free(Record *r)
+{
+    rows_free(&r->train);
+    rows_free(&r->validation);
+    rows_free(&r->eval);
+    arena_free(r->mem);
+    free(r);
+}
+
+int record_best(const Record *r)
+{
+    const double *loss = r->validation.at[LOG_LOSS];
+    int best = -1;
+
+    for (int i = 0; i < r->validation.n; i++)
+        if (!isnan(loss[i]) && (best < 0 || loss[i] < loss[best]))
+            best = i;
+    return best;
+}
+
+/* A setting that means something to the attention, and what it is unless told. */
+typedef struct {
+    const char *name;
+    unsigned bit;
+    const char *plain;
+} Setting;
+
+static const Setting settings[] = {
+    { "scale", TAKES_SCALE, "sqrt" },   { "norm", TAKES_NORM, "n" },
+    { "window", TAKES_WINDOW, "" },     { "horizon", TAKES_HORIZON, "" },
+    { "chunk", TAKES_CHUNK, "" },       { "interaction", TAKES_INTERACTION, "mul" },
+    { "features", TAKES_FEATURES, "" }, { "key_size", TAKES_KEY_SIZE, "" },
+    { "share", TAKES_SHARE, "" },
+};
+
+Text record_attention(const Record *r)
+{
+    const char *name = json_string(r->config, "attn");
+    const Attention *a = name ? attention_find(name) : NULL;
+    Text text = { 0 };
+    int told = 0;
+
+    text_add(&text, "%s", name ? text_cut(name, NUMBER_ROOM).at : "");
+    for (size_t i = 0; a && i < sizeof settings / sizeof *settings; i++) {
+        const Setting s = settings[i];
+        const char *word = json_string(r->config, s.name);
+        const double number = json_number(r->config, s.name);
+
+        if (!(a->takes & s.bit) || (word ? strcmp(word, s.plain) == 0 : !(number > 0)))
+            continue;
+        text_add(&text, "%s%s ", told++ ? ", " : " (", s.name);
+        if (word)
+            text_add(&text, "%s", text_cut(word, NUMBER_ROOM).at);
+        else
+            text_add(&text, "%s", text_number(number).at);
+    }
+    text_add(&text, "%s", told ? ")" : "");
+    return text;
+}

@@ -1,0 +1,93 @@
+/* ./report: one page about one or several runs, from what they left in their folders. */
+#include "tools/report/report.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "tools/common/options.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RUNS_MOST = 64, POSITIONS_MOST = 64 };
+
+static const char *out_path = "report.html", *text_path, *prompt;
+static int positions = 32, threads;
+
+static Option options[] = {
+    { .name = "What" },
+    { "out", OPTION_TEXT, &out_path, .word = "FILE", .letter = 'o', .help = "the page" },
+    { "prompt", OPTION_TEXT, &prompt, .help = "draw the attention maps of this text" },
+    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "or of this one" },
+    { "positions", OPTION_INT, &positions, .min = 1, .max = POSITIONS_MOST,
+      .help = "of the text, at most" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./report [options] RUN...",
+    .summary = "Makes one page of the folders that runs have left: table, curves, attention maps.",
+    .options = options,
+};
+
+static void check(int runs)
+{
+    if (runs == 0)
+        die(EXIT_USAGE, "no run was given: %s", program.usage);
+    if (runs > RUNS_MOST)
+        die(EXIT_USAGE, "%d runs are more than a page has room for: %d at most", runs, RUNS_MOST);
+    if (prompt && text_path)
+        die(EXIT_USAGE, "--prompt and --text are both the text of the maps: give one of them");
+    if (strcmp(out_path, "-") == 0)
+        die(EXIT_USAGE, "the page goes to a file, not to standard output");
+}
+
+/* What the maps are of. */
+static unsigned char *read_text(size_t *bytes)
+{
+    if (text_path) {
+        unsigned char *text = file_read(text_path, bytes);
+
+        if (*bytes == 0)
+            die(EXIT_DATA, "%s is empty: there is nothing to draw maps of",
+                text_cut(text_path, 200).at);
+        return text;
+    }
+    if (!prompt)
+        return NULL;
+    *bytes = strlen(prompt);
+    return memcpy(xmalloc(*bytes + 1), prompt, *bytes + 1);
+}
+
+/* Two runs of one name are told apart by their paths. */
+static void tell_apart(Record **record, int n)
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            if (j != i && strcmp(record[i]->name, record[j]->name) == 0)
+                record[i]->label = record[i]->path;
+}
+
+int main(int argc, char **argv)
+{
+    const int runs = options_parse(&program, argc, argv);
+    Record *record[RUNS_MOST];
+    Report report = { .record = record, .records = runs, .positions = positions };
+
+    check(runs);
+    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    unsigned char *text = read_text(&report.text_bytes);
+    report.text = text;
+    for (int i = 0; i < runs; i++)
+        record[i] = record_read(argv[i]);
+    tell_apart(record, runs);
+    report.pool = pool_new(threads ? threads : machine_processors());
+    file_print(out_path, page_write, &report);
+    pool_free(report.pool);
+    for (int i = 0; i < runs; i++)
+        record_free(record[i]);
+    free(text);
+    return 0;
+}

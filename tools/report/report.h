@@ -1,0 +1,79 @@
+/*
+ * ./report: what is read of run folders, and the parts of the page that it makes.
+ *
+ *     folder --record_read()--> Record --page_write()--> head, tables   report_page.c
+ *                                                        charts         report_charts.c
+ *                                                        maps           report_maps.c
+ *
+ * Nobody who wrote into a folder is trusted: what cannot be read is left out,
+ * and a note of the record says so.
+ */
+#ifndef TOOLS_REPORT_REPORT_H
+#define TOOLS_REPORT_REPORT_H
+
+#include "ops/base/json.h"
+#include "ops/base/pool.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* What is kept of a line of log.jsonl, and of eval.csv; NaN: the line does not say. */
+enum { LOG_STEP, LOG_LOSS, LOG_PPL, LOG_BITS, LOG_ACCURACY, LOG_TOKENS, LOG_SPEED, LOG_SECONDS };
+enum { EVAL_LENGTH, EVAL_STRIDE, EVAL_LOSS, EVAL_PPL, EVAL_ERROR, EVAL_PROTOCOL };
+enum { FIELDS = 8, PROTOCOLS = 8 };
+
+/* So many lines, and a column of n numbers for each field. */
+typedef struct {
+    int n, room;
+    double *at[FIELDS];
+} Rows;
+
+typedef struct Note {
+    struct Note *next;
+    const char *text;
+} Note;
+
+typedef struct {
+    const char *path;       /* as it was given */
+    const char *name;       /* its last part, */
+    const char *label;      /* or, where another has the same, all of it */
+    Arena *mem;             /* of the configuration, and all strings */
+    const Json *config;     /* NULL: none */
+    Rows train, validation; /* of log.jsonl */
+    Rows eval;              /* of eval.csv; EVAL_PROTOCOL is a number of the next */
+    const char *protocol[PROTOCOLS];
+    int protocols;
+    double parameters;      /* NaN: not known */
+    const char *checkpoint; /* the path of the best weights, or of the last; NULL: none */
+    Note *first_note, **last_note;
+} Record;
+
+/* Dies if there is no such folder, or nothing of a run in it. */
+Record *record_read(const char *path);
+void record_free(Record *r);
+
+__attribute__((format(printf, 2, 3))) void record_note(Record *r, const char *fmt, ...);
+
+/* "cosformer (horizon 256)"; empty if it is not known. */
+Text record_attention(const Record *r);
+
+/* The row of the least validation loss; -1: there is none. */
+int record_best(const Record *r);
+
+/* What is on the page. */
+typedef struct {
+    Record *const *record;
+    int records;
+    const unsigned char *text; /* to draw attention maps of; NULL: none was given */
+    size_t text_bytes;
+    int positions; /* of it, at most */
+    Pool *pool;
+} Report;
+
+void page_write(FILE *out, void *report);
+
+/* The sections of the page below its tables. */
+void charts_write(const Report *report, FILE *out);
+void maps_write(const Report *report, FILE *out);
+
+#endif

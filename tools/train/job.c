@@ -1,0 +1,493 @@
+#include "tools/train/job.h"
+
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { STORY_SECONDS = 110, TEXT_TASKS = 3, TASK_LENGTH = 64 };
+
+static int position = -1, ffn, layer_norm, preset = -1, task, optimiser, schedule;
+static SettingsOptions mechanism;
+static OptionList lengths;
+static bool gate = true, resume;
+static Job job = {
+    .config = { .layers = 4, .heads = 4, .width = 128, .context = 256 },
+    .training = {
+        .batch = 8,
+        .accumulation = 1,
+        .steps = 1000,
+        .schedule = { .rate = (double)NAN, .least = (double)NAN, .warmup = 100, .cooldown = 0.2 },
+        .optimiser = { .beta1 = 0.9,
+                       .beta2 = 0.99,
+                       .epsilon = 1e-8,
+                       .momentum = 0.95,
+                       .decay = 0.1 },
+        .clip = 1,
+        .eval_interval = 250,
+        .eval_iters = 20,
+        .log_interval = 10,
+    },
+    .tokenizer = "byte",
+    .seed = 1337,
+    .sample_tokens = 400,
+    .held_back = 0.1,
+    .temperature = 0.8,
+};
+
+static const char *const nanogpt_cpu[][2] = {
+    { "n-layer", "4" },     { "n-head", "4" },       { "n-embd", "128" }, { "block-size", "64" },
+    { "batch-size", "12" }, { "max-iters", "2000" }, { "dropout", "0" },  { NULL, NULL },
+};
+static const Preset presets[] = {
+    { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
+    { NULL, NULL, NULL },
+};
+
+static Choice task_choice(int i)
+{
+    static const Choice of_text[TEXT_TASKS] = {
+        [TASK_CAUSAL] = { "causal", "the next token of a text" },
+        [TASK_MLM] = { "mlm", "masked tokens, from both sides" },
+        [TASK_CLASSIFY] = { "classify", "which of the files a window is from" },
+    };
+    if (i < TEXT_TASKS)
+        return of_text[i];
+    const Synthetic *made = synthetics[i - TEXT_TASKS];
+
+    return made ? (Choice){ made->name, made->summary } : (Choice){ NULL, NULL };
+}
+
+static Option options[] = {
+    { .name = "What" },
+    { "attn", OPTION_CHOICE, &mechanism.attention, .choice = settings_attention,
+      .help = "the attention" },
+    { "task", OPTION_CHOICE, &task, .choice = task_choice, .help = "what is learnt" },
+    { "tokenizer", OPTION_TEXT, &job.tokenizer, .word = "NAME",
+      .help = "byte, char, or bpe:N with N tokens" },
+    { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of options" },
+    { .name = "Settings of the attention" },
+    SETTINGS_ROWS(mechanism),
+    { "features", OPTION_INT, &job.config.features, .max = 1 << 20,
+      .help = "performer: random features of a head; 0: four for each number of a key" },
+    { "key-size", OPTION_INT, &job.config.key_size, .max = 1 << 14,
+      .help = "width of a query and a key of a head; 0: as a value's, 128 for gau and flash" },
+    { "share", OPTION_SET, &job.config.share, .choices = share_names,
+      .help = "fastformer: weights that are there once" },
+    { "gate", OPTION_FLAG, &gate, .help = "gau, flash: the gate" },
+    { .name = "Tasks whose rows are made" },
+    { "symbols", OPTION_INT, &job.shape.symbols, .max = TOKENS_MAX,
+      .help = "size of the alphabet; 0: the task's own" },
+    { "items", OPTION_INT, &job.shape.items, .max = 1 << 20,
+      .help = "pairs, triggers, digits or what else a row has; 0: the task's own" },
+    { "least", OPTION_INT, &job.shape.least, .max = 1 << 24,
+      .help = "listops: a row is longer than this; 0: the task's own" },
+    { "noise", OPTION_FLAG, &job.shape.noise, .help = "mqar: any tokens where blanks would be" },
+    { "data", OPTION_TEXT, &job.data, .word = "FOLDER",
+      .help = "listops: the rows of the Long Range Arena's files" },
+    { .name = "Model" },
+    { "n-layer", OPTION_INT, &job.config.layers, .min = 1, .max = 1000, .help = "blocks" },
+    { "n-head", OPTION_INT, &job.config.heads, .min = 1, .max = 1024, .help = "heads of a block" },
+    { "n-embd", OPTION_INT, &job.config.width, .min = 1, .max = 16384, .help = "width" },
+    { "block-size", OPTION_INT, &job.config.context, .min = 1, .max = 1 << 24,
+      .help = "context, in tokens" },
+    { "dropout", OPTION_REAL, &job.config.dropout, .max = 1, .below = true,
+      .help = "share of numbers dropped" },
+    { "position", OPTION_CHOICE, &position, .choices = position_names,
+      .help = "positions; rope unless told, where the attention takes it, else learned" },
+    { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_names, .help = "the feed-forward layer" },
+    { "layer-norm", OPTION_CHOICE, &layer_norm, .choices = norm_names,
+      .help = "RMSNorm or LayerNorm" },
+    { "tied", OPTION_FLAG, &job.config.tied, .help = "the head is the embedding table" },
+    { "bias", OPTION_FLAG, &job.config.bias, .help = "biases in the dense layers" },
+    { .name = "Training" },
+    { "batch-size", OPTION_INT, &job.training.batch, .min = 1, .max = 1 << 20,
+      .help = "sequences at once" },
+    { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
+      .help = "every batch has one of these lengths, and as many tokens" },
+    { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
+      .max = 1 << 20, .help = "batches to an update" },
+    { "max-iters", OPTION_INT, &job.training.steps, .min = 1, .max = 100000000, .help = "updates" },
+    { "max-time", OPTION_DURATION, &job.training.max_seconds, .above = true,
+      .help = "stop after so long" },
+    { "stop-at", OPTION_INT, &job.training.stop_at, .max = 100000000,
+      .help = "end after this update as Ctrl-C does, for --resume; 0: never" },
+    { "optimizer", OPTION_CHOICE, &optimiser, .choices = optimiser_names,
+      .help = "muon turns the matrices of the blocks, AdamW moves the rest" },
+    { "schedule", OPTION_CHOICE, &schedule, .choices = schedule_names,
+      .help = "of the learning rate" },
+    { "learning-rate", OPTION_REAL, &job.training.schedule.rate,
+      .help = "the highest; 0.002 unless told, 0.008 for muon" },
+    { "min-lr", OPTION_REAL, &job.training.schedule.least,
+      .help = "the one at the end; a tenth unless told" },
+    { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
+      .help = "updates until the highest rate; at most a tenth unless told, a thirtieth for muon" },
+    { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
+      .help = "updates until the lowest; 0: --max-iters" },
+    { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
+      .help = "wsd: the share of the updates in which the rate falls" },
+    { "momentum", OPTION_REAL, &job.training.optimiser.momentum, .max = 1, .below = true,
+      .help = "of muon" },
+    { "weight-decay", OPTION_REAL, &job.training.optimiser.decay, .help = "of matrices" },
+    { "beta1", OPTION_REAL, &job.training.optimiser.beta1, .max = 1, .below = true,
+      .help = "of AdamW" },
+    { "beta2", OPTION_REAL, &job.training.optimiser.beta2, .max = 1, .below = true,
+      .help = "of AdamW" },
+    { "grad-clip", OPTION_REAL, &job.training.clip, .help = "largest gradient norm; 0: any" },
+    { "seed", OPTION_SEED, &job.seed, .help = "of weights, batches and sample" },
+    { "threads", OPTION_INT, &job.threads, .max = 1024, .help = "0: one for each processor" },
+    { "recompute", OPTION_FLAG, &job.recompute,
+      .help = "keep what is between blocks alone, and run each again on the way back: the same "
+              "bits, less memory, more time" },
+    { .name = "Evaluation and results" },
+    { "val-file", OPTION_TEXT, &job.validation_path, .help = "validate on this file" },
+    { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
+      .help = "else on this last part of the text" },
+    { "eval-interval", OPTION_INT, &job.training.eval_interval, .min = 1, .max = 100000000,
+      .help = "updates between evaluations" },
+    { "eval-iters", OPTION_INT, &job.training.eval_iters, .max = 1 << 24,
+      .help = "batches in one; 0: all of the text" },
+    { "log-interval", OPTION_INT, &job.training.log_interval, .min = 1, .max = 100000000,
+      .help = "updates between lines of the log" },
+    { "resume", OPTION_FLAG, &resume, .help = "go on with the run in --out-dir, to the same bits" },
+    { "allow-corpus-change", OPTION_FLAG, &job.other_corpus,
+      .help = "even if its text is another by now" },
+    { "out-dir", OPTION_TEXT, &job.out_dir, .help = "the run's folder" },
+    { "tensorboard", OPTION_FLAG, &job.tensorboard,
+      .help = "write TensorBoard's event files as well" },
+    { "sample-tokens", OPTION_INT, &job.sample_tokens, .max = 1 << 24,
+      .help = "length of the sample at the end" },
+    { "temperature", OPTION_REAL, &job.temperature, .max = 100, .help = "of the sample" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./train [options] [CORPUS...]",
+    .summary = "Trains a small transformer on text files, or, without any, on built-in stories.",
+    .options = options,
+};
+
+/* Whatever the layer of that attention makes of the options, or cannot make. */
+static void check_layer(const Attention *a)
+{
+    settings_check(&program, "features", TAKES_FEATURES, a);
+    settings_check(&program, "key-size", TAKES_KEY_SIZE, a);
+    settings_check(&program, "share", TAKES_SHARE, a);
+    settings_check(&program, "gate", TAKES_GATE, a);
+    if (a->frame == FRAME_GATED && options_given(&program, "ffn"))
+        die(EXIT_USAGE, "--ffn means nothing to --attn %s, which has no feed-forward layer",
+            a->name);
+}
+
+/*
+ * What the user left open gets its value, for config.json to tell: lengths that a
+ * mechanism is made for are those it is trained at.
+ */
+static void resolve(const Attention *a)
+{
+    Settings *set = &job.config.set;
+
+    if ((a->takes & TAKES_BASE) && set->base == 0)
+        set->base = job.config.context > 1 ? job.config.context : 2;
+    if ((a->takes & TAKES_HORIZON) && set->horizon < job.config.context)
+        set->horizon = job.config.context; /* so that all prefixes have one */
+    if (position < 0)
+        position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    if (a->frame == FRAME_GATED)
+        job.config.heads = 1;
+}
+
+static void settle_model(void)
+{
+    Config *c = &job.config;
+
+    c->attention = settings_of(&program, &mechanism, &c->set);
+    check_layer(c->attention);
+    resolve(c->attention);
+    mechanism.set = c->set;
+    c->position = (Position)position;
+    c->ffn = (Ffn)ffn;
+    c->norm = (NormKind)layer_norm;
+    c->gateless = !gate;
+    c->task = !job.made ? (Task)task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
+    c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
+    c->classes = c->task != TASK_CLASSIFY ? 0 : job.made ? job.made->classes : job.files;
+    config_check(c);
+}
+
+/* A batch of any length has as many tokens as one of whole contexts. */
+static void settle_lengths(void)
+{
+    TrainOptions *o = &job.training;
+    int64_t tokens = (int64_t)o->batch * job.config.context;
+
+    if (lengths.n && !options_given(&program, "block-size") && !job.from) {
+        job.config.context = 1;
+        for (int i = 0; i < lengths.n; i++)
+            if (lengths.at[i] > job.config.context)
+                job.config.context = lengths.at[i];
+        tokens = (int64_t)o->batch * job.config.context;
+    }
+    for (int i = 0; i < lengths.n; i++)
+        if (lengths.at[i] > job.config.context || tokens % lengths.at[i] != 0)
+            die(EXIT_USAGE,
+                "--lengths %d: a batch has %lld tokens (%d times --block-size %d), which %s",
+                lengths.at[i], (long long)tokens, o->batch, job.config.context,
+                lengths.at[i] > job.config.context ? "is for shorter ones"
+                                                   : "are no whole number of such sequences");
+    o->length = lengths.at;
+    o->lengths = lengths.n;
+}
+
+static int min_int(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static void settle_training(void)
+{
+    TrainOptions *o = &job.training;
+    Schedule *s = &o->schedule;
+    bool muon = optimiser == OPTIMISER_MUON;
+
+    if (options_given(&program, "momentum") && !muon)
+        die(EXIT_USAGE, "--momentum means nothing to --optimizer %s", optimiser_names[optimiser]);
+    if (options_given(&program, "cooldown") && schedule != SCHEDULE_WSD)
+        die(EXIT_USAGE, "--cooldown means nothing to --schedule %s", schedule_names[schedule]);
+    o->optimiser.kind = (OptimiserKind)optimiser;
+    s->kind = (ScheduleKind)schedule;
+    if (isnan(s->rate))
+        s->rate = muon ? 8e-3 : 2e-3;
+    if (isnan(s->least))
+        s->least = s->rate / 10;
+    if (s->decay == 0)
+        s->decay = o->steps;
+    if (!options_given(&program, "warmup-iters") && !job.from)
+        s->warmup = min_int(s->warmup, s->decay / (muon ? 30 : 10));
+    if (job.files == 0 && !job.made && !options_given(&program, "max-time"))
+        o->max_seconds = STORY_SECONDS;
+}
+
+/* An option of one kind of task was given, and the task is of the other. */
+static void refuse_option(const char *name, bool wrong)
+{
+    if (wrong && options_given(&program, name))
+        die(EXIT_USAGE, "--%s means nothing to --task %s", name, task_choice(task).name);
+}
+
+/* The first length that the task's own sizes fit into. */
+static void settle_row_length(void)
+{
+    job.config.context = job.shape.T = TASK_LENGTH;
+    while (job.shape.T < 64 * TASK_LENGTH && synthetic_misfit(job.made, job.shape).n)
+        job.config.context = job.shape.T *= 2;
+}
+
+static void settle_rows(void)
+{
+    const Synthetic *made = job.made;
+    const unsigned takes = made ? made->takes : 0;
+
+    refuse_option("symbols", !(takes & SYNTHETIC_SYMBOLS));
+    refuse_option("items", !(takes & SYNTHETIC_ITEMS));
+    refuse_option("least", !(takes & SYNTHETIC_LEAST));
+    refuse_option("noise", !(takes & SYNTHETIC_NOISE));
+    refuse_option("data", !made || strcmp(made->name, "listops") != 0);
+    refuse_option("tokenizer", made);
+    refuse_option("val-file", made);
+    refuse_option("val-share", made);
+    if (made && job.files > 0)
+        die(EXIT_USAGE, "--task %s makes its own rows: it takes no text, and there is %s",
+            made->name, text_cut(job.file[0], 60).at);
+    if (made && !options_given(&program, "block-size") && lengths.n == 0 && !job.from)
+        settle_row_length();
+}
+
+/* Of every length that there will be. */
+static void check_shape(void)
+{
+    for (int i = -1; job.made && i < lengths.n; i++) {
+        job.shape.T = i < 0 ? job.config.context : lengths.at[i];
+        Text why = synthetic_misfit(job.made, job.shape);
+
+        if (why.n)
+            die(EXIT_USAGE, "%s", why.at);
+    }
+    job.shape.T = job.config.context;
+}
+
+static void settle_text(void)
+{
+    const char *wrong = tokenizer_wrong(job.tokenizer);
+
+    if (wrong)
+        die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong);
+    if (task == TASK_CLASSIFY && (job.files < 2 || job.files > CLASSES_MAX))
+        die(EXIT_USAGE, "--task classify tells texts apart: give it from 2 to %d files, not %d",
+            CLASSES_MAX, job.files);
+    if (task == TASK_CLASSIFY && job.validation_path)
+        die(EXIT_USAGE, "--val-file means nothing to --task classify, where every file is a class "
+                        "with a part of its own held back");
+}
+
+/* Of this part of a run, or this machine: whoever goes on says it anew. */
+static bool is_passing(const char *name)
+{
+    static const char *const passing[] = { "preset",  "resume",  "stop-at",  "allow-corpus-change",
+                                           "out-dir", "threads", "max-time", "recompute",
+                                           NULL };
+
+    for (int i = 0; passing[i]; i++)
+        if (strcmp(name, passing[i]) == 0)
+            return true;
+    return false;
+}
+
+/* What the run was told before counts, but for what is told now. */
+static void restore_options(void)
+{
+    for (const Option *o = options; o->name; o++) {
+        const char *value =
+            o->kind == OPTION_GROUP || is_passing(o->name) ? NULL : saved_option(job.from, o->name);
+
+        if (value && !options_restore(&program, o->name, value))
+            die(EXIT_DATA, "%.200s: its option %s was '%.60s', which this version does not take",
+                job.from->path, o->name, value);
+    }
+}
+
+static void restore_files(void)
+{
+    int n = 0;
+
+    while (saved_file(job.from, n))
+        n++;
+    if (job.files > 0 || n == 0)
+        return;
+    const char **file = xmalloc((size_t)n * sizeof *file);
+    for (job.files = 0; job.files < n; job.files++)
+        file[job.files] = saved_file(job.from, job.files);
+    job.file = file; /* as long as the program */
+}
+
+static void check_resumed(void)
+{
+    Config c = job.config;
+
+    c.vocab = job.from->model.config.vocab; /* that of the tokenizer */
+    Text difference = checkpoint_difference(&job.from->model.config, &c);
+    if (difference.n)
+        die(EXIT_USAGE, "a run goes on with the model it has: %s", difference.at);
+    const char *before = saved_option(job.from, "optimizer");
+    if (before && strcmp(before, optimiser_names[optimiser]) != 0)
+        die(EXIT_USAGE, "a run goes on with the optimizer it has: %s, not %s", before,
+            optimiser_names[optimiser]);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* The run's folder may be told as --out-dir, or as the first of the words. */
+static void read_saved(void)
+{
+    if (!job.out_dir && job.files > 0 && is_folder(job.file[0])) {
+        job.out_dir = *job.file++;
+        job.files--;
+    }
+    if (!job.out_dir)
+        die(EXIT_USAGE, "--resume goes on with a run: say which, by --out-dir FOLDER");
+    job.from = saved_read(job.out_dir, false);
+    restore_options();
+    restore_files();
+}
+
+Job job_read(int argc, char **argv)
+{
+    job.program = &program;
+    job.files = options_parse(&program, argc, argv);
+    job.file = (const char *const *)argv;
+    if (resume)
+        read_saved();
+    job.made = task >= TEXT_TASKS ? synthetics[task - TEXT_TASKS] : NULL;
+    settle_text();
+    settle_rows();
+    settle_lengths();
+    check_shape();
+    settle_model();
+    settle_training();
+    if (job.threads == 0)
+        job.threads = machine_processors();
+    if (job.from)
+        check_resumed();
+    job.task = task_choice(task).name;
+    job.preset = preset >= 0;
+    job_check_memory(&job);
+    return job;
+}
+
+Load job_load(const Job *j)
+{
+    return (Load){ .tokens = (double)j->training.batch * j->config.context,
+                   .recompute = j->recompute,
+                   .state = optimiser_numbers(j->training.optimiser.kind, &j->config) };
+}
+
+void job_check_memory(const Job *j)
+{
+    config_check_memory(&j->config, job_load(j));
+}
+
+const Meta *job_options(const Job *j, Arena *mem, int *n)
+{
+    size_t rows = sizeof options / sizeof *options + (size_t)j->files;
+    Meta *meta = arena_take(mem, rows * sizeof *meta);
+
+    *n = 0;
+    for (const Option *o = options; o->name; o++) {
+        if (o->kind == OPTION_GROUP || is_passing(o->name))
+            continue;
+        Text value = options_value(o);
+        char *copy = arena_take(mem, value.n + 1);
+
+        memcpy(copy, value.at, value.n + 1);
+        if (value.n)
+            meta[(*n)++] = (Meta){ o->name, copy };
+    }
+    for (int i = 0; i < j->files; i++) {
+        char *name = arena_take(mem, 32);
+
+        snprintf(name, 32, "file.%d", i);
+        meta[(*n)++] = (Meta){ name, j->file[i] };
+    }
+    return meta;
+}
+
+void job_json(FILE *out, void *ctx)
+{
+    (void)ctx;
+    options_json(&program, out);
+}
+
+static void put_markdown(FILE *out, void *ctx)
+{
+    Arena *mem = arena_new();
+    int n;
+    const Meta *option = job_options(ctx, mem, &n);
+
+    for (int i = 0; i < n; i++)
+        fprintf(out, "    --%s %s\n", option[i].key, option[i].value);
+    arena_free(mem);
+}
+
+char *job_markdown(const Job *j)
+{
+    size_t bytes;
+
+    return print_to_memory(put_markdown, (void *)(uintptr_t)j, &bytes);
+}

@@ -1,0 +1,286 @@
+#include "tools/train/print.h"
+
+#include "data/stream.h"
+#include "model/sample.h"
+#include "ops/base/error.h"
+#include "ops/kernel/kernel.h"
+#include "tools/train/curves.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Control characters as '?': names come from strangers, and a terminal obeys what it is sent. */
+static void make_plain(char *s)
+{
+    for (; *s; s++)
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            *s = '?';
+}
+
+static Text plain(const char *name)
+{
+    Text text = text_cut(name, 200);
+
+    make_plain(text.at);
+    return text;
+}
+
+/* "nice/text.txt" -> "text", or "stories". */
+static const char *text_name(const char *path, char *to, size_t size)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
+
+    if (!path)
+        base = "stories";
+    if (strcmp(base, "-") == 0)
+        base = "stdin";
+    snprintf(to, size, "%s", base);
+    char *dot = strrchr(to, '.');
+    if (dot && dot != to)
+        *dot = 0;
+    make_plain(to);
+    return to;
+}
+
+Text job_name(const Job *job)
+{
+    char base[128];
+    Text name = { 0 };
+
+    text_add(&name, "%s-%s",
+             job->made ? job->task : text_name(job->files ? job->file[0] : NULL, base, sizeof base),
+             job->config.attention->name);
+    if (!job->made && job->config.task != TASK_CAUSAL)
+        text_add(&name, "-%s", job->task);
+    return name;
+}
+
+/* What a loss is of, in a word or two: "byte", "masked character". */
+static Text target_of(const Show *s)
+{
+    const char *words = s->tokenizer ? tokenizer_words(s->tokenizer) : "";
+    Text text = { 0 };
+
+    if (!s->tokenizer || s->model->config.task == TASK_CLASSIFY)
+        text_add(&text, "%s", s->source->target);
+    else
+        text_add(&text, "%s%s", s->model->config.task == TASK_MLM ? "masked " : "",
+                 strcmp(words, "byte") == 0   ? "byte"
+                 : strcmp(words, "char") == 0 ? "character"
+                                              : "token");
+    return text;
+}
+
+static void show_text(const Show *s)
+{
+    const Config *c = &s->model->config;
+    const char *name = s->job->files ? s->job->file[0] : "built-in stories";
+    size_t train = s->corpus->train.n, validation = s->corpus->validation.n;
+
+    for (int i = 1; c->task == TASK_CLASSIFY && i < c->classes; i++) {
+        train += s->corpus[i].train.n;
+        validation += s->corpus[i].validation.n;
+    }
+    fprintf(stderr,
+            "%s%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary (%s)\n",
+            plain(name).at, s->job->files > 1 ? " and others" : "", train, validation, c->vocab,
+            tokenizer_words(s->tokenizer));
+    if (c->task == TASK_CLASSIFY)
+        fprintf(stderr, "a window is from one of %d files: guessing is right in %.1f%%\n",
+                c->classes, 100 * s->source->chance);
+    if (c->task == TASK_MLM)
+        fprintf(stderr, "15%% of the tokens are masked, and to be told from both sides\n");
+    if (c->task == TASK_CAUSAL && s->corpus->floor > 0)
+        fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
+                s->corpus->floor);
+}
+
+static void show_task(const Show *s)
+{
+    const Synthetic *made = s->job->made;
+
+    fprintf(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%\n",
+            made->name, made->summary, s->model->config.vocab, 100 * s->source->chance);
+}
+
+void show_banner(const Show *s)
+{
+    const Config *c = &s->model->config;
+    const Job *job = s->job;
+    const Text set = settings_text(c);
+
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s\n",
+            c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
+            c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
+            c->attention->frame == FRAME_GATED ? "none" : ffn_names[c->ffn]);
+    fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
+            params_count(&s->model->params), config_flops(c) / 1e6,
+            config_memory(c, job_load(job)) / 0x1p20);
+    if (s->job->made)
+        show_task(s);
+    else
+        show_text(s);
+    fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
+            job->threads, VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
+            plain(run_path(s->run)).at);
+    if (job->from)
+        fprintf(stderr, "going on after step %d\n", job->from->progress.step);
+}
+
+/* Nats a target that no model does better than; 0: unknown. */
+static double floor_of(const Show *s)
+{
+    bool causal = s->tokenizer && s->model->config.task == TASK_CAUSAL;
+
+    return causal ? s->corpus->floor * log(2) * s->source->bytes[1] : 0;
+}
+
+void show_picture(const Show *s)
+{
+    Text name = job_name(s->job), target = target_of(s);
+
+    curves_draw(s->run, name.at, target.at, floor_of(s));
+}
+
+void show_interrupted(const Show *s, const TrainResult *r)
+{
+    fprintf(stderr, "stopped at step %d; %s holds the run: --resume --out-dir goes on with it\n",
+            r->steps, plain(run_path(s->run)).at);
+}
+
+static void print_quality(const Show *s, Evaluation e)
+{
+    double bits = source_bits(s->source, true, e.loss);
+
+    printf("validation loss %.4f nats/%s, ppl %.3f", e.loss, target_of(s).at, exp(e.loss));
+    if (!isnan(bits))
+        printf(", %.4f bits/byte", bits);
+    if (!isnan(e.accuracy))
+        printf(", accuracy %.1f%%", 100 * e.accuracy);
+    printf(" (all %.0f targets, side by side, context %d)\n", e.targets, s->model->config.context);
+    if (!isnan(s->source->chance))
+        printf("for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%\n",
+               100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
+}
+
+void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
+{
+    printf("%d steps in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
+           r->seconds, 1e3 * r->step_seconds, setup);
+    printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
+    print_quality(s, r->last);
+    if (s->test) {
+        Evaluation e = evaluate(tape, s->model, s->test, s->job->training.batch, 0);
+
+        printf("test accuracy %.1f%% (all %.0f rows)\n", 100 * e.accuracy, e.targets);
+    }
+    if (s->job->preset && s->tokenizer && s->model->config.task == TASK_CAUSAL)
+        printf("for comparison: nanoGPT reached 1.88 with these settings\n");
+    if (floor_of(s) > 0)
+        printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", s->corpus->floor * log(2),
+               s->corpus->floor);
+    printf("left in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg\n",
+           plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
+}
+
+/* Tokens in one line, where '_' is what hides one. */
+static void print_tokens(const Show *s, const int *id, int n)
+{
+    const int mask = config_mask(&s->model->config);
+    Stream out = { .out = stdout, .one_line = true };
+
+    for (int t = 0; t < n; t++)
+        stream_write(&out, id[t] == mask ? (Bytes){ (const unsigned char *)"_", 1 }
+                                         : tokenizer_token(s->tokenizer, id[t]));
+    stream_end(&out);
+    putchar('\n');
+}
+
+static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t *stop)
+{
+    const Job *job = s->job;
+    Sampling how = { .temperature = job->temperature, .top_p = 1, .seed = job->seed };
+    Sampler *sampler = sampler_new(s->model, pool, how, job->sample_tokens);
+    Token *token = xmalloc(sizeof *token);
+    Stream out = { .out = stdout };
+    int next;
+
+    tokenizer_encode(s->tokenizer, (Bytes){ (const unsigned char *)"\n", 1 }, token);
+    next = *token;
+    printf("\na sample:\n");
+    for (int i = 0; i < job->sample_tokens && !*stop; i++) {
+        sampler_read(sampler, next);
+        next = sampler_draw(sampler);
+        stream_write(&out, tokenizer_token(s->tokenizer, next));
+    }
+    stream_end(&out);
+    putchar('\n');
+    sampler_free(sampler);
+    free(token);
+}
+
+/* The first row that is held back, with every target hidden; and what the model puts there. */
+static void show_filled(const Show *s, Tape *tape)
+{
+    const Config *c = &s->model->config;
+    int T = s->job->sample_tokens < c->context ? s->job->sample_tokens : c->context;
+    int targets = 0, right = 0;
+    Arena *mem = arena_new();
+    Batch row = source_shape(source_batch(s->source, mem, T), 1, T);
+
+    s->source->row(s->source, 0, row);
+    for (int t = 0; t < T; t++)
+        row.id[t] = row.target[t] < 0 ? row.id[t] : config_mask(c);
+    tape_reset(tape);
+    const Tensor *logits = model_outputs(tape, s->model, row, 0);
+    printf("\nmasked:\n");
+    print_tokens(s, row.id, T);
+    for (int t = 0; t < T; t++)
+        if (row.target[t] >= 0) {
+            row.id[t] = sample_likeliest(logits->data + (size_t)t * (size_t)c->vocab, c->vocab);
+            right += row.id[t] == row.target[t];
+            targets++;
+        }
+    printf("filled in, %d of %d right:\n", right, targets);
+    print_tokens(s, row.id, T);
+    arena_free(mem);
+}
+
+/* A row that was held back, and under it what the model says where it is asked. */
+static void show_answered(const Show *s, Tape *tape)
+{
+    const Config *c = &s->model->config;
+    const Job *job = s->job;
+    int V = config_outputs(c);
+    Arena *mem = arena_new();
+    Batch row = source_shape(source_batch(s->source, mem, c->context), 1, c->context);
+
+    s->source->row(s->source, 0, row);
+    tape_reset(tape);
+    const Tensor *logits = model_outputs(tape, s->model, row, 0);
+    printf("\na row that was held back, and said : right\n");
+    for (int t = 0; t < (row.length ? row.length[0] : row.T); t++) {
+        printf("%s%s", t ? " " : "", synthetic_word(job->made, job->shape, row.id[t]).at);
+        if (!row.whole && row.target[t] >= 0)
+            printf("(%s : %s)",
+                   synthetic_word(job->made, job->shape,
+                                  sample_likeliest(logits->data + (size_t)t * (size_t)V, V))
+                       .at,
+                   synthetic_word(job->made, job->shape, row.target[t]).at);
+    }
+    if (row.whole)
+        printf(" (%d : %d)", sample_likeliest(logits->data, V), row.target[0]);
+    putchar('\n');
+    arena_free(mem);
+}
+
+void show_sample(const Show *s, Tape *tape, const volatile sig_atomic_t *stop)
+{
+    tape->forward_only = true;
+    if (s->job->made)
+        show_answered(s, tape);
+    else if (s->model->config.task == TASK_CAUSAL)
+        show_written(s, tape->pool, stop);
+    else if (s->model->config.task == TASK_MLM)
+        show_filled(s, tape);
+}

@@ -1,0 +1,28 @@
+/* What ./train says. */
+#ifndef TOOLS_TRAIN_PRINT_H
+#define TOOLS_TRAIN_PRINT_H
+
+#include "data/corpus.h"
+#include "tools/train/job.h"
+
+typedef struct {
+    const Job *job;
+    const Model *model;
+    const Source *source, *test; /* test: what nothing was chosen by; NULL: there is none */
+    const Tokenizer *tokenizer;  /* NULL: rows are made, */
+    const Corpus *corpus;        /* of no text */
+    const Run *run;
+} Show;
+
+/* "text-cosformer-mlm", of the first file's name: what a run is called. */
+Text job_name(const Job *job);
+
+void show_banner(const Show *s);
+void show_picture(const Show *s); /* loss.svg */
+void show_interrupted(const Show *s, const TrainResult *r);
+void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup);
+
+/* Text of the model's own, or what it fills in, or how it answers. */
+void show_sample(const Show *s, Tape *tape, const volatile sig_atomic_t *stop);
+
+#endif

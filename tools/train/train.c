@@ -1,0 +1,243 @@
+/* ./train: what it learns from, the run, and what it says of it. */
+#include "data/corpus.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/kernel/peak.h"
+#include "tools/train/job.h"
+#include "tools/train/print.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static volatile sig_atomic_t stop;
+
+static void ask_to_stop(int number)
+{
+    stop = number;
+}
+
+/* The first signal ends the run after its step; the second one ends the program. */
+static void catch_signals(void)
+{
+    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART }, before;
+
+    a.sa_handler = ask_to_stop;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &a, NULL); /* nohup is for runs that outlive the terminal */
+    a.sa_handler = SIG_IGN;
+    a.sa_flags = 0;
+    sigaction(SIGPIPE, &a, NULL);
+    sigaction(SIGXFSZ, &a, NULL); /* so that a full disk is an error message */
+}
+
+/* What a run learns from. */
+typedef struct {
+    Corpus corpus[CLASSES_MAX]; /* one, or one for each class */
+    int n;
+    uint64_t hash;
+    Tokenizer *tokenizer;
+    TextSource text;
+    ClassSource classes;
+    RowSource rows;
+    Lra lra;
+    LraSource arena, test;
+    Source *source; /* one of these */
+} Lesson;
+
+static Corpus read_corpus(const Job *job, int first, int files)
+{
+    if (job->files == 0)
+        return corpus_stories(job->seed, STORIES_BYTES);
+    return corpus_read(
+        (CorpusFiles){ job->file + first, files, job->validation_path, job->held_back });
+}
+
+static void read_files(Lesson *l, const Job *job)
+{
+    l->n = job->config.task == TASK_CLASSIFY ? job->files : 1;
+    for (int i = 0; i < l->n; i++) {
+        l->corpus[i] = l->n > 1 ? read_corpus(job, i, 1) : read_corpus(job, 0, job->files);
+        l->hash = corpus_hash(&l->corpus[i]) + 3 * l->hash;
+    }
+    if (job->from && saved_corpus(job->from) != l->hash && !job->other_corpus)
+        die(EXIT_DATA,
+            "the corpus is not the one that the run in %.200s has learnt from; "
+            "--allow-corpus-change goes on with this one",
+            job->out_dir);
+}
+
+/* From all that is trained on, or as the run has it. */
+static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
+{
+    size_t n = 0;
+
+    if (job->from)
+        return job->from->tokenizer;
+    if (l->n == 1)
+        return tokenizer_learn(job->tokenizer, l->corpus[0].train);
+    for (int i = 0; i < l->n; i++)
+        n += l->corpus[i].train.n;
+    unsigned char *all = xmalloc(n + 1);
+    n = 0;
+    for (int i = 0; i < l->n; i++) {
+        memcpy(all + n, l->corpus[i].train.at, l->corpus[i].train.n);
+        n += l->corpus[i].train.n;
+    }
+    Tokenizer *t = tokenizer_learn(job->tokenizer, (Bytes){ all, n });
+    free(all);
+    return t;
+}
+
+static void make_source(Lesson *l, const Job *job)
+{
+    int context = job->config.context;
+
+    if (job->config.task == TASK_CLASSIFY) {
+        l->classes.n = l->n;
+        for (int i = 0; i < l->n; i++) {
+            l->classes.train[i] = tokens_of(l->tokenizer, l->corpus[i].train);
+            l->classes.validation[i] = tokens_of(l->tokenizer, l->corpus[i].validation);
+        }
+        source_classes(&l->classes, context);
+        l->source = &l->classes.source;
+    } else {
+        int mask = job->config.task == TASK_MLM ? tokenizer_size(l->tokenizer) : -1;
+
+        l->text = source_text(tokens_of(l->tokenizer, l->corpus[0].train),
+                              tokens_of(l->tokenizer, l->corpus[0].validation), context, mask);
+        l->source = &l->text.source;
+    }
+}
+
+static void make_rows(Lesson *l, const Job *job)
+{
+    double chance = synthetic_chance(job->made, job->shape);
+
+    if (job->data) {
+        l->lra = lra_read(job->data);
+        l->arena = source_lra(&l->lra.train, &l->lra.validation, chance);
+        l->test = source_lra(&l->lra.train, &l->lra.test, chance);
+        l->source = &l->arena.source;
+    } else {
+        l->rows = source_rows(job->made, job->shape);
+        l->source = &l->rows.source;
+    }
+}
+
+static Lesson *lesson_open(Job *job)
+{
+    Lesson *l = xmalloc(sizeof *l);
+
+    memset(l, 0, sizeof *l);
+    if (job->made) {
+        make_rows(l, job);
+    } else {
+        read_files(l, job);
+        l->tokenizer = learn_tokenizer(l, job);
+        make_source(l, job);
+        job->config.vocab = tokenizer_size(l->tokenizer) + (job->config.task == TASK_MLM);
+    }
+    l->source->seed = job->seed;
+    job_check_memory(job);
+    return l;
+}
+
+static void lesson_free(Lesson *l, const Job *job)
+{
+    for (int i = 0; i < l->n; i++) {
+        corpus_free(&l->corpus[i]);
+        tokens_free(&l->classes.train[i]);
+        tokens_free(&l->classes.validation[i]);
+    }
+    tokens_free(&l->text.train);
+    tokens_free(&l->text.validation);
+    if (job->data)
+        lra_free(&l->lra);
+    if (!job->from && l->tokenizer)
+        tokenizer_free(l->tokenizer);
+    free(l);
+}
+
+/* New weights, or those of the run so far, in `mem`. */
+static Model make_model(const Job *job, Arena *mem)
+{
+    Model model;
+
+    if (job->from) {
+        model = job->from->model;
+        model.config.dropout = job->config.dropout;
+    } else {
+        model_init(&model, job->config, mem, job->seed);
+    }
+    return model;
+}
+
+static void write_tokenizer(FILE *out, void *tokenizer)
+{
+    tokenizer_json(tokenizer, out);
+}
+
+static Run *open_run(const Job *job, const char *name, const Origin *origin, Tokenizer *tokenizer)
+{
+    Run *run = job->from ? run_resume(job->out_dir, job->from->progress, origin)
+                         : run_open(job->out_dir, name, origin);
+
+    run_file(run, "config.json", job_json, NULL);
+    if (job->tensorboard) {
+        char *config = job_markdown(job);
+
+        run_board(run, job->from ? job->from->progress.step + 1 : -1, config);
+        free(config);
+    }
+    if (tokenizer)
+        run_file(run, "tokenizer.json", write_tokenizer, tokenizer);
+    return run;
+}
+
+int main(int argc, char **argv)
+{
+    const double start = seconds_now();
+    Job job = job_read(argc, argv);
+    Lesson *lesson = lesson_open(&job);
+    Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads), .recompute = job.recompute };
+    Arena *mem = arena_new();
+    Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
+    Text name = job_name(&job);
+
+    catch_signals();
+    origin.option = job_options(&job, mem, &origin.options);
+    Model model = make_model(&job, mem);
+    job.training.peak = peak_flops(tape.pool);
+    Run *run = open_run(&job, name.at, &origin, lesson->tokenizer);
+    const Show show = { &job,
+                        &model,
+                        lesson->source,
+                        job.data ? &lesson->test.source : NULL,
+                        lesson->tokenizer,
+                        lesson->corpus,
+                        run };
+    show_banner(&show);
+
+    const double setup = seconds_now() - start;
+    Training training = { &tape, &model, lesson->source, run, job.from, &stop };
+    TrainResult result = train(&training, &job.training);
+    show_picture(&show);
+    if (result.interrupted)
+        show_interrupted(&show, &result);
+    else
+        show_result(&show, &result, &tape, setup);
+    if (!result.interrupted && job.sample_tokens > 0 && !stop)
+        show_sample(&show, &tape, &stop);
+    run_close(run);
+    lesson_free(lesson, &job);
+    if (job.from)
+        saved_free(job.from);
+    pool_free(tape.pool);
+    arena_free(tape.mem);
+    arena_free(mem);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output");
+    return stop ? 128 + (int)stop : result.interrupted ? EXIT_INTERRUPTED : 0;
+}
