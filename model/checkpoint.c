@@ -8,94 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VALUE_BYTES = 40, HASH_DIGITS = 16 };
+enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: more than a configuration has */
 
 #define HASH "attnc.hash"
 
-static const char VERSION[] = "3";
+/*
+ * Since version 4 the configuration has keys of its own, CONFIG.<name>, and a setting at
+ * its default has none: a file says nothing about settings that its mechanism does not
+ * take, so files outlive new settings. Version 3 had "attnc.<name>" for all of them.
+ */
+#define CONFIG "attnc.config."
+static const char VERSION[] = "4", OLDEST[] = "3";
 static const Dtype real_dtype = sizeof(real) == sizeof(float) ? DTYPE_F32 : DTYPE_F64;
-
-/* A number of the configuration, under the name of its option. */
-typedef struct {
-    const char *key;
-    int *at, least, most;
-} Number;
-
-/* A choice of the configuration: an enum, whose values are numbered as the names are. */
-typedef struct {
-    const char *key;
-    int *at;
-    const char *const *names;
-} Choice;
-
-/* What the metadata hold; saving reads the variables, loading fills them. */
-enum { NUMBERS = 16, CHOICES = 7 };
-typedef struct {
-    int position, ffn, layer_norm, task, tied, bias, gate, share;
-    int scale, norm, interaction;
-    Number number[NUMBERS];
-    Choice choice[CHOICES];
-} Fields;
-
-static void describe(Fields *f, Config *c)
-{
-    const Number number[NUMBERS] = {
-        { "attnc.vocab", &c->vocab, 1, 1 << 24 },
-        { "attnc.n_layer", &c->layers, 1, 1000 },
-        { "attnc.n_head", &c->heads, 1, 1 << 14 },
-        { "attnc.n_embd", &c->width, 1, 1 << 14 },
-        { "attnc.block_size", &c->context, 1, 1 << 24 },
-        { "attnc.tied", &f->tied, 0, 1 },
-        { "attnc.bias", &f->bias, 0, 1 },
-        { "attnc.base", &c->set.base, 0, 1 << 24 },
-        { "attnc.window", &c->set.window, 0, 1 << 24 },
-        { "attnc.horizon", &c->set.horizon, 0, 1 << 24 },
-        { "attnc.chunk", &c->set.chunk, 0, 1 << 24 },
-        { "attnc.key_size", &c->key_size, 0, 1 << 14 },
-        { "attnc.features", &c->features, 0, 1 << 20 },
-        { "attnc.share", &f->share, 0, (1 << SHARES) - 1 },
-        { "attnc.gate", &f->gate, 0, 1 },
-        { "attnc.classes", &c->classes, 0, 1 << 16 },
-    };
-    const Choice choice[CHOICES] = {
-        { "attnc.position", &f->position, position_names },
-        { "attnc.ffn", &f->ffn, ffn_names },
-        { "attnc.layer_norm", &f->layer_norm, norm_names },
-        { "attnc.task", &f->task, task_names },
-        { "attnc.scale", &f->scale, scale_names },
-        { "attnc.norm", &f->norm, gau_norm_names },
-        { "attnc.interaction", &f->interaction, interaction_names },
-    };
-
-    memcpy(f->number, number, sizeof number);
-    memcpy(f->choice, choice, sizeof choice);
-}
-
-static Fields fields_of(const Config *c)
-{
-    Fields f = { .position = (int)c->position,
-                 .ffn = (int)c->ffn,
-                 .layer_norm = (int)c->norm,
-                 .task = (int)c->task,
-                 .tied = c->tied,
-                 .bias = c->bias,
-                 .gate = !c->gateless,
-                 .share = (int)c->share,
-                 .scale = (int)c->set.scale,
-                 .norm = (int)c->set.norm,
-                 .interaction = (int)c->set.interaction };
-
-    return f;
-}
-
-static void fill_in(Config *c, const Fields *f)
-{
-    c->position = (Position)f->position, c->ffn = (Ffn)f->ffn, c->norm = (NormKind)f->layer_norm;
-    c->task = (Task)f->task, c->tied = f->tied, c->bias = f->bias, c->gateless = !f->gate,
-    c->share = (unsigned)f->share;
-    c->set.scale = (Scale)f->scale, c->set.norm = (GauNorm)f->norm;
-    c->set.interaction = (Interaction)f->interaction;
-}
 
 Entry checkpoint_entry(const char *name, const Tensor *shape, real *numbers)
 {
@@ -160,16 +84,19 @@ static void put_meta(File *f, const char *key, const char *value)
 
 static void put_config(File *file, const Config *of)
 {
-    Config c = *of;
-    Fields f = fields_of(&c);
+    const Values values = settings_default(of->attention);
+    Config c = *of, plain = { .set = values };
+    const Setting *key;
 
-    describe(&f, &c);
     put_meta(file, "attnc.version", VERSION);
     put_meta(file, "attnc.attn", c.attention->name);
-    for (int i = 0; i < CHOICES; i++)
-        put_meta(file, f.choice[i].key, f.choice[i].names[*f.choice[i].at]);
-    for (int i = 0; i < NUMBERS; i++)
-        put_meta(file, f.number[i].key, printed(file, "%d", *f.number[i].at));
+    for (int i = 0; (key = config_key(i)); i++) {
+        const int value = *config_value(&c, i);
+
+        if (value != *config_value(&plain, i))
+            put_meta(file, printed(file, CONFIG "%s", setting_key(key).at),
+                     printed(file, "%s", setting_print(key, value).at));
+    }
 }
 
 static void put_entry(File *file, Entry e)
@@ -183,7 +110,7 @@ void checkpoint_save(const char *path, const Model *model, Beside beside)
 {
     Arena *mem = arena_new();
     size_t entries = (size_t)(model->params.count + beside.entries);
-    size_t metas = entries + NUMBERS + CHOICES + 3 + (size_t)beside.metas;
+    size_t metas = entries + KEYS + 3 + (size_t)beside.metas;
     File file = { .mem = mem,
                   .meta = arena_take(mem, metas * sizeof(Meta)),
                   .entry = arena_take(mem, entries * sizeof(Entry)) };
@@ -206,53 +133,67 @@ static const char *meta_of(const Safetensors *s, const char *path, const char *k
     const char *value = safetensors_meta(s, key);
 
     if (!value)
-        die(EXIT_DATA, "%s says nothing about %s: it is no checkpoint of attn.c", path, key);
+        die(EXIT_DATA, "%s has no %s: it is not a checkpoint of attn.c", path, key);
     return value;
 }
 
-static void load_number(const Safetensors *s, const char *path, const Number *number)
+static bool is_version(const Safetensors *s, const char *version)
 {
-    const char *value = meta_of(s, path, number->key);
-    char *end;
-    long n = strtol(value, &end, 10);
+    const char *its = safetensors_meta(s, "attnc.version");
 
-    if (*value < '0' || *value > '9' || *end || n < number->least || n > number->most)
-        die(EXIT_DATA, "%s: %s is '%.40s', not a number from %d to %d", path, number->key, value,
-            number->least, number->most);
-    *number->at = (int)n;
+    return its && strcmp(its, version) == 0;
 }
 
-static void load_choice(const Safetensors *s, const char *path, const Choice *choice)
+/* A key that is missing, and not needed, is at its default. */
+static void load_value(const Safetensors *s, const char *path, int i, Config *c)
 {
-    const char *value = meta_of(s, path, choice->key);
+    const Setting *key = config_key(i);
+    char name[NAME_MAX_BYTES + 32];
 
-    for (*choice->at = 0; choice->names[*choice->at]; ++*choice->at)
-        if (strcmp(choice->names[*choice->at], value) == 0)
-            return;
-    die(EXIT_DATA, "%s: %s is '%.40s', which this version does not know", path, choice->key, value);
+    snprintf(name, sizeof name, "%s%s", is_version(s, OLDEST) ? "attnc." : CONFIG,
+             setting_key(key).at);
+    const char *words = config_needs(i) ? meta_of(s, path, name) : safetensors_meta(s, name);
+    if (words && !setting_parse(key, words, config_value(c, i)))
+        die(EXIT_DATA, "%s: %s is '%.40s', which this version does not know", path, name, words);
+}
+
+/* A key of a setting that this program does not have, at another value than "0": another model. */
+static void refuse_unknown(const Safetensors *s, const char *path)
+{
+    const size_t n = strlen(CONFIG);
+
+    for (int m = 0; m < s->metas; m++) {
+        const Setting *key = NULL;
+
+        if (strncmp(s->meta[m].key, CONFIG, n) != 0 || strcmp(s->meta[m].value, "0") == 0)
+            continue;
+        for (int i = 0; (key = config_key(i)); i++)
+            if (strcmp(setting_key(key).at, s->meta[m].key + n) == 0)
+                break;
+        if (!key)
+            die(EXIT_DATA, "%s: %.60s is '%.40s', a setting that this version does not know", path,
+                s->meta[m].key, s->meta[m].value);
+    }
 }
 
 static Config load_config(const Safetensors *s, const char *path)
 {
     Config c = { .vocab = 0 };
-    Fields f;
 
-    if (strcmp(meta_of(s, path, "attnc.version"), VERSION) != 0)
-        die(EXIT_DATA, "%s is of format %.40s, this program reads %s", path,
-            safetensors_meta(s, "attnc.version"), VERSION);
+    if (strcmp(meta_of(s, path, "attnc.version"), VERSION) != 0 && !is_version(s, OLDEST))
+        die(EXIT_DATA, "%s is of format %.40s, this program reads %s to %s", path,
+            safetensors_meta(s, "attnc.version"), OLDEST, VERSION);
     c.attention = attention_find(meta_of(s, path, "attnc.attn"));
     if (!c.attention)
         die(EXIT_DATA, "%s: this version has no attention called '%.40s'", path,
             safetensors_meta(s, "attnc.attn"));
-    describe(&f, &c);
-    for (int i = 0; i < NUMBERS; i++)
-        load_number(s, path, &f.number[i]);
-    for (int i = 0; i < CHOICES; i++)
-        load_choice(s, path, &f.choice[i]);
-    fill_in(&c, &f);
+    c.set = settings_default(c.attention);
+    for (int i = 0; config_key(i); i++)
+        load_value(s, path, i, &c);
+    refuse_unknown(s, path);
     Text why = config_misfit(&c);
     if (c.task == TASK_CLASSIFY && c.classes < 1)
-        die(EXIT_DATA, "%s says classes, and has none", path);
+        die(EXIT_DATA, "%s is a classifier without classes", path);
     if (why.n)
         die(EXIT_DATA, "%s: its configuration does not fit together: %s", path, why.at);
     return c;
@@ -333,26 +274,4 @@ Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
         checkpoint_fill(s, path, checkpoint_entry(p->name, p->tensor, p->tensor->data));
     check_hashes(s, path); /* last, so that what is wrong is said by its name where it has one */
     return s;
-}
-
-Text checkpoint_difference(const Config *saved, const Config *other)
-{
-    Config c[2] = { *saved, *other };
-    Fields f[2] = { fields_of(&c[0]), fields_of(&c[1]) };
-    Text text = { 0 };
-
-    for (int i = 0; i < 2; i++)
-        describe(&f[i], &c[i]);
-    if (saved->attention != other->attention)
-        text_add(&text, "attn is %s, not %s", saved->attention->name, other->attention->name);
-    for (int i = 0; i < NUMBERS && !text.n; i++)
-        if (*f[0].number[i].at != *f[1].number[i].at)
-            text_add(&text, "%s is %d, not %d", f[0].number[i].key + 6, *f[0].number[i].at,
-                     *f[1].number[i].at);
-    for (int i = 0; i < CHOICES && !text.n; i++)
-        if (*f[0].choice[i].at != *f[1].choice[i].at)
-            text_add(&text, "%s is %s, not %s", f[0].choice[i].key + 6,
-                     f[0].choice[i].names[*f[0].choice[i].at],
-                     f[1].choice[i].names[*f[1].choice[i].at]);
-    return text;
 }

@@ -33,9 +33,6 @@ void checkpoint_save(const char *path, const Model *model, Beside beside);
  */
 Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem);
 
-/* "attnc.n_layer is 4, not 6": the first thing in which two configurations differ, or empty. */
-Text checkpoint_difference(const Config *saved, const Config *other);
-
 /* A tensor in the file; `numbers` has the type of the build. */
 Entry checkpoint_entry(const char *name, const Tensor *shape, real *numbers);
 

@@ -1,9 +1,9 @@
 /*
- * A model that is given one token after the other. What it says after each is
- * the last row of model_logits() over all of them; but instead of all of them it
- * reads the states of the mixes: of constant size for linear attention, growing
- * with the tokens for exact attention. See model/decode.c for what happens
- * beyond the context.
+ * A model that reads one token after another. Its output after each is the last row of
+ * model_logits() over all of them; but instead of reading all of them again, the layers
+ * keep what they need in the tape's states (ops/decoding.h): of constant size for linear
+ * attention, growing with the tokens for exact attention. RoPE and the mechanisms take
+ * any position; cosformer.c says what it does beyond its horizon.
  */
 #ifndef MODEL_DECODE_H
 #define MODEL_DECODE_H
@@ -13,15 +13,15 @@
 typedef struct Decoder Decoder;
 
 /*
- * For at most so many tokens; learned and sinusoidal positions end with the
- * context. The model sees one side only: no other can be decoded. Dies
- * (EXIT_MEMORY) where the states would take more than the machine has.
+ * For at most this many tokens; learned and sinusoidal positions end with the context. The
+ * model must be causal. Dies (EXIT_MEMORY) where the states would take more memory than the
+ * machine has.
  */
 Decoder *decoder_new(const Model *model, Pool *pool, int positions);
 void decoder_free(Decoder *d);
 
-/* The logits (V) of the token after this one, until the next call. From the third on none calls
- * malloc. */
+/* The logits (V) of the token after this one, valid until the next call. From the third call on it
+ * does not call malloc. */
 const real *decoder_step(Decoder *d, int token);
 
 /* The next token is the first again. */

@@ -8,20 +8,34 @@ static const Form *const forms[] = { &form_llama, &form_arcee, &form_gpt, NULL }
 
 static const bool in_double = sizeof(real) == sizeof(double);
 
+/* The first setting that is not at its default, NULL: all are. Lengths for nothing count for
+ * nothing. */
+static const Setting *changed(const Config *c)
+{
+    const Values plain = settings_default(c->attention);
+    const Setting *s;
+
+    for (int i = 0; (s = settings_at(i)); i++)
+        if (c->set.at[i] != plain.at[i] && s->length == NO_LENGTH && s->size != 'd')
+            return s;
+    return NULL;
+}
+
 /* What no form has, whatever is around the attention. */
 static Text foreign(const Config *c)
 {
     const MixSize size = config_mix_size(c);
+    const Setting *other = changed(c);
     Text why = { 0 };
 
     if (c->task != TASK_CAUSAL)
         text_add(&why, "its task is %s, not causal", task_names[c->task]);
     else if (c->attention != &attention_softmax)
         text_add(&why, "its attention is %s, not softmax", c->attention->name);
-    else if (c->set.scale != SCALE_SQRT)
-        text_add(&why, "its scale is %s, not sqrt", scale_names[c->set.scale]);
-    else if (c->set.window != 0)
-        text_add(&why, "its window is %d, not all", c->set.window);
+    else if (other)
+        text_add(&why, "its %s is %s, not %s", other->name,
+                 setting_print(other, setting(&c->set, other->name)).at,
+                 setting_print(other, other->value).at);
     else if (size.D != size.E)
         text_add(&why, "its keys are %d wide and its values %d", size.D, size.E);
     return why;
@@ -50,32 +64,24 @@ static void put_word(FILE *out, const char *name, const char *value)
     fprintf(out, ",\n  \"%s\": \"%s\"", name, value);
 }
 
-/* With the names of ./train's options. */
-static void own_config(const Config *c, FILE *out)
+/* With the names of ./train's options; of a set, each name by itself. */
+static void own_config(const Config *of, FILE *out)
 {
-    const struct {
-        const char *name;
-        int value;
-    } number[] = {
-        { "vocab_size", c->vocab },    { "n_layer", c->layers },     { "n_head", c->heads },
-        { "n_embd", c->width },        { "block_size", c->context }, { "tied", c->tied },
-        { "bias", c->bias },           { "base", c->set.base },      { "window", c->set.window },
-        { "horizon", c->set.horizon }, { "chunk", c->set.chunk },    { "features", c->features },
-        { "key_size", c->key_size },   { "gate", !c->gateless },
-    };
+    Config c = *of;
+    const Setting *key;
 
-    put_word(out, "attn", c->attention->name);
-    put_word(out, "task", task_names[c->task]);
-    put_word(out, "position", position_names[c->position]);
-    put_word(out, "ffn", ffn_names[c->ffn]);
-    put_word(out, "layer_norm", norm_names[c->norm]);
-    put_word(out, "scale", scale_names[c->set.scale]);
-    put_word(out, "norm", gau_norm_names[c->set.norm]);
-    put_word(out, "interaction", interaction_names[c->set.interaction]);
-    for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        put_number(out, number[i].name, number[i].value);
-    for (int i = 0; i < SHARES; i++)
-        fprintf(out, ",\n  \"share_%s\": %d", share_names[i], c->share >> i & 1);
+    put_word(out, "attn", c.attention->name);
+    for (int i = 0; (key = config_key(i)); i++) {
+        const int value = *config_value(&c, i);
+        const Text name = setting_key(key);
+
+        if (key->kind == SETTING_CHOICE)
+            put_word(out, name.at, key->choices[value]);
+        for (int bit = 0; key->kind == SETTING_SET && key->choices[bit]; bit++)
+            fprintf(out, ",\n  \"%s_%s\": %d", name.at, key->choices[bit], value >> bit & 1);
+        if (key->kind == SETTING_NUMBER || key->kind == SETTING_FLAG)
+            put_number(out, name.at, value);
+    }
 }
 
 /*

@@ -21,9 +21,7 @@ typedef struct {
 /* A class, and the models that it can be. */
 typedef struct {
     const char *name, *class_name; /* "llama", "LlamaForCausalLM" */
-    Position position;
-    Ffn ffn;
-    NormKind norm;
+    int position, ffn, norm;
     void (*config)(const Config *c, FILE *out); /* what config.json says beside the names */
     void (*tensors)(const Model *model, FormTensors *to);
 } Form;

@@ -6,17 +6,20 @@
  *     q, k    = gamma_q z + beta_q, gamma_k z + beta_k          FLASH: ql and kl too
  *     y       = x + (u mix(q, k, v)) W_o^T
  *
- * with one head. Two units stand for one layer of attention and one feed-forward
- * layer. silu(a) b is op_swiglu(), so u is never stored. Without the gate, u is 1.
+ * with one head. Two units replace one attention layer and one feed-forward layer.
+ * silu(a) b is op_swiglu(), so u is never stored. Without the gate, u is 1.
  *
- * z starts with numbers of about 0.3. With gammas of standard deviation 3 the
- * scores q.k / sqrt(s) start near 1 and differ from key to key, so their squares
- * have a slope; with the paper's 0.02 they start at 1e-5 and learn slowly. With all
- * gammas 1, q and k would start equal, and each position would look at itself.
+ * z starts with numbers of about 0.3. With gammas of standard deviation 3 the scores
+ * q.k / sqrt(s) start near 1 and differ from key to key, so their squares have a slope;
+ * with the paper's 0.02 they start at 1e-5 and learn slowly. With all gammas 1, q and k
+ * would start equal, and each position would attend to itself.
  */
 #include "model/layers.h"
 
 #include <stdio.h>
+#include <string.h>
+
+enum { KEY_SIZE = 128 };
 
 static ScaleWeights make_scale(const Maker *m, const char *of, int n)
 {
@@ -30,23 +33,27 @@ static ScaleWeights make_scale(const Maker *m, const char *of, int n)
     return s;
 }
 
+/* What z becomes: every operand that is as wide as q. */
+static bool is_of_z(const Operand *o)
+{
+    return strcmp(o->shape, "BNHd") == 0;
+}
+
 static void make_unit(Unit *u, const Maker *m)
 {
+    const Attention *a = m->config->attention;
     MixSize s = config_mix_size(m->config);
     int width = m->config->width;
+    const Operand *o;
 
     u->norm = make_norm(m, "norm");
-    if (!m->config->gateless)
+    if (setting(&m->config->set, "gate"))
         u->u = make_dense(m, "wu", s.E, width, 1);
     u->v = make_dense(m, "wv", s.E, width, 1);
     u->z = make_dense(m, "wz", s.D, width, 1);
-    u->q = make_scale(m, "q", s.D);
-    u->k = make_scale(m, "k", s.D);
-    u->linear = mix_needs(m->config->attention, m->config->set, MIX_QL);
-    if (u->linear) {
-        u->ql = make_scale(m, "ql", s.D);
-        u->kl = make_scale(m, "kl", s.D);
-    }
+    for (int i = 0; (o = attention_operand(a, i)); i++)
+        if (is_of_z(o))
+            u->scale[i] = make_scale(m, o->name, s.D);
     u->o = make_dense(m, "wo", width, s.E, make_add_gain(m));
 }
 
@@ -69,19 +76,16 @@ static Tensor *activated(Pass *p, Tensor *h, DenseWeights d)
     return op_activation(p->tape, pass_heads(p, h, d), &activation_silu);
 }
 
-static Tensor *scaled(Pass *p, Tensor *z, ScaleWeights s)
-{
-    return op_scale_offset(p->tape, z, s.gamma, s.beta);
-}
-
 static Tensor *run_unit(Pass *p, const Unit *u, Tensor *x)
 {
     Tensor *h = pass_norm(p, x, u->norm), *z = activated(p, h, u->z);
-    Mix in = { .q = scaled(p, z, u->q), .k = scaled(p, z, u->k), .v = activated(p, h, u->v) };
+    Mix in = pass_operands(p);
 
-    if (u->linear)
-        in.ql = scaled(p, z, u->ql), in.kl = scaled(p, z, u->kl);
-    Tensor *o = pass_mix(p, in);
+    for (int i = 0; i < OPERANDS_MAX; i++)
+        if (u->scale[i].gamma)
+            in.x[i] = op_scale_offset(p->tape, z, u->scale[i].gamma, u->scale[i].beta);
+    in.v = activated(p, h, u->v);
+    Tensor *o = pass_mix(p, &in);
     if (u->u.w)
         o = op_swiglu(p->tape, pass_dense(p, h, u->u), o);
     return pass_add(p, x, o, u->o, NULL);
@@ -92,4 +96,48 @@ static Tensor *gated_run(Pass *p, const Block *b, Tensor *x)
     return run_unit(p, &b->unit[1], run_unit(p, &b->unit[0], x));
 }
 
-const Layer layer_gated = { gated_make, gated_run, .feed_forward = false };
+static void gated_size(const Config *c, MixSize *s)
+{
+    s->H = 1;
+    s->E = 2 * c->width;
+    s->D = KEY_SIZE;
+}
+
+static double gated_projections(const Config *c, const MixSize *s)
+{
+    return (double)c->width * (s->D + (setting(&c->set, "gate") ? 3 : 2) * s->E);
+}
+
+static double gated_parameters(const Config *c, const MixSize *s)
+{
+    return 2.0 * c->layers * gated_projections(c, s);
+}
+
+/* Twice: norm, z (two) and what it becomes, v (two), o, u and what it gates; and the first's sum.
+ */
+static double gated_kept(const Config *c, const MixSize *s)
+{
+    double keys = 2 * s->D, values = (setting(&c->set, "gate") ? 5.0 : 3.0) * s->E;
+    const Operand *o;
+
+    for (int i = 0; (o = attention_operand(c->attention, i)); i++)
+        keys += is_of_z(o) ? s->D : 0;
+    return 2 * (c->width + keys + values + attention_memory(s).kept) + c->width;
+}
+
+static double gated_back(const Config *c, const MixSize *s)
+{
+    (void)c;
+    return 3.0 * s->E;
+}
+
+const Layer layer_gated = { .name = "gated",
+                            .mixes = 2,
+                            .one_head = true,
+                            .make = gated_make,
+                            .run = gated_run,
+                            .size = gated_size,
+                            .projections = gated_projections,
+                            .parameters = gated_parameters,
+                            .kept = gated_kept,
+                            .back = gated_back };

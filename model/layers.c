@@ -1,6 +1,7 @@
 #include "model/layers.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *make_name(const Maker *m, const char *name, char buffer[PARAM_NAME])
 {
@@ -38,6 +39,56 @@ double make_add_gain(const Maker *m)
     return 1 / sqrt(2.0 * m->config->layers);
 }
 
+/* Heads that share a vector have it once. */
+static int shape_of(const Config *c, const Operand *o, int dim[4])
+{
+    const MixSize s = config_mix_size(c);
+    const bool shared = attention_takes(c->attention, "share") && !o->shape[2] &&
+                        setting_is(&c->set, "share", "heads");
+
+    for (int d = 0; o->shape[d]; d++)
+        dim[d] = operand_dimension(&s, o->shape[d]);
+    dim[0] = shared ? 1 : dim[0];
+    return (int)strlen(o->shape);
+}
+
+static Tensor *make_operand(const Maker *m, const Operand *o)
+{
+    char own[PARAM_NAME], name[PARAM_NAME];
+    int dim[4], ndim = shape_of(m->config, o, dim);
+    Random random;
+
+    snprintf(own, sizeof own, "attn.%s", o->name);
+    make_name(m, own, name);
+    if (!o->draw)
+        return params_normal(m->params, name, 1 / sqrt((double)dim[ndim - 1]), ndim, dim);
+    Tensor *x = params_fixed(m->params, name, &random, ndim, dim);
+    o->draw(x, random);
+    return x;
+}
+
+void make_own(Block *b, const Maker *m)
+{
+    const Config *c = m->config;
+    const Operand *o;
+
+    for (int i = 0; (o = attention_operand(c->attention, i)); i++)
+        if (*o->shape != 'B' && attention_needs(c->attention, &c->set, i))
+            b->own[i] = make_operand(m, o);
+}
+
+double own_matrices(const Config *c, const MixSize *size)
+{
+    const Operand *o;
+    double sum = 0;
+
+    for (int i = 0; (o = attention_operand(c->attention, i)); i++)
+        if (*o->shape != 'B' && o->shape[2] && !o->draw &&
+            attention_needs(c->attention, &c->set, i))
+            sum += operand_numbers(size, o);
+    return sum;
+}
+
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n)
 {
     return n.bias ? op_layernorm(p->tape, x, n.gain, n.bias) : op_rmsnorm(p->tape, x, n.gain);
@@ -64,15 +115,21 @@ Tensor *pass_drop(Pass *p, Tensor *x)
     return op_dropout(p->tape, x, p->config->dropout, random_stream(0, RANDOM_DROPOUT, mask));
 }
 
-Tensor *pass_mix(Pass *p, Mix in)
+Mix pass_operands(const Pass *p)
 {
-    in.causal = p->size.causal;
-    in.set = p->size.set;
-    in.length = p->length;
+    return (Mix){ .attention = p->config->attention,
+                  .causal = p->size.causal,
+                  .length = p->length,
+                  .rope = p->size.rope,
+                  .rope_scale = p->config->rope_scale,
+                  .set = p->size.set };
+}
+
+Tensor *pass_mix(Pass *p, const Mix *in)
+{
     if (p->watch.see)
-        p->watch.see(p->watch.ctx, &in);
-    Tensor *o = p->decoder ? decoder_mix(p->decoder, &in)
-                           : attention_mix(p->config->attention, p->tape, in);
+        p->watch.see(p->watch.ctx, in);
+    Tensor *o = attention_mix(p->tape, in);
 
     return tensor_reshape(o, SHAPE(o->dim[0], o->dim[1], o->dim[2] * o->dim[3]));
 }

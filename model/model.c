@@ -1,24 +1,18 @@
 #include "model/model.h"
 
-#include "model/layers.h"
 #include "ops/base/error.h"
+#include "ops/decoding.h"
 
 #include <stdio.h>
 
 /* The scale of the embedding and the head: the first guess is the uniform one. */
 static const double TABLE = 0.02;
 
-static const Layer *const layers[] = {
-    [FRAME_HEADS] = &layer_heads,
-    [FRAME_POOLED] = &layer_pooled,
-    [FRAME_GATED] = &layer_gated,
-};
-
 static void make_block(Block *b, const Maker *m)
 {
     const Config *c = m->config;
     int width = c->width, hidden = config_hidden(c);
-    const Layer *layer = layers[c->attention->frame];
+    const Layer *layer = layer_of(c->attention);
 
     layer->make(b, m);
     if (!layer->feed_forward)
@@ -91,11 +85,16 @@ static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
     return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
 }
 
+/* Decoding does not know how many positions follow: lengths that cover the context cover all of it.
+ */
 static Pass pass_of(Tape *tape, const Model *model)
 {
     const Config *c = &model->config;
+    Pass p = { .tape = tape, .config = c, .size = config_mix_size(c) };
 
-    return (Pass){ .tape = tape, .config = c, .size = config_mix_size(c) };
+    if (tape->decoding)
+        settings_fit_context(&p.size.set, c->attention, CONTEXT_AT_LEAST, c->context);
+    return p;
 }
 
 /* A block of a pass, which may have to be run again. */
@@ -109,7 +108,7 @@ static Tensor *run_block(Tape *tape, void *ctx, Tensor *x)
 {
     BlockRun *r = ctx;
     Pass p = r->before;
-    const Layer *layer = layers[p.config->attention->frame];
+    const Layer *layer = layer_of(p.config->attention);
 
     p.tape = tape;
     x = layer->run(&p, r->block, x);
@@ -129,7 +128,7 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     in.table = model->embedding;
     in.position = model->position;
     in.fixed = model->sinusoids;
-    in.from = p->from;
+    in.from = p->tape->decoding ? p->tape->decoding->t : 0;
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);
     for (int l = 0; l < c->layers; l++) {
@@ -159,7 +158,7 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
     return head(&p, model, x);
 }
 
-Tensor *pass_logits(Pass *p, const Model *model, const int *id, int B, int T)
+static Tensor *logits(Pass *p, const Model *model, const int *id, int B, int T)
 {
     return head(p, model, run(p, model, (Embedding){ .id = id, .B = B, .T = T }));
 }
@@ -169,7 +168,7 @@ Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T
     Pass p = pass_of(tape, model);
 
     p.step = dropout;
-    return pass_logits(&p, model, id, B, T);
+    return logits(&p, model, id, B, T);
 }
 
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch)
@@ -177,7 +176,7 @@ Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch 
     Pass p = pass_of(tape, model);
 
     p.watch = watch;
-    return pass_logits(&p, model, id, 1, T);
+    return logits(&p, model, id, 1, T);
 }
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)

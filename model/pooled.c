@@ -1,70 +1,102 @@
 /*
- * The layer of Fastformer (Wu et al., 2021, arXiv:2108.09084): as with heads, but
- * that q is added to what comes out.
+ * The layer of Fastformer (Wu et al., 2021, arXiv:2108.09084): heads side by side, and q
+ * is added to the output.
  *
- *     y = x + (mix(q, k, v) W_o^T + q)
+ *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
+ *     y       = x + (mix(q, k, v) W_o^T + q)
  *
- * What may be shared (section 3.2): W_q is W_v too; all blocks have the weights
- * of block 0; all heads of a block have one pooling vector for q and one for k.
+ * What may be shared (section 3.2): W_q is W_v too; all blocks have the weights of block
+ * 0; all heads of a block have one pooling vector for q and one for p.
  */
 #include "model/layers.h"
 
-static Tensor *make_tensor(const Maker *m, const char *name, double std, int ndim, const int *dim)
+static bool shares(const Config *c, const char *what)
 {
-    char buffer[PARAM_NAME];
-
-    return params_normal(m->params, make_name(m, name, buffer), std, ndim, dim);
+    return setting_is(&c->set, "share", what);
 }
 
 static void make_weights(Block *b, const Maker *m)
 {
-    MixSize s = config_mix_size(m->config);
-    unsigned share = m->config->share;
-    int width = m->config->width, vectors = share & SHARE_HEADS ? 1 : s.H;
-    double std = 1 / sqrt(s.D);
+    int width = m->config->width;
 
     b->q = make_dense(m, "attn.wq", width, width, 1);
     b->k = make_dense(m, "attn.wk", width, width, 1);
-    b->v = share & SHARE_QV ? b->q : make_dense(m, "attn.wv", width, width, 1);
+    b->v = shares(m->config, "qv") ? b->q : make_dense(m, "attn.wv", width, width, 1);
     b->o = make_dense(m, "attn.wo", width, width, make_add_gain(m));
-    b->pool_q = make_tensor(m, "attn.pool_q", std, SHAPE(vectors, s.D));
-    b->pool_k = make_tensor(m, "attn.pool_k", std, SHAPE(vectors, s.D));
-    if (mix_needs(m->config->attention, m->config->set, MIX_CONCAT))
-        b->concat = make_tensor(m, "attn.concat", 1 / sqrt(2.0 * s.D), SHAPE(s.H, s.D, 2 * s.D));
+    make_own(b, m);
 }
 
 static void pooled_make(Block *b, const Maker *m)
 {
-    if (m->first && (m->config->share & SHARE_LAYERS))
-        *b = (Block){ .q = m->first->q,
-                      .k = m->first->k,
-                      .v = m->first->v,
-                      .o = m->first->o,
-                      .pool_q = m->first->pool_q,
-                      .pool_k = m->first->pool_k,
-                      .concat = m->first->concat };
+    const bool again = m->first && shares(m->config, "layers");
+
+    if (again)
+        *b = *m->first;
     b->attention_norm = make_norm(m, "attn.norm");
-    if (!b->q.w)
+    if (!again)
         make_weights(b, m);
 }
 
-static Tensor *for_all_heads(Pass *p, Tensor *vector)
+/* A vector that all heads share is there once. */
+static Tensor *for_all_heads(Pass *p, Tensor *x)
 {
-    return vector->dim[0] == p->size.H ? vector : op_repeat(p->tape, vector, p->size.H);
+    return !x || x->dim[0] == p->size.H ? x : op_repeat(p->tape, x, p->size.H);
 }
 
 static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
 {
-    Tensor *h = pass_norm(p, x, b->attention_norm), *q = pass_heads(p, h, b->q);
-    Mix in = { .q = q,
-               .k = pass_heads(p, h, b->k),
-               .v = pass_heads(p, h, b->v),
-               .pool_q = for_all_heads(p, b->pool_q),
-               .pool_k = for_all_heads(p, b->pool_k),
-               .concat = b->concat };
-    Dense out = { .x = pass_mix(p, in), .w = b->o.w, .b = b->o.b, .r = q };
+    Tensor *h = pass_norm(p, x, b->attention_norm);
+    Mix in = pass_operands(p);
+
+    in.q = pass_heads(p, h, b->q);
+    in.k = pass_heads(p, h, b->k);
+    in.v = pass_heads(p, h, b->v);
+    for (int i = 3; i < OPERANDS_MAX; i++)
+        in.x[i] = for_all_heads(p, b->own[i]);
+    Dense out = { .x = pass_mix(p, &in), .w = b->o.w, .b = b->o.b, .r = in.q };
 
     return op_add(p->tape, x, pass_drop(p, op_dense(p->tape, out)));
 }
 
-const Layer layer_pooled = { pooled_make, pooled_run, .feed_forward = true };
+static void pooled_size(const Config *c, MixSize *s)
+{
+    s->H = c->heads;
+    s->D = s->E = c->width / c->heads;
+}
+
+static double pooled_projections(const Config *c, const MixSize *s)
+{
+    (void)s;
+    return 4.0 * c->width * c->width;
+}
+
+static double pooled_parameters(const Config *c, const MixSize *s)
+{
+    double width = c->width;
+    double once = pooled_projections(c, s) - (shares(c, "qv") ? width * width : 0);
+
+    return (once + own_matrices(c, s)) * (shares(c, "layers") ? 1 : c->layers);
+}
+
+/* Two norms, q, k, v, o, a sum, and o with q. */
+static double pooled_kept(const Config *c, const MixSize *s)
+{
+    return 8.0 * c->width + attention_memory(s).kept;
+}
+
+static double pooled_back(const Config *c, const MixSize *s)
+{
+    (void)c, (void)s;
+    return 0;
+}
+
+const Layer layer_pooled = { .name = "pooled",
+                             .mixes = 1,
+                             .feed_forward = true,
+                             .make = pooled_make,
+                             .run = pooled_run,
+                             .size = pooled_size,
+                             .projections = pooled_projections,
+                             .parameters = pooled_parameters,
+                             .kept = pooled_kept,
+                             .back = pooled_back };

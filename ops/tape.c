@@ -1,6 +1,7 @@
 #include "ops/tape.h"
 
 #include "ops/base/error.h"
+#include "ops/decoding.h"
 
 #include <limits.h>
 #include <string.h>
@@ -278,5 +279,7 @@ void tape_reset(Tape *tape)
 {
     arena_reset(tape->mem);
     tape->last = NULL;
-    tape->turns = NULL;
+    tape->angles = NULL;
+    if (tape->decoding)
+        tape->decoding->next = &tape->decoding->first;
 }

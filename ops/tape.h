@@ -68,8 +68,8 @@ typedef struct Tape {
      * addition shows in the numbers.
      */
     bool audit;
-    struct Turns
-        *turns; /* the angles that this step has already worked out: ops/attention/engine/rope.c */
+    struct Angles *angles;     /* those that this step has already computed: ops/rope.c */
+    struct Decoding *decoding; /* position by position: ops/decoding.h; NULL: whole sequences */
 } Tape;
 
 /* The shape as a literal: SHAPE(B, T, C) is the two arguments (ndim, dim). */

@@ -2,10 +2,10 @@
  * Every op but the attentions. A row of the table `ops` is an op in one of its
  * variants, and most tests run for every row.
  */
-#include "ops/attention/engine/rope.h"
 #include "ops/kernel/elementary.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/transpose.h"
+#include "ops/rope.h"
 #include "tests/naive.h"
 #include "tests/promises.h"
 #include "tests/suites.h"
@@ -892,11 +892,11 @@ END_TEST
 static const real *turned(Tape *tape, Tensor *x, RopeScale scale, bool back)
 {
     int T = x->dim[1], H = x->dim[2], D = x->dim[3];
-    const real *turns = rope_turns(tape, T, D, scale);
+    const real *turns = rope_angles(tape, T, D, scale);
 
     for (int i = 0; i < x->dim[0] * T * H; i++)
-        rope_turn(x->data + (size_t)i * (size_t)D, turns + (size_t)(i / H % T) * (size_t)D, D,
-                  back);
+        rope_rotate(x->data + (size_t)i * (size_t)D, turns + (size_t)(i / H % T) * (size_t)D, D,
+                    back);
     return x->data;
 }
 
@@ -914,8 +914,8 @@ START_TEST(rope_is_its_formula_and_turns_back)
     Tensor *x = leaf(tape.mem, 1, 1, SHAPE(2, T, HEADS, D));
     double *x0 = doubles(tape.mem, x->data, x->n), *y = arena_take(tape.mem, x->n * sizeof *y);
 
-    rope_turns(&tape, 5, D, scale); /* too few positions, and the angles of another width */
-    rope_turns(&tape, T, D + 2, scale);
+    rope_angles(&tape, 5, D, scale); /* too few positions, and the angles of another width */
+    rope_angles(&tape, T, D + 2, scale);
     for (int i = 0; i < N; i++)
         naive_rope(x0 + i * D, i / HEADS % T, D, scale, y + i * D);
     check_close("turned", turned(&tape, x, scale, false), y, x->n, forward_tolerance);
@@ -928,13 +928,13 @@ START_TEST(angles_are_made_once_a_step)
 {
     Tape tape = tape_open(1);
     const RopeScale half = { ROPE_LINEAR, 2 }, ntk = { ROPE_NTK, 2 };
-    const real *one = rope_turns(&tape, 9, 4, half), *two = rope_turns(&tape, 7, 6, half);
+    const real *one = rope_angles(&tape, 9, 4, half), *two = rope_angles(&tape, 7, 6, half);
     real alone[4];
 
-    ck_assert_ptr_eq(rope_turns(&tape, 8, 4, half), one);
-    ck_assert_ptr_eq(rope_turns(&tape, 7, 6, half), two);
-    ck_assert_ptr_ne(rope_turns(&tape, 8, 4, ntk), one);
-    ck_assert_ptr_ne(rope_turns(&tape, 8, 4, no_scale), one);
+    ck_assert_ptr_eq(rope_angles(&tape, 8, 4, half), one);
+    ck_assert_ptr_eq(rope_angles(&tape, 7, 6, half), two);
+    ck_assert_ptr_ne(rope_angles(&tape, 8, 4, ntk), one);
+    ck_assert_ptr_ne(rope_angles(&tape, 8, 4, no_scale), one);
     rope_position(alone, 8, 4, half);
     ck_assert(same_bits(alone, one + 8 * 4, 4));
     tape_reset(&tape);

@@ -12,6 +12,7 @@
 #include "ops/base/file.h"
 #include "ops/base/machine.h"
 #include "ops/base/text.h"
+#include "ops/decoding.h"
 #include "tools/common/options.h"
 #include "tools/common/settings.h"
 
@@ -21,7 +22,7 @@
 #include <string.h>
 
 /* RESULTS: out, A, and a gradient for each operand. */
-enum { RESULTS = MIX_OPERANDS + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
+enum { RESULTS = OPERANDS_MAX + 2, PATH_SHOWN = 100, NAME_SHOWN = 40 };
 
 static SettingsOptions settings = { .attention = -1 };
 static bool causal, rope, with_matrix, by_steps;
@@ -36,7 +37,7 @@ static Option options[] = {
     { "rope", OPTION_FLAG, &rope, .help = "turn q and k, or their features, by their positions" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
       .help = "positions S times as near: linear:4; or the slowest turns: ntk:4" },
-    SETTINGS_ROWS(settings),
+    SETTINGS_HERE,
     { .name = "How" },
     { "matrix", OPTION_FLAG, &with_matrix, .help = "write the matrices as well: A" },
     { "steps", OPTION_FLAG, &by_steps,
@@ -55,40 +56,22 @@ static const Dtype real_dtype = DTYPE_F64;
 static const Dtype real_dtype = DTYPE_F32;
 #endif
 
-static const Program program = {
+static Program program = {
     .usage = NAME " --attn NAME [options] IN.safetensors OUT.safetensors",
     .summary = "Computes an attention of the tensors in a file, and its gradients.",
     .options = options,
-    .notes = "IN, in F32 or F64\n"
-             "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
-             "  dout [B,N,H,e]                the gradient of out; without it there are none\n"
-             "  lengths [B] (I32 or I64)      keys from there on are padding\n"
-             "  omega [H,m,d]                 performer: directions\n"
-             "  pool_q, pool_k [H,d]          fastformer; concat [H,d,2d] with that interaction\n"
-             "  ql, kl [B,N,H,d]              flash: the linear q and k\n"
-             "\n"
-             "OUT, in " NUMBERS "\n"
-             "  out [B,N,H,e]                 and with dout: dq, dk, dv, dpool_q, ...\n"
-             "  A [B,H,N,N]                   with --matrix: out is A v",
 };
 
 /* --- IN ----------------------------------------------------------------------------------------
  */
-
-/* The shapes, a letter for a dimension: a D is 2d, and B comes first where positions come next. */
-static const char *const shapes[MIX_OPERANDS] = {
-    [MIX_Q] = "BNHd",     [MIX_K] = "BNHd",    [MIX_V] = "BNHe",
-    [MIX_OMEGA] = "Hmd",  [MIX_POOL_Q] = "Hd", [MIX_POOL_K] = "Hd",
-    [MIX_CONCAT] = "HdD", [MIX_QL] = "BNHd",   [MIX_KL] = "BNHd",
-};
 
 /* IN, and what of it the mechanism takes: NULL where it takes nothing. */
 typedef struct {
     Text path;
     Safetensors *file;
     const Attention *attention;
-    Settings set;
-    const Entry *operand[MIX_OPERANDS], *dout, *lengths;
+    Values set;
+    const Entry *operand[OPERANDS_MAX], *dout, *lengths;
     size_t size[128]; /* of a letter; 0 until a tensor has said it */
 } Input;
 
@@ -121,10 +104,35 @@ static Text wanted(const Input *in, const char *shape)
     return text;
 }
 
+/* The notes of --help, with the operands of all rows. */
+static void describe_tensors(void)
+{
+    static Text text;
+
+    text_add(&text,
+             "IN, in F32 or F64\n"
+             "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
+             "  dout [B,N,H,e]                the gradient of out; without it there are none\n"
+             "  lengths [B] (I32 or I64)      keys from there on are padding\n");
+    for (const Attention *const *a = attentions; *a; a++)
+        for (const Operand *o = (*a)->operands; o && o->name; o++) {
+            Text name = { 0 };
+
+            text_add(&name, "%s %s", o->name, wanted(&(Input){ 0 }, o->shape).at);
+            text_add(&text, "  %-29s %s: %s%s%s\n", name.at, (*a)->name, o->help,
+                     o->with ? ", with --" : "", o->with ? o->with : "");
+        }
+    text_add(&text, "\n"
+                    "OUT, in " NUMBERS "\n"
+                    "  out [B,N,H,e]                 and with dout: dq, dk, dv, dpool_q, ...\n"
+                    "  A [B,H,N,N]                   with --matrix: out is A v");
+    program.notes = text.at;
+}
+
 /* Names the tensor that has said how large this one would have to be. */
 static noreturn void refuse_shape(const Input *in, const Entry *e, const char *shape)
 {
-    const Entry *q = in->operand[MIX_Q], *v = in->operand[MIX_V];
+    const Entry *q = in->operand[0], *v = in->operand[2];
     const Entry *said = v && strchr(shape, 'e') ? v : q;
 
     if (!said)
@@ -169,45 +177,52 @@ static const Entry *find(Input *in, const char *name, const Dtype type[2], const
     return e;
 }
 
-/* What --rope turns: pairs of q and k, or of the features of a kernel. */
+/* What --rope rotates: pairs of q and k, or of the features of a kernel. */
 static void check_pairs(const Input *in)
 {
-    const bool doubles = strcmp(in->attention->name, "cosformer") == 0;
-    const char letter = in->operand[MIX_OMEGA] ? 'm' : 'd';
+    const MixSize size = {
+        .attention = in->attention, .D = (int)in->size['d'], .m = (int)in->size['m'], .set = in->set
+    };
+    const int wide = attention_rotated(&size);
 
-    if (in->set.rope && !doubles && in->size[(int)letter] % 2 != 0)
-        die(EXIT_DATA, "%s: --rope turns pairs of numbers, but %c is %zu: it must be even",
-            in->path.at, letter, in->size[(int)letter]);
+    if (rope && wide % 2 != 0)
+        die(EXIT_DATA, "%s: --rope rotates pairs of numbers, but %c is %d: it must be even",
+            in->path.at, size.m ? 'm' : 'd', wide);
+}
+
+static const Entry *find_operand(Input *in, const Operand *o)
+{
+    static const Dtype real_type[] = { DTYPE_F32, DTYPE_F64 };
+    const Entry *e = find(in, o->name, real_type, o->shape);
+
+    if (!e)
+        die(EXIT_DATA, "%s has no tensor %s, which %s needs: %s in F32 or F64", in->path.at,
+            o->name, in->attention->name, wanted(in, o->shape).at);
+    return e;
 }
 
 static void inspect(Input *in)
 {
     static const Dtype real_type[] = { DTYPE_F32, DTYPE_F64 }, whole[] = { DTYPE_I32, DTYPE_I64 };
+    const Operand *o;
 
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
-        const char *name = mix_operand_names[i];
-        /* Fastformer multiplies v, number by number, with what it makes of q and k. */
-        const bool wide = i == MIX_V && in->attention->frame == FRAME_POOLED;
-        const char *shape = wide ? shapes[MIX_Q] : shapes[i];
-
-        if (!mix_needs(in->attention, in->set, i))
-            continue;
-        in->operand[i] = find(in, name, real_type, shape);
-        if (!in->operand[i])
-            die(EXIT_DATA, "%s has no tensor %s, which %s needs: %s in F32 or F64", in->path.at,
-                name, in->attention->name, wanted(in, shape).at);
-    }
-    in->size['e'] = in->operand[MIX_V]->dim[3];
-    in->dout = find(in, "dout", real_type, shapes[MIX_V]);
+    for (int i = 0; (o = attention_operand(in->attention, i)); i++)
+        if (attention_needs(in->attention, &in->set, i))
+            in->operand[i] = find_operand(in, o);
+    in->size['e'] = in->operand[2]->dim[3];
+    in->dout = find(in, "dout", real_type, "BNHe");
     in->lengths = find(in, "lengths", whole, "B");
     check_pairs(in);
 }
 
 static bool is_known(const char *name)
 {
-    for (int i = 0; i < MIX_OPERANDS; i++)
-        if (strcmp(name, mix_operand_names[i]) == 0)
-            return true;
+    const Operand *o;
+
+    for (const Attention *const *a = attentions; *a; a++)
+        for (int i = 0; (o = attention_operand(*a, i)); i++)
+            if (strcmp(name, o->name) == 0)
+                return true;
     return strcmp(name, "dout") == 0 || strcmp(name, "lengths") == 0;
 }
 
@@ -241,9 +256,9 @@ static void check_memory(const Input *in)
 
     for (int i = 0; i < in->file->entries; i++)
         file += (double)in->file->entry[i].bytes;
-    for (int i = 0; i < MIX_OPERANDS; i++)
+    for (int i = 0; i < OPERANDS_MAX; i++)
         sum += (in->dout ? 2 : 1) * numbers_of(in->operand[i]);
-    sum += (in->dout ? 3 : 1) * numbers_of(in->operand[MIX_V]);
+    sum += (in->dout ? 3 : 1) * numbers_of(in->operand[2]);
     if (with_matrix)
         sum += BNH * (double)in->size['N'];
     if (file + sum * sizeof(real) > here)
@@ -259,7 +274,6 @@ static void check_memory(const Input *in)
 typedef struct {
     Tape tape;
     Arena *mem; /* of what stays when the tape is reset */
-    const Attention *attention;
     Mix mix;
     Tensor *dout;
     Entry result[RESULTS];
@@ -314,14 +328,17 @@ static Job job_open(const Input *in)
 {
     Job j = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },
               .mem = arena_new(),
-              .attention = in->attention,
-              .mix = { .causal = causal, .set = in->set } };
+              .mix = { .attention = in->attention,
+                       .causal = causal,
+                       .rope = rope,
+                       .rope_scale = settings_rope_scale(rope_scale),
+                       .set = in->set } };
 
     if (in->lengths)
         j.mix.length = convert_lengths(j.mem, in);
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++)
+    for (int i = 0; i < OPERANDS_MAX; i++)
         if (in->operand[i])
-            *mix_operand(&j.mix, i) = convert(j.mem, in->operand[i]);
+            j.mix.x[i] = convert(j.mem, in->operand[i]);
     if (in->dout)
         j.dout = convert(j.mem, in->dout);
     return j;
@@ -355,80 +372,69 @@ static void add_tensor(Job *j, const char *name, const Tensor *shape, const real
     add(j, e);
 }
 
-static void add_gradient(Job *j, MixOperand i, Tensor *x)
+static void add_gradient(Job *j, const Operand *o, Tensor *x)
 {
-    static char name[MIX_OPERANDS][16];
+    char *name = arena_take(j->mem, strlen(o->name) + 2);
 
-    snprintf(name[i], sizeof name[i], "d%s", mix_operand_names[i]);
+    *name = 'd';
+    strcpy(name + 1, o->name);
     if (!x->has_grad) /* nothing depends on it */
         memset(x->grad, 0, x->n * sizeof(real));
-    add_tensor(j, name[i], x, x->grad);
+    add_tensor(j, name, x, x->grad);
 }
 
 /* The gradients have memory of their own from the start: so no backward takes an operand's. */
 static void differentiate(Job *j, Tensor *out)
 {
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
-        Tensor *x = *mix_operand(&j->mix, i);
+    const Operand *o;
 
-        if (x)
-            x->grad = arena_take(j->mem, x->n * sizeof(real));
-    }
+    for (int i = 0; i < OPERANDS_MAX; i++)
+        if (j->mix.x[i])
+            j->mix.x[i]->grad = arena_take(j->mem, j->mix.x[i]->n * sizeof(real));
     tape_backward(&j->tape, out, j->dout->data);
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
-        Tensor *x = *mix_operand(&j->mix, i);
-
-        if (x && i != MIX_OMEGA)
-            add_gradient(j, i, x);
-    }
+    for (int i = 0; (o = attention_operand(j->mix.attention, i)); i++)
+        if (j->mix.x[i] && !o->draw)
+            add_gradient(j, o, j->mix.x[i]);
 }
 
 /* Position t of sequence b by itself; its tensors lie in `row`. */
-static Mix position(const Job *j, int b, int t, Tensor row[MIX_OPERANDS])
+static Mix position(const Job *j, int b, int t, Tensor row[OPERANDS_MAX])
 {
     const int T = j->mix.q->dim[1];
     Mix in = j->mix;
 
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
-        Tensor **x = mix_operand(&in, i);
-
-        if (!*x || shapes[i][0] != 'B')
+    for (int i = 0; i < OPERANDS_MAX; i++) {
+        if (!in.x[i] || *attention_operand(in.attention, i)->shape != 'B')
             continue;
-        row[i] = **x;
-        row[i].n = (size_t)(row[i].dim[2] * row[i].dim[3]);
+        row[i] = *in.x[i];
+        row[i].n /= (size_t)(row[i].dim[0] * row[i].dim[1]);
         row[i].data += ((size_t)b * (size_t)T + (size_t)t) * row[i].n;
         row[i].dim[0] = row[i].dim[1] = 1;
-        *x = &row[i];
+        in.x[i] = &row[i];
     }
-    in.length = NULL;
-    if (in.set.horizon < T)
-        in.set.horizon = T; /* a step does not know how many follow */
+    in.length = in.length ? in.length + b : NULL;
+    settings_fit_context(&in.set, in.attention, CONTEXT_AT_LEAST, T); /* as the whole has it */
     return in;
 }
 
 static Tensor *decode(Job *j)
 {
-    const Tensor *q = j->mix.q, *v = j->mix.v, *omega = j->mix.omega;
-    Tensor *out = tensor_new(j->mem, 4, v->dim), row[MIX_OPERANDS];
-    MixSize size = { q->dim[1],
-                     q->dim[2],
-                     q->dim[3],
-                     v->dim[3],
-                     omega ? omega->dim[1] : 0,
-                     .causal = true,
-                     .set = position(j, 0, 0, row).set };
-    const size_t bytes = attention_state(j->attention, size) * sizeof(real);
-    real *state = arena_take(j->mem, bytes), *o = out->data;
+    const Tensor *v = j->mix.v;
+    const int B = v->dim[0], T = v->dim[1];
+    Tensor *out = tensor_new(j->mem, 4, v->dim), row[OPERANDS_MAX];
+    const size_t n = out->n / (size_t)(B * T);
+    Tape tape = { arena_new(), j->tape.pool, .forward_only = true, .decoding = decoding_new(T) };
 
-    for (int b = 0; b < v->dim[0]; b++) {
-        memset(state, 0, bytes);
-        for (int t = 0; t < size.T; t++, o += size.H * size.E) {
+    for (int b = 0; b < B; b++, decoding_reset(tape.decoding))
+        for (int t = 0; t < T; t++, tape_reset(&tape)) {
             const Mix in = position(j, b, t, row);
-            const bool padding = j->mix.length && t >= j->mix.length[b];
 
-            attention_step(j->attention, (Step){ &in, t, padding, state, o });
+            tape.decoding->t = t;
+            memcpy(out->data + (size_t)(b * T + t) * n, attention_mix(&tape, &in)->data,
+                   n * sizeof(real));
         }
-    }
+    decoding_free(tape.decoding);
+    arena_free(tape.mem);
     return out;
 }
 
@@ -439,7 +445,7 @@ static void add_matrix(Job *j)
     real *A = arena_take(j->mem, rows * (size_t)T * sizeof(real));
 
     j->tape.forward_only = true;
-    attention_matrix(j->attention, &j->tape, j->mix, A);
+    attention_matrix(&j->tape, &j->mix, A);
     add(j, (Entry){ "A", .ndim = 4, .dim = { (size_t)B, (size_t)H, (size_t)T, (size_t)T },
                     .data = A });
 }
@@ -456,7 +462,7 @@ static void compute(Job *j)
 
     j->tape.forward_only = !j->dout;
     if (j->dout || !by_steps)
-        y = attention_mix(j->attention, &j->tape, j->mix);
+        y = attention_mix(&j->tape, &j->mix);
     add_tensor(j, "out", j->mix.v, by_steps ? decode(j)->data : copied(j->mem, y));
     if (j->dout)
         differentiate(j, y);
@@ -465,38 +471,35 @@ static void compute(Job *j)
         add_matrix(j);
 }
 
-/* With how it was made, in words: only the settings that mean something to the mechanism. */
+/* A text that lasts as long as the job. */
+static const char *kept(const Job *j, const char *before, const char *words)
+{
+    const size_t n = strlen(before) + strlen(words) + 1;
+    char *text = arena_take(j->mem, n);
+
+    snprintf(text, n, "%s%s", before, words);
+    return text;
+}
+
+/* With how it was made: the settings of the mechanism, and RoPE where it can have it. */
 static void write_results(const Job *j, const char *path)
 {
-    const Settings *set = &j->mix.set;
-    const Text scale = settings_rope_scale_text(set->rope_scale);
-    char number[4][16];
-    const struct {
-        unsigned bit;
-        Meta meta;
-    } all[] = {
-        { ~0u, { "attnc.attn", j->attention->name } },
-        { ~0u, { "attnc.causal", causal ? "true" : "false" } },
-        { TAKES_ROPE, { "attnc.rope", set->rope ? "true" : "false" } },
-        { TAKES_ROPE, { "attnc.rope_scale", scale.at } },
-        { TAKES_SCALE, { "attnc.scale", scale_names[set->scale] } },
-        { TAKES_NORM, { "attnc.norm", gau_norm_names[set->norm] } },
-        { TAKES_INTERACTION, { "attnc.interaction", interaction_names[set->interaction] } },
-        { TAKES_BASE, { "attnc.base", number[0] } },
-        { TAKES_WINDOW, { "attnc.window", number[1] } },
-        { TAKES_HORIZON, { "attnc.horizon", number[2] } },
-        { TAKES_CHUNK, { "attnc.chunk", number[3] } },
-    };
-    Meta meta[sizeof all / sizeof *all];
+    const Attention *a = j->mix.attention;
+    Meta meta[SETTINGS_MAX + 4];
     int metas = 0;
 
-    snprintf(number[0], sizeof number[0], "%d", set->base ? set->base : BASE);
-    snprintf(number[1], sizeof number[1], "%d", set->window);
-    snprintf(number[2], sizeof number[2], "%d", set->horizon);
-    snprintf(number[3], sizeof number[3], "%d", set->chunk ? set->chunk : CHUNK);
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        if (all[i].bit == ~0u || (j->attention->takes & all[i].bit))
-            meta[metas++] = all[i].meta;
+    meta[metas++] = (Meta){ "attnc.attn", a->name };
+    meta[metas++] = (Meta){ "attnc.causal", causal ? "true" : "false" };
+    if (a->traits & CAN_ROPE) {
+        meta[metas++] = (Meta){ "attnc.rope", rope ? "true" : "false" };
+        meta[metas++] = (Meta){ "attnc.rope_scale",
+                                kept(j, "", settings_rope_scale_text(j->mix.rope_scale).at) };
+    }
+    for (const Setting *s = a->settings; s && s->name; s++)
+        if (!s->layer)
+            meta[metas++] =
+                (Meta){ kept(j, "attnc.", setting_key(s).at),
+                        kept(j, "", setting_print(s, setting_or_zero(&j->mix.set, s->name)).at) };
     safetensors_write(path, j->result, j->results, meta, metas);
 }
 
@@ -516,17 +519,16 @@ static void check_files(int files, char **file)
 }
 
 /* Before anything is read. */
-static const Attention *settle(int files, char **file, Settings *set)
+static const Attention *settle(int files, char **file, Values *set)
 {
     if (settings.attention < 0)
         die(EXIT_USAGE, "--attn NAME is missing; --help lists the names");
     const Attention *a = settings_of(&program, &settings, set);
-    settings_check(&program, "rope", TAKES_ROPE, a);
-    set->rope = rope;
-    set->rope_scale = settings_rope_scale(rope_scale);
+    settings_check_rope(&program, "rope", a);
+    settings_rope_scale(rope_scale);
     if (rope_scale && !rope)
-        die(EXIT_USAGE, "--rope-scale is of the angles of --rope, which is not there");
-    if (with_matrix && !a->matrix)
+        die(EXIT_USAGE, "--rope-scale needs --rope");
+    if (with_matrix && !(a->traits & HAS_MATRIX))
         die(EXIT_USAGE, "--matrix: %s has none, for its output is not a weighted sum of v",
             a->name);
     if (by_steps && !causal && options_given(&program, "causal"))
@@ -540,6 +542,8 @@ static const Attention *settle(int files, char **file, Settings *set)
 
 int main(int argc, char **argv)
 {
+    settings_add(&program, &settings, false);
+    describe_tensors();
     const int files = options_parse(&program, argc, argv);
     Input in = { 0 };
 

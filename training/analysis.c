@@ -102,9 +102,9 @@ static void see(void *ctx, const Mix *of)
 
     in.causal = in.causal && !g->study->unmasked;
     g->look = (Look){ view_of(&in, 0), g->study->band, g->study->faint };
-    attention_matrix(g->attention, &g->tape, in, g->A);
+    attention_matrix(&g->tape, &in, g->A);
     if (g->S)
-        attention_scores(&g->tape, in, g->S);
+        attention_scores(&g->tape, &in, g->S);
     pool_reserve(g->tape.pool, scratch_bytes(g->T));
     pool_for(g->tape.pool, g->S ? 2 * g->H : g->H, 1, add_matrices, g);
     g->mix++;
@@ -178,7 +178,8 @@ static Sums sums_new(Arena *mem, int T, bool scores)
 
 static double matrix_bytes(const Config *c)
 {
-    return config_mix_size(c).H * (sizeof(real) + (c->attention->scores ? sizeof(double) : 0.0));
+    return config_mix_size(c).H *
+           (sizeof(real) + (c->attention->traits & HAS_SCORES ? sizeof(double) : 0.0));
 }
 
 void analysis_check(const Model *model, const Study *study, size_t tokens)
@@ -188,7 +189,7 @@ void analysis_check(const Model *model, const Study *study, size_t tokens)
                  need = config_forward_memory(c, T) + T * T * matrix_bytes(c) +
                         machine_processors() * (double)scratch_bytes(study->length);
 
-    if (!c->attention->matrix)
+    if (!(c->attention->traits & HAS_MATRIX))
         die(EXIT_USAGE, "%s has no matrix of weights: its output is no weighted sum of v",
             c->attention->name);
     if (model->position && study->length > c->context)
@@ -212,7 +213,7 @@ void analysis_check(const Model *model, const Study *study, size_t tokens)
 static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *mem)
 {
     const size_t T = (size_t)study->length, H = (size_t)config_mix_size(c).H;
-    const bool scores = c->attention->scores;
+    const bool scores = c->attention->traits & HAS_SCORES;
     Gaze g = { .study = study, .attention = c->attention, .T = (int)T, .H = (int)H };
 
     g.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
@@ -241,7 +242,7 @@ Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study 
     Gaze g = gaze_open(study, c, tape->pool, mem);
     Analysis a = { .length = g.T, .mixes = config_mixes(c), .heads = g.H };
 
-    if (!c->attention->matrix || windows == 0)
+    if (!(c->attention->traits & HAS_MATRIX) || windows == 0)
         BUG("analysis: %s, %zu windows", c->attention->name, windows);
     a.windows = windows < (size_t)study->windows ? (int)windows : study->windows;
     a.head = arena_take(mem, (size_t)a.mixes * (size_t)a.heads * sizeof *a.head);

@@ -9,7 +9,7 @@
 #ifndef TRAINING_OPTIMISER_H
 #define TRAINING_OPTIMISER_H
 
-#include "model/config.h"
+#include "model/config_size.h"
 #include "ops/params.h"
 
 typedef enum { OPTIMISER_ADAMW, OPTIMISER_MUON } OptimiserKind;

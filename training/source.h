@@ -9,7 +9,7 @@
 #include "data/lra.h"
 #include "data/synthetic.h"
 #include "data/tokens.h"
-#include "model/config.h"
+#include "model/config_size.h"
 
 typedef struct Source {
     void (*batch)(const struct Source *s, uint64_t number, Batch batch);

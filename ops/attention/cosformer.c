@@ -12,8 +12,26 @@
  *
  * M is the horizon, or the length if that is longer: with M >= T no weight is
  * negative. A model's horizon is its context, so that all prefixes share one M.
+ *
+ * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M
+ * would change every weight from the one that was trained, and the first token would
+ * depend on how many are to come. So M stays what it is, and a key is dropped before it
+ * is M away. Subtracting it from the sums would leave its rounding behind. But the sums
+ * over the keys from some position on are just those of a state that began there, and
+ * only differences of positions count, so each state may count from its own beginning.
+ * Two are enough, in turn, each begun M/2 after the one before:
+ *
+ *     state 0   [ -------- M positions -------- ]
+ *     state 1                  [ -------- M positions -------- ]
+ *     state 0                                  [ -------- ...
+ *
+ * Both get every key; the output is that of the older one. A position sees the last M/2
+ * to M positions, all with the weights of training, in constant time and memory.
  */
-#include "ops/attention/engine/linear.h"
+#include "ops/attention/engine/features.h"
+#include "ops/decoding.h"
+
+#include <string.h>
 
 static int twice(int D, int m)
 {
@@ -21,15 +39,21 @@ static int twice(int D, int m)
     return 2 * D;
 }
 
-static double angle(const MapRows *m, int r)
+/* pi / 2M */
+static double unit(const MapRows *m)
 {
-    return acos(-1.0) * (m->t0 + r + 1) / (2.0 * m->M);
+    int horizon = setting(&m->in->set, "horizon");
+
+    return acos(-1.0) / (2.0 * (horizon > m->T ? horizon : m->T));
 }
 
 static void cosformer_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {
+    const double by = unit(m);
+
     for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf) {
-        real c = R(cos(angle(m, r))), s = R(sin(angle(m, r)));
+        const double a = by * (m->t0 + r + 1);
+        real c = R(cos(a)), s = R(sin(a));
 
         for (int d = 0; d < m->D; d++) {
             real relu = x[d] < 0 ? 0 : x[d]; /* NaN stays */
@@ -43,9 +67,12 @@ static void cosformer_apply(const MapRows *m, const real *restrict x, real *rest
 static void cosformer_chain(const MapRows *m, const real *restrict x, const real *restrict f,
                             real *restrict df, real *restrict dx)
 {
+    const double by = unit(m);
+
     (void)f;
     for (int r = 0; r < m->n; r++, x += m->ldx, df += m->ldf, dx += m->ldx) {
-        real c = R(cos(angle(m, r))), s = R(sin(angle(m, r)));
+        const double a = by * (m->t0 + r + 1);
+        real c = R(cos(a)), s = R(sin(a));
 
         for (int d = 0; d < m->D; d++)
             dx[d] = x[d] > 0 ? df[d] * c + df[m->D + d] * s : 0;
@@ -56,11 +83,82 @@ static const FeatureMap map = { .features = twice,
                                 .apply = cosformer_apply,
                                 .chain = cosformer_chain };
 
+/* Positions that one state may count; 0: it counts all there will be. */
+static int reach_of(const Values *set, int most)
+{
+    int M = setting(set, "horizon");
+
+    return M > 0 && most > M ? M : 0;
+}
+
+static size_t cosformer_state(const MixSize *size)
+{
+    return linear_state(size) * (reach_of(&size->set, size->T) ? 2 : 1);
+}
+
+/* State k begins at position k M/2; the older of the two in use is number `older`. */
+typedef struct {
+    const Step *s;
+    size_t size;
+    int half, older;
+} Turns;
+
+/* The older state (0), or the newer one (1). */
+static void step_state(void *ctx, int first, int end)
+{
+    const Turns *x = ctx;
+
+    for (int i = first; i < end; i++) {
+        int k = x->older + i;
+        Step s = *x->s;
+
+        s.t -= k * x->half;
+        s.state += (size_t)(k % 2) * x->size;
+        s.o = i ? NULL : s.o;
+        if (s.t == 0)
+            memset(s.state, 0, x->size * sizeof(real));
+        linear_step(&s);
+    }
+}
+
+static void cosformer_step(const Step *s)
+{
+    MixSize size = mix_size(s->in);
+    const int most = s->tape->decoding->most, M = reach_of(&s->in->set, most), half = (M + 1) / 2;
+
+    if (!M) {
+        linear_step(s);
+        return;
+    }
+    size.T = most;
+    Turns x = { s, linear_state(&size), half, s->t < M ? 0 : (s->t - M) / half + 1 };
+    pool_for(s->tape->pool, s->t >= (x.older + 1) * half ? 2 : 1, 1, step_state, &x);
+}
+
+static const Engine engine = {
+    .mix = linear_mix,
+    .step = cosformer_step,
+    .state = cosformer_state,
+    .cost = linear_cost,
+    .memory = linear_memory,
+    .rotated = linear_rotated,
+    .rank = linear_rotated,
+};
+
 const Attention attention_cosformer = {
     .name = "cosformer",
-    .summary = "linear, relu features that turn with the position (arXiv:2202.08791)",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE | TAKES_HORIZON,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .summary = "linear, relu features times cos and sin of the position (arXiv:2202.08791)",
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | RECTIFIED | KINKED | QUOTIENT,
+    .settings =
+        (const Setting[]){ { .name = "horizon",
+                             .most = 1 << 24,
+                             .length = CONTEXT_AT_LEAST,
+                             .tries = { 4096, 3 },
+                             .help = "the length M that the angles cover (at least the context)" },
+                           SETTING_WINDOW,
+                           SETTING_KEY_SIZE,
+                           { 0 } },
+    .engine = &engine,
+    .rule = &map,
+    .plain = plain_cosformer,
 };

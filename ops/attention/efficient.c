@@ -18,9 +18,11 @@
  *           = phi_if dphi_if - s_if sum over g of phi_ig dphi_ig
  *     dk_jf = psi_jf dpsi_jf
  */
-#include "ops/attention/engine/linear.h"
+#include "ops/attention/engine/features.h"
 
 #include "ops/kernel/elementary.h"
+
+#include <string.h>
 
 static int all(int F)
 {
@@ -76,8 +78,9 @@ static const FeatureMap map = {
 const Attention attention_efficient = {
     .name = "efficient",
     .summary = "linear, a softmax of q and one of each feature of k (arXiv:1812.01243)",
-    .takes = TAKES_WINDOW | TAKES_KEY_SIZE,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT,
+    .settings = (const Setting[]){ SETTING_WINDOW, SETTING_KEY_SIZE, { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_efficient,
 };

@@ -5,7 +5,7 @@
  *     phi(x) = psi(x) = 1 + elu(x):  x + 1 where x >= 0, else e^x
  *     phi'(x) = 1 where x >= 0, else e^x
  */
-#include "ops/attention/engine/linear.h"
+#include "ops/attention/engine/features.h"
 
 #include "ops/kernel/elementary.h"
 
@@ -29,8 +29,9 @@ static const FeatureMap map = { .features = features_same, .apply = elu_apply, .
 const Attention attention_elu = {
     .name = "elu",
     .summary = "linear, features 1 + elu(x) (arXiv:2006.16236)",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | KINKED | QUOTIENT,
+    .settings = (const Setting[]){ SETTING_WINDOW, SETTING_KEY_SIZE, { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_elu,
 };

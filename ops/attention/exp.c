@@ -18,9 +18,11 @@
  * and the guard moves by 2^-p as well. p depends on z_i alone, so on no key that
  * the row does not see.
  */
-#include "ops/attention/engine/linear.h"
+#include "ops/attention/engine/features.h"
 
 #include "ops/kernel/elementary.h"
+
+#include <string.h>
 
 enum { FAR = 4096 }; /* 2^+-FAR is beyond any number; what is beyond that, or NaN, need not fit */
 
@@ -90,8 +92,9 @@ static const FeatureMap map = {
 const Attention attention_exp = {
     .name = "exp",
     .summary = "linear, features e^x",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT,
+    .settings = (const Setting[]){ SETTING_WINDOW, SETTING_KEY_SIZE, { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_exp,
 };

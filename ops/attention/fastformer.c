@@ -33,14 +33,17 @@
  */
 #include "ops/attention/engine/head.h"
 #include "ops/attention/engine/pooling.h"
-#include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
 
 #include <string.h>
 
+typedef enum { MUL, ADD, CONCAT } Interaction;
+
 typedef struct {
     Node node;
     Mix in;
+    Tensor *pool_q, *pool_k, *concat; /* concat: NULL for the other interactions */
+    Interaction how;
     int B, T, H, D;
     Grad dq, dk, dv, dw_q, dw_k, dW;
     real *states;  /* (B, H, 2, chunks + 1): of g and of h, what each chunk found, and the last */
@@ -53,8 +56,8 @@ typedef struct {
     Head head;
     int n; /* keys from n on are padding */
     Pooling g, h;
-    Rows k, p, d, dk;               /* k for concat; p becomes dg, and dq; d is dh, and dp */
-    real *W[2], *turned[2], *dW[2]; /* concat: g's half and k's, (D, D'); turned over */
+    Rows k, p, d, dk;                   /* k for concat; p becomes dg, and dq; d is dh, and dp */
+    real *W[2], *transposed[2], *dW[2]; /* concat: g's half and k's, (D, D'); transposed */
 } Walk;
 
 static int chunks(const Fastformer *op)
@@ -79,11 +82,9 @@ static int rows_from(const Walk *x, int t0)
 }
 
 /* Numbers in the W of a head, if there is one. */
-static size_t matrix_size(const Mix *in)
+static size_t matrix_size(Interaction how, int D)
 {
-    size_t D = (size_t)in->q->dim[3];
-
-    return in->set.interaction == INTERACTION_CONCAT ? 2 * D * D : 0;
+    return how == CONCAT ? 2 * (size_t)D * (size_t)D : 0;
 }
 
 /* The keys of the chunk at t0, where they lie. */
@@ -103,14 +104,13 @@ static Rows part(Rows from, int t0, int n)
 static void interact(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
-    const Interaction how = op->in.set.interaction;
     Rows k = keys_at(x, t0, op->in.k);
-    bool add = how == INTERACTION_ADD;
+    bool add = op->how == ADD;
 
-    if (how == INTERACTION_CONCAT) {
+    if (op->how == CONCAT) {
         head_gather(&x->head, part(x->k, t0, k.n), op->in.k->data, op->D);
-        rows_multiply(x->p, (Rows){ x->g.rows, x->g.ld, t0, TILE }, op->D, x->turned[0], false);
-        rows_multiply(x->p, x->k, op->D, x->turned[1], true);
+        rows_multiply(x->p, (Rows){ x->g.rows, x->g.ld, t0, TILE }, op->D, x->transposed[0], false);
+        rows_multiply(x->p, x->k, op->D, x->transposed[1], true);
         return;
     }
     for (int r = 0; r < k.n; r++) {
@@ -178,20 +178,19 @@ static Rows rows(real **free, int ld)
     return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
 }
 
-/* Each half of the head's W, turned over too, and room for its gradient. */
+/* Each half of the head's W, transposed too, and room for its gradient. */
 static void open_matrix(Walk *x, real **free)
 {
-    const Mix *in = &x->op->in;
     int D = x->op->D, ld = x->k.ld, deep = up_to(D, MR);
-    const real *W = in->concat->data + (size_t)x->head.h * matrix_size(in);
+    const real *W = x->op->concat->data + (size_t)x->head.h * matrix_size(CONCAT, D);
 
     for (int half = 0; half < 2; half++) {
         x->W[half] = carve(free, deep, ld), x->dW[half] = carve(free, deep, ld);
-        x->turned[half] = carve(free, deep, ld);
+        x->transposed[half] = carve(free, deep, ld);
         memset(x->dW[half], 0, (size_t)deep * (size_t)ld * sizeof(real));
         for (int d = 0; d < D; d++)
             memcpy(row_of(x->W[half], d, ld), W + (2 * d + half) * D, (size_t)D * sizeof(real));
-        rows_transpose((Rows){ x->W[half], ld, 0, D }, x->turned[half], ld, D);
+        rows_transpose((Rows){ x->W[half], ld, 0, D }, x->transposed[half], ld, D);
     }
 }
 
@@ -216,11 +215,11 @@ static Walk walk_open(const Fastformer *op, int number)
 
     x.n = view_of(&op->in, x.head.b).length;
     x.head.ahead = TILE;
-    x.g = open_pool(&x, op->in.pool_q, own, &free);
-    x.h = open_pool(&x, op->in.pool_k, own + states, &free);
+    x.g = open_pool(&x, op->pool_q, own, &free);
+    x.h = open_pool(&x, op->pool_k, own + states, &free);
     x.k = rows(&free, ld), x.p = rows(&free, ld);
     x.d = rows(&free, ld), x.dk = rows(&free, ld);
-    if (matrix_size(&op->in) > 0)
+    if (matrix_size(op->how, op->D) > 0)
         open_matrix(&x, &free);
     return x;
 }
@@ -229,7 +228,7 @@ static Walk walk_open(const Fastformer *op, int number)
 static void reserve(const Fastformer *op)
 {
     size_t ld = (size_t)up_to(op->D, NR), deep = (size_t)up_to(op->D, MR);
-    size_t matrices = matrix_size(&op->in) > 0 ? 6 * deep * ld + MR : 0;
+    size_t matrices = matrix_size(op->how, op->D) > 0 ? 6 * deep * ld + MR : 0;
 
     pool_reserve(op->node.tape->pool, ((6 * TILE + 2) * ld + 4 * TILE + matrices) * sizeof(real));
 }
@@ -283,12 +282,12 @@ static void meet_back(Walk *x, int t0)
 /* From dp of the chunk dg, in the place of p, and dk; and adds to dW. */
 static void interact_back(Walk *x, int t0)
 {
-    const Interaction how = x->op->in.set.interaction;
+    const Interaction how = x->op->how;
     Rows g = { x->g.rows, x->g.ld, t0, TILE }, k = keys_at(x, t0, x->op->in.k);
-    bool mul = how == INTERACTION_MUL;
+    bool mul = how == MUL;
     int D = x->op->D;
 
-    if (how == INTERACTION_CONCAT) {
+    if (how == CONCAT) {
         rows_multiply(x->p, x->d, D, x->W[0], false);
         rows_multiply(x->dk, x->d, D, x->W[1], false);
         rows_multiply_over(x->dW[0], D, x->d, g, k.n);
@@ -377,7 +376,7 @@ static void back_bidirectional(Walk *x)
 /* Numbers in the parameters of a head. */
 static size_t partial_size(const Fastformer *op)
 {
-    return 2 * (size_t)op->D + matrix_size(&op->in);
+    return 2 * (size_t)op->D + matrix_size(op->how, op->D);
 }
 
 static void backward_head(const Fastformer *op, int number)
@@ -393,7 +392,7 @@ static void backward_head(const Fastformer *op, int number)
         back_causal(&x);
     else if (x.n > 0)
         back_bidirectional(&x);
-    for (int i = 0; matrix_size(&op->in) > 0 && i < 2 * D; i++)
+    for (int i = 0; matrix_size(op->how, op->D) > 0 && i < 2 * D; i++)
         memcpy(x.h.dw + (i + 1) * D, row_of(x.dW[i % 2], i / 2, x.k.ld), (size_t)D * sizeof(real));
     if (x.n > 0)
         return;
@@ -411,7 +410,7 @@ static void backward_heads(void *ctx, int begin, int end)
 /* The sums over the batch, in its order. */
 static void backward_parameters(const Fastformer *op)
 {
-    int D = op->D, matrix = (int)matrix_size(&op->in);
+    int D = op->D, matrix = (int)matrix_size(op->how, op->D);
     const real *d = op->partial;
 
     for (int number = 0; number < op->B * op->H; number++, d += partial_size(op)) {
@@ -436,10 +435,10 @@ static void fastformer_backward(Node *node)
     op->dv = tape_grad(tape, op->in.v);
     op->dk = tape_grad(tape, op->in.k);
     op->dq = tape_grad(tape, op->in.q);
-    op->dw_q = tape_grad(tape, op->in.pool_q);
-    op->dw_k = tape_grad(tape, op->in.pool_k);
-    if (matrix_size(&op->in) > 0)
-        op->dW = tape_grad(tape, op->in.concat);
+    op->dw_q = tape_grad(tape, op->pool_q);
+    op->dw_k = tape_grad(tape, op->pool_k);
+    if (matrix_size(op->how, op->D) > 0)
+        op->dW = tape_grad(tape, op->concat);
     op->partial = arena_take(tape->mem, bytes);
     reserve(op);
     pool_for(tape->pool, op->B * op->H, 1, backward_heads, op);
@@ -447,27 +446,14 @@ static void fastformer_backward(Node *node)
     arena_give(tape->mem, op->partial, bytes);
 }
 
-static void check(const Mix *in)
+static Tensor *fastformer_mix(Tape *tape, const Mix *in)
 {
-    const int *q = in->q->dim, *v = in->v->dim;
-    size_t n = (size_t)(q[2] * q[3]);
+    Fastformer *op = tape_node(tape, sizeof *op, fastformer_backward, 4, in->v->dim);
+    const int *q = in->q->dim;
 
-    if (in->q->n != in->k->n || in->q->n != in->v->n || q[3] != v[3])
-        BUG("fastformer: q (%d, %d, %d, %d) does not go with v (%d, %d, %d, %d)", q[0], q[1], q[2],
-            q[3], v[0], v[1], v[2], v[3]);
-    if (!in->pool_q || in->pool_q->n != n || !in->pool_k || in->pool_k->n != n)
-        BUG("fastformer: no pooling vectors of (%d, %d)", q[2], q[3]);
-    if (matrix_size(in) > 0 && (!in->concat || in->concat->n != (size_t)q[2] * matrix_size(in)))
-        BUG("fastformer: no matrices of (%d, %d, %d)", q[2], q[3], 2 * q[3]);
-}
-
-static Tensor *fastformer_mix(Tape *tape, Mix in)
-{
-    const int *q = in.q->dim;
-
-    check(&in);
-    Fastformer *op = tape_node(tape, sizeof *op, fastformer_backward, 4, in.v->dim);
-    op->in = in;
+    op->in = *in, op->how = (Interaction)setting(&in->set, "interaction");
+    op->pool_q = mix_tensor(in, "pool_q"), op->pool_k = mix_tensor(in, "pool_k");
+    op->concat = mix_tensor(in, "concat");
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3];
     op->states = tape_keep(&op->node, (size_t)(op->B * op->H) * 2 * own_states(op) * sizeof(real));
     reserve(op);
@@ -476,37 +462,38 @@ static Tensor *fastformer_mix(Tape *tape, Mix in)
 }
 
 /* In each pool a logit and y: 4 D; and p and u, two products without a sum, for one with. */
-static double fastformer_cost(MixSize s)
+static double fastformer_cost(const MixSize *s)
 {
-    return s.H * (5.0 * s.D + (s.set.interaction == INTERACTION_CONCAT ? 2.0 * s.D * s.D : 0));
+    bool concat = setting(&s->set, "interaction") == CONCAT;
+
+    return s->H * (5.0 * s->D + (concat ? 2.0 * s->D * s->D : 0));
 }
 
 /* The pools' states. */
-static MixMemory fastformer_memory(MixSize s)
+static MixMemory fastformer_memory(const MixSize *s)
 {
-    double states = 1 + (s.T + TILE - 1) / TILE;
+    double states = 1 + (s->T + TILE - 1) / TILE;
 
-    return (MixMemory){ s.H * 2 * states * (double)pooling_state(s.D) / s.T, 0 };
+    return (MixMemory){ s->H * 2 * states * (double)pooling_state(s->D) / s->T, 0 };
 }
 
-static size_t fastformer_state(MixSize s)
+static size_t fastformer_state(const MixSize *s)
 {
-    return 2 * (size_t)s.H * pooling_state(s.D);
+    return 2 * (size_t)s->H * pooling_state(s->D);
 }
 
 /* p of one key. */
 static void step_interact(const Mix *in, int head, const real *restrict g, const real *restrict k,
                           real *restrict p)
 {
-    const Interaction how = in->set.interaction;
-    const real *W = in->concat ? in->concat->data + (size_t)head * matrix_size(in) : NULL;
-    int D = in->q->dim[3];
-    bool add = how == INTERACTION_ADD;
+    const int how = setting(&in->set, "interaction"), D = in->q->dim[3];
+    const Tensor *concat = mix_tensor(in, "concat");
+    const real *W = concat ? concat->data + (size_t)head * matrix_size(CONCAT, D) : NULL;
 
-    for (int d = 0; how == INTERACTION_CONCAT && d < D; d++, W += 2 * D)
+    for (int d = 0; how == CONCAT && d < D; d++, W += 2 * D)
         p[d] = row_dot(W, g, D) + row_dot(W + D, k, D);
-    for (int d = 0; how != INTERACTION_CONCAT && d < D; d++)
-        p[d] = add ? g[d] + k[d] : g[d] * k[d];
+    for (int d = 0; how != CONCAT && d < D; d++)
+        p[d] = how == ADD ? g[d] + k[d] : g[d] * k[d];
 }
 
 /* u = h * v, and zeros where the pool has no key. */
@@ -520,39 +507,62 @@ static void step_meet(const Pooling *h, const real *restrict v, real *restrict u
 }
 
 /* p is where o will be. */
-static void fastformer_step(Step s)
+static void fastformer_step(const Step *s)
 {
-    const Mix *in = s.in;
-    int D = in->q->dim[3];
-    size_t size = pooling_state(D);
+    const Mix *in = s->in;
+    const int D = in->q->dim[3];
+    const real *w_q = mix_tensor(in, "pool_q")->data, *w_k = mix_tensor(in, "pool_k")->data;
+    const size_t size = pooling_state(D);
     Blend blend;
 
-    for (int head = 0; head < in->q->dim[2]; head++, s.state += 2 * size, s.o += D) {
-        Pooling g = { .D = D, .ld = D, .w = in->pool_q->data + head * D, .blend = &blend };
-        Pooling h = { .D = D, .ld = D, .w = in->pool_k->data + head * D, .blend = &blend };
-        Rows q = { in->q->data + head * D, D, s.t, 1 }, p = { s.o, D, s.t, 1 };
+    for (int head = 0; head < in->q->dim[2]; head++) {
+        real *state = s->state + (size_t)head * 2 * size, *o = s->o + head * D;
+        Pooling g = { .D = D, .ld = D, .w = w_q + head * D, .blend = &blend };
+        Pooling h = { .D = D, .ld = D, .w = w_k + head * D, .blend = &blend };
+        Rows q = { in->q->data + head * D, D, s->t, 1 }, p = { o, D, s->t, 1 };
 
-        pooling_at(&g, s.state);
-        pooling_at(&h, s.state + size);
-        if (!s.padding) {
+        pooling_at(&g, state);
+        pooling_at(&h, state + size);
+        if (!s->padding) {
             pooling_add(&g, q);
             step_interact(in, head, g.y, in->k->data + head * D, p.at);
             pooling_add(&h, p);
         }
-        step_meet(&h, in->v->data + head * D, s.o);
+        step_meet(&h, in->v->data + head * D, o);
     }
 }
+
+static const Engine engine = {
+    .mix = fastformer_mix,
+    .step = fastformer_step,
+    .state = fastformer_state,
+    .cost = fastformer_cost,
+    .memory = fastformer_memory,
+};
+
+static const char *const interactions[] = { "mul", "add", "concat", NULL };
+static const char *const shares[] = { "qv", "layers", "heads", NULL };
 
 const Attention attention_fastformer = {
     .name = "fastformer",
     .summary = "additive attention: pooled queries and keys, O(n) (arXiv:2108.09084)",
-    .frame = FRAME_POOLED,
-    .takes = TAKES_INTERACTION | TAKES_SHARE,
-    .needs = 1 << MIX_POOL_Q | 1 << MIX_POOL_K | 1 << MIX_CONCAT,
-    .linear = true,
-    .mix = fastformer_mix,
-    .cost = fastformer_cost,
-    .memory = fastformer_memory,
-    .state = fastformer_state,
-    .step = fastformer_step,
+    .layer = "pooled",
+    .traits = IS_LINEAR | V_AS_WIDE | SMOOTH,
+    .operands =
+        (const Operand[]){ { .name = "pool_q", .shape = "Hd", .help = "the pooling vector of q" },
+                           { .name = "pool_k", .shape = "Hd", .help = "the pooling vector of p" },
+                           { .name = "concat",
+                             .shape = "HdD",
+                             .help = "the matrices W",
+                             .with = "interaction",
+                             .is = "concat" },
+                           { 0 } },
+    .settings = (const Setting[]){ { "interaction", SETTING_CHOICE, .choices = interactions,
+                                     .help = "how the pooled q meets k" },
+                                   { "share", SETTING_SET, .choices = shares, .layer = true,
+                                     .help = "weights to have once: those of q and v, of all "
+                                             "layers, pooling vectors of all heads" },
+                                   { 0 } },
+    .engine = &engine,
+    .plain = plain_fastformer,
 };

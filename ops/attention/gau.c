@@ -10,19 +10,17 @@
  *     n2       c_i = n_i^2
  *     sum      c_i = guard(sum of max(s_ij, 0)^2)
  *
- * softmax, entropy and logn are the softmax with that scale instead (softmax.c).
- * Rows of the first three do not sum to 1.
+ * softmax, entropy and logn are the softmax of the scores instead, with the scale sqrt,
+ * entropy or logn (softmax.c). Rows of the first three do not sum to 1.
  *
  * Backward: w(s) = max(s, 0)^2, w' = 2 max(s, 0), and tiles.c has the rest,
  *
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
- * where delta_i is 0 for the first three. The unit around it, with its gate, is
- * the model's.
+ * where delta_i is 0 for the first three. The unit around it, with its gate, is in
+ * model/gated.c. The same in plain loops: plain/gau.c.
  */
-#include "ops/attention/gau.h"
-
-#include "ops/attention/softmax.h"
+#include "ops/attention/engine/pairs.h"
 
 #include "ops/kernel/elementary.h"
 
@@ -54,83 +52,61 @@ static void square_unweigh(real *restrict s, real *restrict dA, int n, const Row
 const Weighting weighting_square = { 0, false, square_weigh, square_unweigh };
 static const Weighting weighting_square_sum = { 0, true, square_sum_weigh, square_unweigh };
 
-static real tau(Settings set, int D, int n)
+static real by_n(int n0, int n)
 {
-    Scale scale = set.norm == GAU_ENTROPY ? SCALE_ENTROPY
-                  : set.norm == GAU_LOGN  ? SCALE_LOGN
-                                          : SCALE_SQRT;
-
-    return softmax_scale(scale, set.base, D, n);
-}
-
-static real by_n(Settings set, int n)
-{
-    (void)set;
+    (void)n0;
     return R(n);
 }
 
-static real by_n0(Settings set, int n)
+static real by_n0(int n0, int n)
 {
     (void)n;
-    return R(set.base > 0 ? set.base : BASE);
+    return R(n0);
 }
 
-static real by_n_squared(Settings set, int n)
+static real by_n_squared(int n0, int n)
 {
-    (void)set;
+    (void)n0;
     return R(n) * R(n);
 }
 
-static Tiling tiling_of(GauNorm norm)
-{
-    static const Tiling tilings[] = {
-        [GAU_N] = { &weighting_square, tau, by_n, 0 },
-        [GAU_FIXED] = { &weighting_square, tau, by_n0, 0 },
-        [GAU_N2] = { &weighting_square, tau, by_n_squared, 0 },
-        [GAU_SUM] = { &weighting_square_sum, tau, NULL, 0 },
-        [GAU_SOFTMAX] = { &weighting_softmax, tau, NULL, 0 },
-        [GAU_ENTROPY] = { &weighting_softmax, tau, NULL, 0 },
-        [GAU_LOGN] = { &weighting_softmax, tau, NULL, 0 },
-    };
+enum { N, FIXED, N2, SUM, SOFTMAX, ENTROPY, LOGN };
+static const char *const norms[] = {
+    "n", "fixed", "n2", "sum", "softmax", "entropy", "logn", NULL
+};
+static const Tiling tilings[] = {
+    [N] = { &weighting_square, tau_sqrt, by_n },
+    [FIXED] = { &weighting_square, tau_sqrt, by_n0 },
+    [N2] = { &weighting_square, tau_sqrt, by_n_squared },
+    [SUM] = { &weighting_square_sum, tau_sqrt, NULL },
+    [SOFTMAX] = { &weighting_softmax, tau_sqrt, NULL },
+    [ENTROPY] = { &weighting_softmax, tau_entropy, NULL },
+    [LOGN] = { &weighting_softmax, tau_logn, NULL },
+};
 
-    return tilings[norm];
-}
-
-static Tensor *gau_mix(Tape *tape, Mix in)
+static unsigned traits_of(const Values *set)
 {
-    return pairs_mix(tape, in, tiling_of(in.set.norm));
-}
+    int norm = setting(set, "norm");
 
-static MixMemory gau_memory(MixSize size)
-{
-    return pairs_memory(size, 0);
-}
-
-static double gau_cost(MixSize size)
-{
-    return pairs_cost(size, 0);
-}
-
-static size_t gau_state(MixSize size)
-{
-    return pairs_state(size, 0);
-}
-
-static void gau_step(Step s)
-{
-    pairs_step(s, tiling_of(s.in->set.norm));
+    return norm >= SOFTMAX ? AVERAGES | QUOTIENT | SMOOTH
+           : norm == SUM   ? QUOTIENT | SQUARED
+                           : SQUARED;
 }
 
 const Attention attention_gau = {
     .name = "gau",
     .summary = "the gated attention unit: one head of relu^2, O(n^2) (arXiv:2202.10447)",
-    .frame = FRAME_GATED,
-    .takes = TAKES_NORM | TAKES_BASE | TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE | TAKES_GATE,
-    .matrix = true,
-    .scores = true,
-    .mix = gau_mix,
-    .cost = gau_cost,
-    .memory = gau_memory,
-    .state = gau_state,
-    .step = gau_step,
+    .layer = "gated",
+    .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
+    .more_traits = traits_of,
+    .settings = (const Setting[]){ { "norm", SETTING_CHOICE, .choices = norms,
+                                     .help = "what a row of weights is divided by" },
+                                   SETTING_BASE,
+                                   SETTING_WINDOW,
+                                   SETTING_KEY_SIZE,
+                                   SETTING_GATE,
+                                   { 0 } },
+    .engine = &engine_pairs,
+    .rule = &(const PairsRule){ tilings, .by = "norm", .n0 = "base" },
+    .plain = plain_gau,
 };

@@ -4,9 +4,7 @@
  *
  *     phi(x) = psi(x) = x
  */
-#include "ops/attention/engine/linear.h"
-
-#include "ops/kernel/elementary.h"
+#include "ops/attention/engine/features.h"
 
 static void identity_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {
@@ -30,8 +28,9 @@ static const FeatureMap map = { .features = features_same,
 const Attention attention_identity = {
     .name = "identity",
     .summary = "linear, without a feature map: an ablation",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SIGNED | QUOTIENT,
+    .settings = (const Setting[]){ SETTING_WINDOW, SETTING_KEY_SIZE, { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_identity,
 };

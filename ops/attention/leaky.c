@@ -4,9 +4,7 @@
  *
  *     phi(x) = psi(x) = x where x >= 0, else x / 100      phi'(x) = 1, or 1 / 100
  */
-#include "ops/attention/engine/linear.h"
-
-#include "ops/kernel/elementary.h"
+#include "ops/attention/engine/features.h"
 
 static void leaky_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {
@@ -30,8 +28,9 @@ static const FeatureMap map = { .features = features_same,
 const Attention attention_leaky = {
     .name = "leaky",
     .summary = "linear, features max(x, x / 100): an ablation",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | KINKED | SIGNED | QUOTIENT,
+    .settings = (const Setting[]){ SETTING_WINDOW, SETTING_KEY_SIZE, { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_leaky,
 };

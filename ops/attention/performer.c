@@ -1,7 +1,7 @@
 /*
  * Performer (Choromanski et al., 2021, arXiv:2009.14794): random features whose
  * product is in the mean e^(q . k / sqrt(D)), softmax's weight. With x' = x D^(-1/4)
- * and m fixed directions omega_r, drawn once (model/directions.h):
+ * and m fixed directions omega_r, drawn once (ops/attention/engine/directions.h):
  *
  *     phi_r(x) = psi_r(x) = e^(omega_r . x' - x' . x' / 2) / sqrt(m)
  *
@@ -9,30 +9,74 @@
  *
  *     dx = D^(-1/4) (sum over r of h_r omega_r - x' sum over r of h_r)
  *
- * omega is not learned and gets no gradient. Whole tiles go through the kernel,
- * with omega D^(-1/4) laid out both ways (linear.c); a single row does without.
+ * omega is not learned and gets no gradient. Whole tiles go through the kernel, with
+ * omega D^(-1/4) laid out both ways; a single row, in decoding, does without.
  */
-#include "ops/attention/engine/linear.h"
+#include "ops/attention/engine/directions.h"
+#include "ops/attention/engine/features.h"
+#include "ops/attention/engine/head.h"
 
 #include "ops/kernel/elementary.h"
 
-static int as_told(int D, int m)
+#include <string.h>
+
+static int random_features(int D, int m)
 {
     (void)D;
     return m;
 }
 
+/* omega D^(-1/4) of all heads as the kernel wants it: (H, D, F') for f and (H, F, D') for x. */
+typedef struct {
+    real *to_f, *to_x;
+    int wide_f, wide_x;
+} Directions;
+
+static real *zeros(Node *node, size_t n)
+{
+    return memset(tape_keep(node, n * sizeof(real)), 0, n * sizeof(real));
+}
+
+static const void *lay_out(Node *node, const Mix *in)
+{
+    const Tensor *omega = mix_tensor(in, "omega");
+    size_t H = (size_t)omega->dim[0], F = (size_t)omega->dim[1], D = (size_t)omega->dim[2];
+    Directions *to = tape_keep(node, sizeof *to);
+    real by = R(pow((double)D, -0.25));
+
+    to->wide_f = up_to((int)F, NR), to->wide_x = up_to((int)D, NR);
+    to->to_f = zeros(node, H * D * (size_t)to->wide_f);
+    to->to_x = zeros(node, H * F * (size_t)to->wide_x);
+    for (size_t i = 0; i < H * F; i++)
+        for (size_t d = 0; d < D; d++) {
+            real w = omega->data[i * D + d] * by;
+
+            to->to_f[(i / F * D + d) * (size_t)to->wide_f + i % F] = w;
+            to->to_x[i * (size_t)to->wide_x + d] = w;
+        }
+    return to;
+}
+
+/* One row. */
+static void project_row(const MapRows *m, const real *x, real *f)
+{
+    const real *omega = mix_tensor(m->in, "omega")->data + m->head * m->F * m->D;
+    real by = R(pow((double)m->D, -0.25));
+
+    for (int j = 0; j < m->F; j++)
+        f[j] = row_dot(omega + j * m->D, x, m->D) * by;
+}
+
 /* omega_r . x' of each row. */
 static void project(const MapRows *m, const real *x, real *f)
 {
-    real by = R(pow((double)m->D, -0.25));
+    const Directions *to = m->prepared;
 
-    if (m->to_f)
+    if (to)
         rows_multiply((Rows){ f, m->ldf, 0, m->n }, (Rows){ (real *)x, m->ldx, 0, m->n }, m->D,
-                      m->to_f, false);
-    for (int r = 0; !m->to_f && r < m->n; r++)
-        for (int j = 0; j < m->F; j++)
-            f[r * m->ldf + j] = row_dot(m->omega + j * m->D, x + r * m->ldx, m->D) * by;
+                      to->to_f + (size_t)m->head * (size_t)(m->D * to->wide_f), false);
+    for (int r = 0; !to && r < m->n; r++)
+        project_row(m, x + r * m->ldx, f + r * m->ldf);
 }
 
 static void performer_apply(const MapRows *m, const real *x, real *f)
@@ -50,13 +94,14 @@ static void performer_apply(const MapRows *m, const real *x, real *f)
 
 static void performer_chain(const MapRows *m, const real *x, const real *f, real *df, real *dx)
 {
+    const Directions *to = m->prepared;
     real root = R(1 / sqrt((double)m->D));
 
     for (int r = 0; r < m->n; r++)
         for (int j = 0; j < m->F; j++)
             df[r * m->ldf + j] *= f[r * m->ldf + j]; /* h */
-    rows_multiply((Rows){ dx, m->ldx, 0, m->n }, (Rows){ df, m->ldf, 0, m->n }, m->F, m->to_x,
-                  false);
+    rows_multiply((Rows){ dx, m->ldx, 0, m->n }, (Rows){ df, m->ldf, 0, m->n }, m->F,
+                  to->to_x + (size_t)m->head * (size_t)(m->F * to->wide_x), false);
     for (int r = 0; r < m->n; r++, x += m->ldx, df += m->ldf, dx += m->ldx) {
         real sum = row_sum(df, m->F) * root;
 
@@ -65,16 +110,32 @@ static void performer_chain(const MapRows *m, const real *x, const real *f, real
     }
 }
 
-static const FeatureMap map = { .features = as_told,
+static const FeatureMap map = { .features = random_features,
                                 .apply = performer_apply,
-                                .chain = performer_chain };
+                                .chain = performer_chain,
+                                .prepare = lay_out };
 
 const Attention attention_performer = {
     .name = "performer",
     .summary = "linear, random features of the softmax kernel (arXiv:2009.14794)",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE | TAKES_FEATURES,
-    .needs = 1 << MIX_OMEGA,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT,
+    .operands = (const Operand[]){ { .name = "omega",
+                                     .shape = "Hmd",
+                                     .help = "random directions",
+                                     .draw = directions_draw },
+                                   { 0 } },
+    .settings =
+        (const Setting[]){ { .name = "features",
+                             .most = 1 << 20,
+                             .layer = true,
+                             .size = 'm',
+                             .of_key = 4,
+                             .tries = { 9 },
+                             .help = "random features per head (0: 4 for each number in a key)" },
+                           SETTING_WINDOW,
+                           SETTING_KEY_SIZE,
+                           { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_performer,
 };

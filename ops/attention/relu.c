@@ -7,9 +7,7 @@
  * linear.h has the rest. A row whose features share no support with those of any
  * key it sees has a denominator of 0: its result is 0.
  */
-#include "ops/attention/engine/linear.h"
-
-#include "ops/kernel/elementary.h"
+#include "ops/attention/engine/features.h"
 
 static void relu_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {
@@ -33,8 +31,9 @@ static const FeatureMap map = { .features = features_same,
 const Attention attention_relu = {
     .name = "relu",
     .summary = "linear, features max(x, 0)",
-    .takes = TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
-    .matrix = true,
-    .linear = true,
-    .map = &map,
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | RECTIFIED | KINKED | QUOTIENT,
+    .settings = (const Setting[]){ SETTING_WINDOW, SETTING_KEY_SIZE, { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_relu,
 };

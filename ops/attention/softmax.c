@@ -1,44 +1,56 @@
 /*
- * Exact attention (Vaswani et al., 2017, arXiv:1706.03762), of one head:
+ * Exact attention (Vaswani et al., 2017, arXiv:1706.03762), of one head. Over all j in V(i):
  *
  *     s_ij = tau_i q_i . k_j
- *     A_ij = e^(s_ij - m_i) / c_i     m_i = max s_ij,  c_i = sum of e^(s_ij - m_i)
- *     o_i  = sum of A_ij v_j                                     all over j in V(i)
+ *     A_ij = e^(s_ij - m_i) / c_i         m_i = max s_ij,  c_i = sum of e^(s_ij - m_i)
+ *     o_i  = sum over j of A_ij v_j
  *
- * tau is 1 / sqrt(D), times a factor that depends on the number n_i of keys that
- * the row sees:
+ * tau_i is 1 / sqrt(D), times a factor that depends on n_i, the number of keys that the
+ * row sees, and on a length n0:
  *
  *     sqrt      1
- *     entropy   ln(max(n_i, 16)) / ln(n0)     the entropy of a row hardly depends
- *                                             on its length (Su, 2021); the floor
- *                                             keeps short rows from going flat
- *     logn      max(1, ln(n_i) / ln(n0))      the same, beyond the length n0 only
+ *     entropy   ln(max(n_i, 16)) / ln(n0)     the entropy of a row hardly depends on its
+ *                                             length (Su, 2021); the floor keeps short
+ *                                             rows from going flat
+ *     logn      max(1, ln(n_i) / ln(n0))      the same, for rows longer than n0 alone
  *
- * Keys come tile by tile (tiles.h), so m and c are those of the keys so far; when
- * some raise m to m', what has been summed up is multiplied by e^(m - m'):
+ * Keys come tile by tile (tiles.h), so m and c are those of the keys so far. For each row:
  *
- *     c <- c e^(m - m') + sum of e^(s_ij - m')
- *     o <- o e^(m - m') + sum of e^(s_ij - m') v_j              and o / c at the end
+ *     m, c, o = -inf, 0, 0
+ *     for each tile of keys:
+ *         m'   = max(m, max of s_ij over the tile)
+ *         fade = e^(m - m')
+ *         c    = fade c + sum over the tile of e^(s_ij - m')
+ *         o    = fade o + sum over the tile of e^(s_ij - m') v_j
+ *         m    = m'
+ *     o = o / c
  *
- * Backward: with w(s) = e^(s - m), w' = w, the rule of tiles.c is
+ * Backward: with w(s) = e^(s - m), so w' = w, the rule of tiles.c becomes
  *
  *     ds_ij = A_ij (dA_ij - delta_i)
  *
- * where m is no variable: it cancels.
+ * where m counts as a constant: it cancels in A.
+ *
+ * The same in plain loops: plain/softmax.c.
  */
-#include "ops/attention/softmax.h"
+#include "ops/attention/engine/pairs.h"
 
 #include "ops/kernel/elementary.h"
 
-real softmax_scale(Scale scale, int base, int D, int n)
+real tau_sqrt(int n0, int D, int n)
 {
-    double n0 = base > 0 ? base : BASE, by = 1;
+    (void)n0, (void)n;
+    return R(1 / sqrt((double)D));
+}
 
-    if (scale == SCALE_ENTROPY)
-        by = log(n > 16 ? (double)n : 16.0) / log(n0);
-    if (scale == SCALE_LOGN && n > n0)
-        by = log((double)n) / log(n0);
-    return R(by / sqrt((double)D));
+real tau_entropy(int n0, int D, int n)
+{
+    return R(log(n > 16 ? (double)n : 16.0) / log((double)n0) / sqrt((double)D));
+}
+
+real tau_logn(int n0, int D, int n)
+{
+    return R((n > n0 ? log((double)n) / log((double)n0) : 1) / sqrt((double)D));
 }
 
 static void softmax_weigh(real *s, int n, real *o, int E, RowState *row)
@@ -68,47 +80,22 @@ static void softmax_unweigh(real *restrict s, real *restrict dA, int n, const Ro
 
 const Weighting weighting_softmax = { -R(HUGE_VAL), true, softmax_weigh, softmax_unweigh };
 
-static real tau(Settings set, int D, int n)
-{
-    return softmax_scale(set.scale, set.base, D, n);
-}
-
-static const Tiling tiling = { .weighting = &weighting_softmax, .scale = tau };
-
-static Tensor *softmax_mix(Tape *tape, Mix in)
-{
-    return pairs_mix(tape, in, tiling);
-}
-
-static MixMemory softmax_memory(MixSize size)
-{
-    return pairs_memory(size, 0);
-}
-
-static double softmax_cost(MixSize size)
-{
-    return pairs_cost(size, 0);
-}
-
-static size_t softmax_state(MixSize size)
-{
-    return pairs_state(size, 0);
-}
-
-static void softmax_step(Step s)
-{
-    pairs_step(s, tiling);
-}
+static const char *const scales[] = { "sqrt", "entropy", "logn", NULL };
+static const Tiling tilings[] = { { &weighting_softmax, tau_sqrt, NULL },
+                                  { &weighting_softmax, tau_entropy, NULL },
+                                  { &weighting_softmax, tau_logn, NULL } };
 
 const Attention attention_softmax = {
     .name = "softmax",
-    .summary = "exact attention, O(n^2): the one to compare with (arXiv:1706.03762)",
-    .takes = TAKES_SCALE | TAKES_BASE | TAKES_WINDOW | TAKES_ROPE | TAKES_KEY_SIZE,
-    .matrix = true,
-    .scores = true,
-    .mix = softmax_mix,
-    .cost = softmax_cost,
-    .memory = softmax_memory,
-    .state = softmax_state,
-    .step = softmax_step,
+    .summary = "exact attention, O(n^2): the baseline (arXiv:1706.03762)",
+    .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | AVERAGES | QUOTIENT | SMOOTH,
+    .settings = (const Setting[]){ { "scale", SETTING_CHOICE, .choices = scales,
+                                     .help = "how scores grow with the number of keys" },
+                                   SETTING_BASE,
+                                   SETTING_WINDOW,
+                                   SETTING_KEY_SIZE,
+                                   { 0 } },
+    .engine = &engine_pairs,
+    .rule = &(const PairsRule){ tilings, .by = "scale", .n0 = "base" },
+    .plain = plain_softmax,
 };

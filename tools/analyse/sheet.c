@@ -1,6 +1,6 @@
 #include "tools/analyse/analyse.h"
 
-#include "ops/attention/engine/linear.h"
+#include "model/layer.h"
 #include "ops/base/error.h"
 #include "tools/draw/plot.h"
 
@@ -31,11 +31,11 @@ enum { SHARE_WIDTH = 8 };
 
 static bool is_gated(const Sheet *s)
 {
-    return s->config->attention->frame == FRAME_GATED;
+    return layer_of(s->config->attention)->mixes > 1;
 }
 
 /* Of mix m, from 1: a gated layer has two units with a head each. */
-static int layer_of(const Sheet *s, int m)
+static int layer_of_mix(const Sheet *s, int m)
 {
     return is_gated(s) ? m / 2 + 1 : m + 1;
 }
@@ -93,7 +93,7 @@ static void print_table(const Sheet *s, Columns c)
     print_header(s, c);
     for (int m = 0; m < a->mixes; m++)
         for (int h = 0; h < a->heads; h++) {
-            printf("%7d%6d", layer_of(s, m), head_of_mix(s, m, h));
+            printf("%7d%6d", layer_of_mix(s, m), head_of_mix(s, m, h));
             print_numbers(s, &a->head[m * a->heads + h], c);
         }
     printf("%13s", "mean");
@@ -109,11 +109,11 @@ static void print_bounds(const Sheet *s)
     const MixSize size = config_mix_size(s->config);
     const bool masked = size.causal && !s->study->unmasked;
 
-    if (a->scores)
+    if (a->traits & HAS_SCORES)
         printf("\nQ K^T has a rank of at most %d, the width of q and k of a head.\n", size.D);
-    if (a->map)
+    if (a->engine->rank)
         printf("\nWithout a mask or --window A has a rank of at most %d, the features of a head.\n",
-               a->map->features(size.D, size.features));
+               a->engine->rank(&size));
     if (masked)
         printf(
             "\nA is a triangle, for the model is causal: it has full rank wherever no weight on "
@@ -122,7 +122,7 @@ static void print_bounds(const Sheet *s)
 
 void sheet_print(const Sheet *s)
 {
-    const bool scores = s->config->attention->scores;
+    const bool scores = s->config->attention->traits & HAS_SCORES;
     const int n = s->found->length;
 
     printf("Rows of A, their weights as shares of the sum of their sizes:\n");
@@ -176,7 +176,7 @@ void sheet_csv(FILE *out, void *sheet)
     fprintf(out, "run,text,attention,task,mask,length,windows,tokens,band,faint,tolerance\n");
     for (int m = 0; m < a->mixes; m++)
         for (int h = 0; h < a->heads; h++) {
-            fprintf(out, "head,%d,%d,", layer_of(s, m), head_of_mix(s, m, h));
+            fprintf(out, "head,%d,%d,", layer_of_mix(s, m), head_of_mix(s, m, h));
             csv_rest(out, s, &a->head[m * a->heads + h]);
         }
     fprintf(out, "mean,,,");
@@ -197,7 +197,7 @@ void sheet_spectra(FILE *out, void *sheet)
         const double *spectrum = a->head[i / SPECTRA].spectrum[which];
 
         for (int k = 0; spectrum && k < a->length; k++)
-            fprintf(out, "%s,%d,%d,%d,%s\n", names[which], layer_of(s, m), head_of_mix(s, m, h),
+            fprintf(out, "%s,%d,%d,%d,%s\n", names[which], layer_of_mix(s, m), head_of_mix(s, m, h),
                     k + 1, text_number(spectrum[k]).at);
     }
 }
@@ -227,7 +227,8 @@ static int draw_mix(const Sheet *s, int m, Series *series, const double *k, doub
 {
     int n = 0;
 
-    for (int which = s->config->attention->scores ? OF_SCORES : OF_WEIGHTS; which >= 0; which--) {
+    for (int which = s->config->attention->traits & HAS_SCORES ? OF_SCORES : OF_WEIGHTS; which >= 0;
+         which--) {
         mean_spectrum(s->found, m, which, y);
         series[n++] =
             (Series){ .x = k, .y = y, .n = s->found->length, .shadow = which == OF_SCORES };
@@ -240,7 +241,7 @@ static Text name_of(const Sheet *s, int m)
 {
     Text name = { 0 };
 
-    text_add(&name, "layer %d", layer_of(s, m));
+    text_add(&name, "layer %d", layer_of_mix(s, m));
     if (is_gated(s))
         text_add(&name, ", unit %d", m % 2 + 1);
     return name;
@@ -268,7 +269,7 @@ void sheet_svg(FILE *out, void *sheet)
     const Text subtitle = subtitle_of(s);
     Text name[LINES_MOST];
     Series series[SPECTRA * LINES_MOST];
-    Plot plot = { .title = s->config->attention->scores
+    Plot plot = { .title = s->config->attention->traits & HAS_SCORES
                                ? "Singular values of A, and thin those of Q K^T"
                                : "Singular values of A",
                   .subtitle = subtitle.at,

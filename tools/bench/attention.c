@@ -8,6 +8,7 @@
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 #include "ops/base/text.h"
+#include "ops/decoding.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static MixSize size_of(const Mechanisms *m, const Attention *a, int T)
 
 bool bench_grows(const Attention *a, const MixSize *s)
 {
-    return !a->linear && s->set.window == 0;
+    return !(a->traits & IS_LINEAR) && setting(&s->set, "window") == 0;
 }
 
 bool bench_left_out(const Mechanisms *m, const Attention *a, int T)
@@ -55,13 +56,16 @@ bool bench_left_out(const Mechanisms *m, const Attention *a, int T)
 }
 
 /* An estimate: operands and results with their gradients, and as much again that is kept. */
-static double memory_of(const Attention *a, MixSize s, int batch)
+static double memory_of(const MixSize *s, int batch)
 {
-    double keys = mix_needs(a, s.set, MIX_QL) ? 4.0 * s.D : 2.0 * s.D;
-    double row = 2 * (keys + s.E) + 3.0 * s.E; /* of a head; o has a gradient above and its own */
-    double states = s.causal ? 2 * (double)attention_state(a, s) : 0;
+    const Operand *o;
+    double row = 3.0 * s->E; /* of a head; o has a gradient above and its own */
 
-    return sizeof(real) * (2 * row * s.H * s.T * batch + states);
+    for (int i = 0; (o = attention_operand(s->attention, i)); i++)
+        row += *o->shape == 'B' ? 2.0 * operand_dimension(s, o->shape[3]) : 0;
+    double states = s->causal ? 2 * (double)attention_state(s) : 0;
+
+    return sizeof(real) * (2 * row * s->H * s->T * batch + states);
 }
 
 void bench_attention_check(const Mechanisms *m)
@@ -74,7 +78,8 @@ void bench_attention_check(const Mechanisms *m)
     for (const Attention *const *a = m->attentions; *a; a++)
         for (int i = 0; i < m->lengths.n; i++) {
             int T = m->lengths.at[i], batch = batch_of(m, T);
-            double wanted = memory_of(*a, size_of(m, *a, T), batch);
+            MixSize size = size_of(m, *a, T);
+            double wanted = memory_of(&size, batch);
 
             if (wanted > here && !bench_left_out(m, *a, T))
                 die(EXIT_MEMORY,
@@ -84,100 +89,101 @@ void bench_attention_check(const Mechanisms *m)
         }
 }
 
-static Tensor *operand(Bench *b, MixSize s, MixOperand which, int B)
+static Tensor *operand(Bench *b, const MixSize *s, const Operand *o, int B)
 {
-    switch (which) {
-    case MIX_OMEGA:
-        return bench_operand(b, SHAPE(s.H, s.features, s.D));
-    case MIX_POOL_Q:
-    case MIX_POOL_K:
-        return bench_operand(b, SHAPE(s.H, s.D));
-    case MIX_CONCAT:
-        return bench_operand(b, SHAPE(s.H, s.D, 2 * s.D));
-    default:
-        return bench_operand(b, SHAPE(B, s.T, s.H, which == MIX_V ? s.E : s.D));
-    }
+    int n = 0, dim[4];
+
+    for (; o->shape[n]; n++)
+        dim[n] = o->shape[n] == 'B'   ? B
+                 : o->shape[n] == 'N' ? s->T
+                                      : operand_dimension(s, o->shape[n]);
+    return bench_operand(b, n, dim);
 }
 
-static Mix mix_of(Bench *b, const Attention *a, MixSize s, int B)
+static Mix mix_of(Bench *b, const MixSize *s, int B)
 {
-    Mix in = { .causal = s.causal, .set = s.set };
+    Mix in = { .attention = s->attention, .causal = s->causal, .set = s->set };
+    const Operand *o;
 
-    for (MixOperand j = MIX_Q; j < MIX_OPERANDS; j++)
-        if (mix_needs(a, s.set, j))
-            *mix_operand(&in, j) = operand(b, s, j, B);
+    for (int i = 0; (o = attention_operand(s->attention, i)); i++)
+        if (attention_needs(s->attention, &s->set, i))
+            in.x[i] = operand(b, s, o, B);
     return in;
 }
 
-static Times run_mix(Bench *b, const Attention *a, Mix in, const real *dy)
+static Times run_mix(Bench *b, const Mix *in, const real *dy)
 {
     tape_reset(&b->tape);
-    for (MixOperand j = MIX_Q; j < MIX_OPERANDS; j++)
-        if (*mix_operand(&in, j))
-            (*mix_operand(&in, j))->has_grad = false;
+    for (int i = 0; i < OPERANDS_MAX; i++)
+        if (in->x[i])
+            in->x[i]->has_grad = false;
     double start = seconds_now();
-    Tensor *y = attention_mix(a, &b->tape, in);
+    Tensor *y = attention_mix(&b->tape, in);
     double middle = seconds_now();
     tape_backward(&b->tape, y, dy);
     return (Times){ middle - start, seconds_now() - middle };
 }
 
-Times bench_mix(Bench *b, const Attention *a, MixSize s, int B)
+Times bench_mix(Bench *b, const MixSize *s, int B)
 {
-    Mix in = mix_of(b, a, s, B);
-    const real *dy = bench_numbers(b, (size_t)B * (size_t)s.T * (size_t)(s.H * s.E));
+    const Mix in = mix_of(b, s, B);
+    const real *dy = bench_numbers(b, (size_t)B * (size_t)s->T * (size_t)(s->H * s->E));
     double start = seconds_now();
     Times best = { HUGE_VAL, HUGE_VAL };
 
     for (int run = 0; bench_again(b, run, start); run++) {
-        Times t = run_mix(b, a, in, dy);
+        Times t = run_mix(b, &in, dy);
 
         best = (Times){ fmin(best.forward, t.forward), fmin(best.backward, t.backward) };
     }
     return best;
 }
 
-/* The decoding of a sequence's last positions, again and again from the state before them. */
+/* The decoding of a sequence's last positions, again and again. */
 typedef struct {
-    const Attention *attention;
+    Tape tape;
     Mix in;
     int from, to;
-    size_t bytes;
-    real *before, *state, *o;
-} Decoding;
+} Steps;
 
-static void decode(const Decoding *d, real *state, int from, int to)
+static void decode(Steps *d, int from, int to)
 {
-    for (int t = from; t < to; t++)
-        attention_step(d->attention, (Step){ .in = &d->in, .t = t, .state = state, .o = d->o });
+    for (int *t = &d->tape.decoding->t; from < to; from++) {
+        *t = from;
+        tape_reset(&d->tape);
+        attention_mix(&d->tape, &d->in);
+    }
 }
 
 static double run_steps(void *ctx)
 {
-    const Decoding *d = ctx;
-
-    memcpy(d->state, d->before, d->bytes);
+    Steps *d = ctx;
     double start = seconds_now();
-    decode(d, d->state, d->from, d->to);
+
+    decode(d, d->from, d->to);
     return seconds_now() - start;
 }
 
-/* Seconds for position T - 1; 0 where there is none, or it is too far away. */
-static double time_step(Bench *b, const Attention *a, MixSize s)
+/* Seconds for position T - 1; 0 where it is too long in coming, or the mechanism cannot decode. */
+static double time_step(Bench *b, const MixSize *s)
 {
-    Decoding d = { .attention = a, .to = s.T, .from = s.T > LAST ? s.T - LAST : 0 };
-    MixSize one = s;
+    Steps d = { .tape = { arena_new(), b->tape.pool, .forward_only = true },
+                .to = s->T,
+                .from = s->T > LAST ? s->T - LAST : 0 };
+    MixSize one = *s;
+    double seconds = 0;
 
-    if (!s.causal || (bench_grows(a, &s) && s.T > STEPPED))
-        return 0;
-    one.T = 1;
-    d.in = mix_of(b, a, one, 1);
-    d.bytes = attention_state(a, s) * sizeof(real);
-    d.before = arena_zeros(b->mem, d.bytes);
-    d.state = arena_take(b->mem, d.bytes);
-    d.o = arena_take(b->mem, (size_t)(s.H * s.E) * sizeof(real));
-    decode(&d, d.before, 0, d.from);
-    return bench_best(b, run_steps, &d) / (d.to - d.from);
+    if (s->causal && attention_decodes(s->attention) &&
+        !(bench_grows(s->attention, s) && s->T > STEPPED)) {
+        one.T = 1;
+        d.in = mix_of(b, &one, 1);
+        d.tape.decoding = decoding_new(s->T);
+        decode(&d, 0, d.from);
+        seconds = bench_best(b, run_steps, &d) / (d.to - d.from);
+        decoding_free(d.tape.decoding);
+    }
+    arena_free(d.tape.mem);
+    return seconds;
 }
 
 static void print_case(Bench *b, Row r)
@@ -213,14 +219,13 @@ static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T,
 
     if (!bench_wanted(b, r.group, title.at))
         return;
-    Times best = bench_mix(b, a, s, B);
+    Times best = bench_mix(b, &s, B);
     r.length = T, r.batch = B;
     r.seconds = best.forward + best.backward;
-    r.flops =
-        6 * attention_cost(a, s) * tokens; /* each multiply-add once forward, twice backward */
+    r.flops = 6 * attention_cost(&s) * tokens; /* each multiply-add once forward, twice backward */
     r.forward = 1e9 * best.forward / tokens, r.backward = 1e9 * best.backward / tokens;
     r.held = (double)arena_held(b->tape.mem) / tokens;
-    r.step = 1e9 * time_step(b, a, s);
+    r.step = 1e9 * time_step(b, &s);
     print_case(b, r);
     g->length[g->n] = T, g->time[g->n] = r.forward + r.backward, g->held[g->n] = r.held;
     g->n++;
@@ -251,11 +256,12 @@ void bench_say_left_out(const Mechanisms *m)
 static Text sizes_of(const Mechanisms *m)
 {
     const Config *c = &m->model;
+    const MixSize gated = size_of(m, &attention_gau, 1);
     Text text = { 0 };
 
     text_add(&text, "%s, %d heads of %d, gated units one of %d by %d",
-             m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads, KEY_SIZE,
-             2 * c->width);
+             m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads, gated.D,
+             gated.E);
     return text;
 }
 

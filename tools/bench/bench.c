@@ -59,11 +59,11 @@ static Option options[] = {
     { .name = "The attention alone" },
     { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
       .help = "the longest where each token takes longer, unless --attn names it; 0: any" },
-    SETTINGS_ROWS(settings),
+    SETTINGS_HERE,
     { 0 },
 };
 
-static const Program program = {
+static Program program = {
     .usage = "./bench [options]",
     .summary =
         "Measures the machine's peak, then products, ops, attention alone and training "
@@ -159,6 +159,7 @@ static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_len
                      .model = model,
                      .batch = batch,
                      .recompute = recompute,
+                     .program = &program,
                      .settings = settings,
                      .bidirectional = bidirectional,
                      .most_quadratic = most_quadratic };
@@ -215,8 +216,7 @@ static void check(int argc, char **argv)
             sections[section]);
     if (!runs(STEP) && recompute)
         die(EXIT_USAGE, "--recompute is for training steps: --only %s has none", sections[section]);
-    settings_check_some(&program, &settings,
-                        runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
+    settings_check_some(&program, runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
     if (runs(ATTENTION))
         bench_attention_check(&a);
     if (runs(STEP))
@@ -379,6 +379,7 @@ static void close_bench(Bench *b)
 int main(int argc, char **argv)
 {
     text_add(&names_help, "all, or some of %s (all, but for the step softmax)", all_names().at);
+    settings_add(&program, &settings, true);
     int left = options_parse(&program, argc, argv);
     Against against = read_against();
     check(left, argv);

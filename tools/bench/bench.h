@@ -119,7 +119,7 @@ void bench_clear(Bench *b);
 typedef struct {
     double forward, backward;
 } Times;
-Times bench_mix(Bench *b, const Attention *a, MixSize s, int B);
+Times bench_mix(Bench *b, const MixSize *s, int B);
 
 /* Which mechanisms, at which lengths, in a layer or a model of which size. */
 typedef struct {
@@ -127,6 +127,7 @@ typedef struct {
     OptionList lengths;
     Config model; /* layers, heads, width, vocab */
     int batch;    /* sequences; 0: as many tokens at every length */
+    const Program *program;
     SettingsOptions settings;
     bool bidirectional;
     bool recompute; /* of a model, on the way back */

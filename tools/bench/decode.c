@@ -38,7 +38,7 @@ static double state_bytes(const Config *c, int positions)
     MixSize s = config_mix_size(c);
 
     s.T = positions;
-    return (double)config_mixes(c) * (double)attention_state(c->attention, s) * sizeof(real);
+    return (double)config_mixes(c) * (double)attention_state(&s) * sizeof(real);
 }
 
 /* What a token is multiplied with, and the norms: all but the tables it has one row of. */

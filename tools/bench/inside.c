@@ -93,7 +93,8 @@ double bench_inside(Bench *b, const Model *model, int rows)
     in.x = bench_numbers(b, n), in.y = bench_numbers(b, n);
     in.dx = bench_numbers(b, n), in.dy = bench_numbers(b, n);
     in.dw = bench_numbers(b, most * most);
-    Times mix = bench_mix(b, c->attention, config_mix_size(c), rows);
+    const MixSize size = config_mix_size(c);
+    Times mix = bench_mix(b, &size, rows);
     return bench_best(b, run, &in) * times_of(model, rows) +
            config_mixes(c) * (mix.forward + mix.backward);
 }

@@ -93,8 +93,11 @@ static Tensor *attend(Tape *tape, const Operands *in, bool causal)
 
     *heads = *in->x;
     tensor_reshape(heads, SHAPE(in->rows / T, T, H, in->width / H));
-    return attention_mix(&attention_softmax, tape,
-                         (Mix){ .q = heads, .k = heads, .v = heads, .causal = causal });
+    return attention_mix(tape, &(Mix){ .attention = &attention_softmax,
+                                       .q = heads,
+                                       .k = heads,
+                                       .v = heads,
+                                       .causal = causal });
 }
 
 static Tensor *apply_causal(Tape *tape, const Operands *in)

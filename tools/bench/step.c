@@ -3,6 +3,7 @@
 #include "tools/bench/bench.h"
 
 #include "data/corpus.h"
+#include "model/layer.h"
 #include "model/model.h"
 #include "ops/base/machine.h"
 #include "ops/base/random.h"
@@ -60,11 +61,10 @@ Config bench_config(const Mechanisms *m, const Attention *a, int length)
 
     c.context = length, c.attention = a;
     c.task = m->bidirectional ? TASK_MLM : TASK_CAUSAL;
-    c.set = settings_part(&m->settings, a);
-    if ((a->takes & TAKES_HORIZON) && c.set.horizon < length)
-        c.set.horizon = length;
-    c.position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
-    if (a->frame == FRAME_GATED)
+    c.set = settings_part(m->program, &m->settings, a);
+    settings_fit_context(&c.set, a, CONTEXT_AT_LEAST, length);
+    c.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    if (layer_of(a)->one_head)
         c.heads = 1;
     return c;
 }

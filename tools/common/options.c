@@ -55,10 +55,10 @@ static Option *find_letter(const Program *program, char letter)
 Choice options_choice(const Option *o, int i)
 {
     if (o->kind == OPTION_PRESET)
-        return (Choice){ o->presets[i].name, o->presets[i].summary };
+        return (Choice){ o->presets[i].name, o->presets[i].summary, NULL };
     if (o->kind != OPTION_CHOICE && o->kind != OPTION_SET)
         return (Choice){ 0 };
-    return o->choice ? o->choice(i) : (Choice){ o->choices[i], NULL };
+    return o->choice ? o->choice(i) : (Choice){ .name = o->choices[i] };
 }
 
 /* Insertions, deletions and changes that make a (n bytes) b; a long name is far from all. */
@@ -255,9 +255,16 @@ static bool read_texts(const Option *o, const char *s)
 /* The index of the name that is n bytes of s, or -1. */
 static int choice_of(const Option *o, const char *s, size_t n)
 {
-    for (int i = 0; options_choice(o, i).name; i++)
-        if (same(s, n, options_choice(o, i).name))
+    for (int i = 0; options_choice(o, i).name; i++) {
+        const Choice c = options_choice(o, i);
+
+        if (same(s, n, c.name))
             return i;
+        if (c.alias && same(s, n, c.alias)) {
+            warn("%s is called %s now", c.alias, c.name);
+            return i;
+        }
+    }
     return -1;
 }
 
@@ -505,18 +512,28 @@ int options_parse(const Program *program, int argc, char **argv)
     return words;
 }
 
-bool options_given(const Program *program, const char *name)
+static const Option *option_of(const Program *program, const char *name)
 {
     const Option *o = find(program, name, strlen(name));
 
     if (!o)
         BUG("there is no option %s", name);
-    return o->given;
+    return o;
+}
+
+bool options_given(const Program *program, const char *name)
+{
+    return option_of(program, name)->given;
+}
+
+bool options_set(const Program *program, const char *name)
+{
+    return options_given(program, name) || option_of(program, name)->restored;
 }
 
 bool options_restore(const Program *program, const char *name, const char *value)
 {
     Option *o = find(program, name, strlen(name));
 
-    return o && (o->given || kinds[o->kind].read(o, value));
+    return o && (o->given || (o->restored = kinds[o->kind].read(o, value)));
 }

@@ -57,6 +57,7 @@ typedef struct {
 
 typedef struct {
     const char *name, *summary; /* with a summary --help gives it a line of its own */
+    const char *alias;          /* an older name, which still works, or NULL */
 } Choice;
 
 typedef struct {
@@ -78,6 +79,7 @@ typedef struct {
     char letter;                /* 'o': -o is the same */
     bool any;                   /* TEXT: nothing, and what begins with '-', is a value too */
     bool given;                 /* set by options_parse */
+    bool restored;              /* set by options_restore */
 } Option;
 
 typedef struct {
@@ -117,6 +119,9 @@ void options_nearer(Nearest *near, const char *name);
 
 /* Whether the command line or its preset set this option. */
 bool options_given(const Program *program, const char *name);
+
+/* The same, or options_restore() did. */
+bool options_set(const Program *program, const char *name);
 
 /* The value of an option as the command line takes it; empty: it is not set. */
 Text options_value(const Option *o);

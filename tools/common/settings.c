@@ -1,106 +1,174 @@
 #include "tools/common/settings.h"
 
 #include "ops/base/error.h"
-#include "ops/base/text.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 enum { ROPE_SCALE_MAX = 1 << 20 };
 
+const char settings_here[] = "the settings of the attention";
+
 Choice settings_attention(int i)
 {
-    return attentions[i] ? (Choice){ attentions[i]->name, attentions[i]->summary }
-                         : (Choice){ NULL, NULL };
+    const Attention *a = attentions[i];
+
+    return a ? (Choice){ a->name, a->summary, a->alias } : (Choice){ 0 };
 }
 
-/* "softmax, gau, relu": those that take it. */
-static void list_takers(unsigned bit, char *to, size_t size)
+/* "softmax, gau": those that take it, or that RoPE works for (NULL). */
+static Text takers(const char *setting)
 {
-    size_t n = 0;
+    Text text = { 0 };
 
-    to[0] = 0;
     for (const Attention *const *a = attentions; *a; a++)
-        if (((*a)->takes & bit) && n < size)
-            n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", (*a)->name);
+        if (setting ? attention_takes(*a, setting) != NULL : (*a)->traits & CAN_ROPE)
+            text_add(&text, "%s%s", text.n ? ", " : "", (*a)->name);
+    return text;
 }
 
-void settings_check(const Program *program, const char *option, unsigned bit, const Attention *a)
+static int taker_count(const char *setting)
 {
-    char takers[256];
+    int n = 0;
 
-    if ((a->takes & bit) || !options_given(program, option))
-        return;
-    list_takers(bit, takers, sizeof takers);
-    die(EXIT_USAGE, "--%s means nothing to --attn %s; it is for %s", option, a->name, takers);
+    for (const Attention *const *a = attentions; *a; a++)
+        n += attention_takes(*a, setting) != NULL;
+    return n;
 }
 
-/* The rows of SETTINGS_ROWS, and who takes them. */
-static const struct {
-    const char *option;
-    unsigned bit;
-} all[] = {
-    { "scale", TAKES_SCALE },
-    { "norm", TAKES_NORM },
-    { "base", TAKES_BASE },
-    { "window", TAKES_WINDOW },
-    { "horizon", TAKES_HORIZON },
-    { "chunk", TAKES_CHUNK },
-    { "interaction", TAKES_INTERACTION },
-};
-enum { ROWS = sizeof all / sizeof *all };
+/* For --help, which has to outlast the table. */
+static const char *help_of(const Setting *s)
+{
+    static char room[SETTINGS_MAX][256];
+    static int used;
+    enum { FEW = 3 };
+
+    if (taker_count(s->name) > FEW)
+        return s->help;
+    snprintf(room[used], sizeof *room, "%.100s: %.150s", takers(s->name).at, s->help);
+    return room[used++];
+}
+
+static Option option_of(int i, SettingsOptions *to)
+{
+    static const OptionKind kinds[] = { [SETTING_NUMBER] = OPTION_INT,
+                                        [SETTING_CHOICE] = OPTION_CHOICE,
+                                        [SETTING_FLAG] = OPTION_FLAG,
+                                        [SETTING_SET] = OPTION_SET };
+    const Setting *s = settings_at(i);
+    Option o = { .name = s->name, .kind = kinds[s->kind], .max = s->most, .choices = s->choices };
+
+    o.at = s->kind == SETTING_FLAG ? (void *)&to->flag[i] : &to->set.at[i];
+    o.help = help_of(s);
+    to->set.at[i] = s->value;
+    to->flag[i] = s->value;
+    return o;
+}
+
+static bool with_layers; /* of this program: the settings that shape the layer are options too */
+
+static const Setting *offered(int i)
+{
+    const Setting *s = settings_at(i);
+
+    return s && (with_layers || !s->layer) ? s : NULL;
+}
+
+void settings_add(Program *program, SettingsOptions *s, bool layers)
+{
+    int n = 0, at = 0;
+
+    with_layers = layers;
+
+    while (program->options[n].name)
+        n++;
+    Option *all = xmalloc(((size_t)n + SETTINGS_MAX + 1) * sizeof *all), *to = all;
+    while (program->options[at].name && program->options[at].name != settings_here)
+        *to++ = program->options[at++];
+    for (int i = 0; settings_at(i); i++) {
+        const Option o = option_of(i, s);
+
+        if (offered(i))
+            *to++ = o;
+    }
+    while (at < n)
+        *to++ = program->options[++at];
+    program->options = all;
+}
+
+static noreturn void refuse(const char *option, const Attention *a, Text of)
+{
+    die(EXIT_USAGE, "--%s means nothing to --attn %s; it is for %s", option, a->name, of.at);
+}
+
+void settings_check(const Program *program, const char *option, const Attention *a)
+{
+    if (options_given(program, option) && !attention_takes(a, option))
+        refuse(option, a, takers(option));
+}
+
+void settings_check_rope(const Program *program, const char *option, const Attention *a)
+{
+    if (options_given(program, option) && !(a->traits & CAN_ROPE))
+        refuse(option, a, takers(NULL));
+}
 
 const char *settings_given(const Program *program)
 {
-    for (int i = 0; i < ROWS; i++)
-        if (options_given(program, all[i].option))
-            return all[i].option;
+    for (int i = 0; settings_at(i); i++)
+        if (offered(i) && options_given(program, settings_at(i)->name))
+            return settings_at(i)->name;
     return NULL;
 }
 
-void settings_check_some(const Program *program, const SettingsOptions *s,
-                         const Attention *const *some)
+static void check_value(const Setting *s, int value)
 {
-    for (int i = 0; i < ROWS; i++) {
-        unsigned taken = 0;
-
-        for (const Attention *const *a = some; *a; a++)
-            taken |= (*a)->takes & all[i].bit;
-        if (!taken)
-            settings_check(program, all[i].option, all[i].bit, *some);
-    }
-    if (s->set.base == 1)
-        die(EXIT_USAGE, "--base is a length whose logarithm divides: 2 at least, not 1");
+    if (value != 0 && value < s->least)
+        die(EXIT_USAGE, "--%s is %d: it must be at least %d (or 0, the default)", s->name, value,
+            s->least);
 }
 
-Settings settings_part(const SettingsOptions *s, const Attention *a)
+void settings_check_some(const Program *program, const Attention *const *some)
 {
-    Settings set = { 0 };
+    for (int i = 0; settings_at(i); i++) {
+        const Attention *const *a = some;
 
-    if (a->takes & TAKES_SCALE)
-        set.scale = (Scale)s->scale;
-    if (a->takes & TAKES_NORM)
-        set.norm = (GauNorm)s->norm;
-    if (a->takes & TAKES_INTERACTION)
-        set.interaction = (Interaction)s->interaction;
-    if (a->takes & TAKES_BASE)
-        set.base = s->set.base;
-    if (a->takes & TAKES_WINDOW)
-        set.window = s->set.window;
-    if (a->takes & TAKES_HORIZON)
-        set.horizon = s->set.horizon;
-    if (a->takes & TAKES_CHUNK)
-        set.chunk = s->set.chunk;
+        while (*a && !attention_takes(*a, settings_at(i)->name))
+            a++;
+        if (!*a && offered(i))
+            settings_check(program, settings_at(i)->name, *some);
+    }
+}
+
+Values settings_part(const Program *program, const SettingsOptions *s, const Attention *a)
+{
+    Values set = settings_default(a);
+
+    for (int i = 0; settings_at(i); i++) {
+        const Setting *it = settings_at(i);
+
+        if (!offered(i) || !attention_takes(a, it->name) || !options_set(program, it->name))
+            continue;
+        set.at[i] = it->kind == SETTING_FLAG ? s->flag[i] : s->set.at[i];
+        check_value(it, set.at[i]);
+    }
     return set;
 }
 
-const Attention *settings_of(const Program *program, const SettingsOptions *s, Settings *set)
+const Attention *settings_of(const Program *program, const SettingsOptions *s, Values *set)
 {
     const Attention *a = attentions[s->attention];
 
-    settings_check_some(program, s, (const Attention *const[]){ a, NULL });
-    *set = settings_part(s, a);
+    settings_check_some(program, (const Attention *const[]){ a, NULL });
+    *set = settings_part(program, s, a);
     return a;
+}
+
+void settings_put(SettingsOptions *s, const Values *set)
+{
+    s->set = *set;
+    for (int i = 0; settings_at(i); i++)
+        s->flag[i] = set->at[i];
 }
 
 RopeScale settings_rope_scale(const char *words)
@@ -120,7 +188,7 @@ RopeScale settings_rope_scale(const char *words)
     }
     if (words)
         die(EXIT_USAGE,
-            "--rope-scale %s: takes linear:S or ntk:S, with S from 1 to %d, written like linear:4",
+            "--rope-scale %s: takes linear:S or ntk:S, with S from 1 to %d, such as linear:4",
             text_cut(words, 60).at, ROPE_SCALE_MAX);
     return scale;
 }
@@ -136,7 +204,7 @@ Text settings_rope_scale_text(RopeScale scale)
     return text;
 }
 
-__attribute__((format(printf, 3, 4))) static void add(Text *text, bool it, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void add(Text *text, const char *fmt, ...)
 {
     char words[64];
     va_list args;
@@ -144,38 +212,39 @@ __attribute__((format(printf, 3, 4))) static void add(Text *text, bool it, const
     va_start(args, fmt);
     vsnprintf(words, sizeof words, fmt, args);
     va_end(args);
-    if (it)
-        text_add(text, "%s%s", text->n ? ", " : "", words);
+    text_add(text, "%s%s", text->n ? ", " : "", words);
 }
 
-/* The scale or norm of these settings has a logarithm of n0, or divides by it. */
-static bool needs_base(const Attention *a, Settings set)
+/* A size is what it comes to; another number, what 0 stands for. */
+static int shown(const Setting *s, int value, const MixSize *size)
 {
-    return ((a->takes & TAKES_SCALE) && set.scale != SCALE_SQRT) ||
-           ((a->takes & TAKES_NORM) &&
-            (set.norm == GAU_FIXED || set.norm == GAU_ENTROPY || set.norm == GAU_LOGN));
+    if (s->size)
+        return s->size == 'd' && !value ? 0 : operand_dimension(size, s->size);
+    return value ? value : s->zero;
+}
+
+static void add_setting(Text *text, const Setting *s, int value, const MixSize *size)
+{
+    if (s->kind == SETTING_CHOICE)
+        add(text, "%s %s", s->name, s->choices[value]);
+    if (s->kind == SETTING_NUMBER && shown(s, value, size))
+        add(text, "%s %d", s->name, shown(s, value, size));
+    if (s->kind == SETTING_FLAG && value != s->value)
+        add(text, "%s%s", value ? "" : "no ", s->name);
+    for (int bit = 0; s->kind == SETTING_SET && s->choices[bit]; bit++)
+        if (value >> bit & 1)
+            add(text, "%s %s", s->name, s->choices[bit]);
 }
 
 Text settings_text(const Config *c)
 {
-    const Attention *a = c->attention;
-    const Settings *set = &c->set;
     const MixSize size = config_mix_size(c);
     Text text = { 0 };
 
-    add(&text, a->takes & TAKES_SCALE, "scale %s", scale_names[set->scale]);
-    add(&text, a->takes & TAKES_NORM, "norm %s", gau_norm_names[set->norm]);
-    add(&text, needs_base(a, *set), "base %d", set->base ? set->base : BASE);
-    add(&text, set->window > 0, "window %d", set->window);
-    add(&text, a->takes & TAKES_HORIZON, "horizon %d", set->horizon);
-    add(&text, set->rope_scale.by > 0, "rope scale %s",
-        settings_rope_scale_text(set->rope_scale).at);
-    add(&text, a->takes & TAKES_CHUNK, "chunk %d", set->chunk ? set->chunk : CHUNK);
-    add(&text, a->takes & TAKES_INTERACTION, "interaction %s", interaction_names[set->interaction]);
-    add(&text, size.features > 0, "%d features", size.features);
-    add(&text, size.D != size.E, "keys of %d", size.D);
-    for (int i = 0; i < SHARES; i++)
-        add(&text, c->share >> i & 1, "shared %s", share_names[i]);
-    add(&text, c->gateless, "no gate");
+    for (const Setting *s = c->attention->settings; s && s->name; s++)
+        if (setting_matters(c->attention, &c->set, s))
+            add_setting(&text, s, setting(&c->set, s->name), &size);
+    if (c->rope_scale.by > 0)
+        add(&text, "rope scale %s", settings_rope_scale_text(c->rope_scale).at);
     return text;
 }

@@ -70,13 +70,13 @@ static const Program program = {
 /* What was asked for in place of what it was trained with. */
 static void adapt(Config *c)
 {
-    settings_check(&program, "horizon", TAKES_HORIZON, c->attention);
+    settings_check(&program, "horizon", c->attention);
     if (rope_scale && c->position != POSITION_ROPE)
         die(EXIT_USAGE, "--rope-scale is of RoPE's angles, and the positions of this model are %s",
             position_names[c->position]);
-    c->set.rope_scale = settings_rope_scale(rope_scale);
+    c->rope_scale = settings_rope_scale(rope_scale);
     if (horizon > 0)
-        c->set.horizon = horizon;
+        *setting_at(&c->set, "horizon") = horizon;
 }
 
 /* --- what is asked -----------------------------------------------------------------------------
@@ -208,7 +208,7 @@ int main(int argc, char **argv)
     Table table = { .config = c,
                     .protocol = protocol_words,
                     .trained = c->context,
-                    .trained_horizon = c->set.horizon,
+                    .trained_horizon = setting(&c->set, "horizon"),
                     .by_position = p.bucket > 0 };
     adapt(c);
     TokenText text = trained_text(run, choice);

@@ -23,10 +23,11 @@ static const struct {
 static bool interpolates(const Table *t, int length)
 {
     const Config *c = t->config;
-    double times = (double)length / t->trained, reach = fmax(length, c->set.horizon);
-    bool turns = c->position == POSITION_ROPE, bends = c->attention->takes & TAKES_HORIZON;
+    double times = (double)length / t->trained, reach = fmax(length, setting(&c->set, "horizon"));
+    bool turns = c->position == POSITION_ROPE,
+         bends = attention_takes(c->attention, "horizon") != NULL;
 
-    return (turns || bends) && (!turns || c->set.rope_scale.by >= times) &&
+    return (turns || bends) && (!turns || c->rope_scale.by >= times) &&
            (!bends || reach >= times * t->trained_horizon);
 }
 
@@ -97,7 +98,7 @@ void table_add(Table *t, Protocol p, const Score *score)
 void table_csv(FILE *out, void *table)
 {
     const Table *t = table;
-    const Settings *set = &t->config->set;
+    const Config *c = t->config;
 
     for (int i = 0; i < NUMBERS; i++)
         fprintf(out, "%s,", columns[i].name);
@@ -105,8 +106,8 @@ void table_csv(FILE *out, void *table)
     for (const Row *row = t->row; row < t->row + t->n; row++) {
         for (int i = 0; i < NUMBERS; i++)
             fprintf(out, "%s,", text_number(row->number[i]).at);
-        fprintf(out, "%s,%s,%d,%s\n", t->protocol, settings_rope_scale_text(set->rope_scale).at,
-                set->horizon, row->context);
+        fprintf(out, "%s,%s,%d,%s\n", t->protocol, settings_rope_scale_text(c->rope_scale).at,
+                setting(&c->set, "horizon"), row->context);
     }
 }
 
@@ -160,9 +161,8 @@ void table_svg(FILE *out, void *table)
 
     text_add(&subtitle, "%s, trained at %d, %s", t->config->attention->name, t->trained,
              t->protocol);
-    if (t->config->set.rope_scale.by > 0)
-        text_add(&subtitle, ", rope scale %s",
-                 settings_rope_scale_text(t->config->set.rope_scale).at);
+    if (t->config->rope_scale.by > 0)
+        text_add(&subtitle, ", rope scale %s", settings_rope_scale_text(t->config->rope_scale).at);
     for (int at = 0; at < t->n; plot.n_series++) {
         Text *label = &name[plot.n_series];
 

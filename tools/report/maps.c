@@ -5,6 +5,7 @@
  */
 #include "tools/report/report.h"
 
+#include "model/layer.h"
 #include "ops/base/error.h"
 #include "ops/base/utf8.h"
 #include "tools/draw/axis.h"
@@ -131,7 +132,7 @@ static void draw_map(const Maps *m, const real *A, const char *title)
 static void see(void *ctx, const Mix *in)
 {
     Maps *m = ctx;
-    const bool gated = m->config->attention->frame == FRAME_GATED;
+    const bool gated = layer_of(m->config->attention)->mixes > 1;
     const int H = in->q->dim[2], mix = m->mixes++;
     const size_t n = (size_t)m->n * (size_t)m->n;
     char title[64];
@@ -140,7 +141,7 @@ static void see(void *ctx, const Mix *in)
         return;
     Arena *mem = arena_new();
     real *A = arena_take(mem, (size_t)H * n * sizeof *A);
-    attention_matrix(m->config->attention, &m->tape, *in, A);
+    attention_matrix(&m->tape, in, A);
     for (int h = 0; h < H && m->maps < MAPS_MOST; h++, m->maps++) {
         if (gated)
             snprintf(title, sizeof title, "Layer %d, unit %d", mix / 2 + 1, mix % 2 + 1);
@@ -202,8 +203,7 @@ static void draw_model(Maps *m, const Report *report, const Saved *s)
     const Model *model = &s->model;
     Tape tape = { .mem = arena_new(), .pool = report->pool, .forward_only = true };
     int *id = arena_take(tape.mem, (size_t)report->positions * sizeof *id);
-    const int mixes =
-        model->config.layers * (model->config.attention->frame == FRAME_GATED ? 2 : 1);
+    const int mixes = config_mixes(&model->config);
     const int all = mixes * config_mix_size(&model->config).H;
 
     m->word = arena_take(tape.mem, (size_t)report->positions * sizeof *m->word);
@@ -238,7 +238,7 @@ static void write_maps_of(const Report *report, const Record *r, FILE *out)
     }
     Saved *s = saved_read(r->checkpoint, false);
     m.config = &s->model.config;
-    if (m.config->attention->matrix) {
+    if (m.config->attention->traits & HAS_MATRIX) {
         m.tape = (Tape){ .mem = arena_new(), .pool = report->pool, .forward_only = true };
         draw_model(&m, report, s);
         arena_free(m.tape.mem);

@@ -368,42 +368,38 @@ int record_best(const Record *r)
     return best;
 }
 
-/* A setting that means something to the attention, and what it is unless told. */
-typedef struct {
-    const char *name;
-    unsigned bit;
-    const char *plain;
-} Setting;
+/* The setting's value in config.json; its default where there is none. */
+static int setting_in(const Record *r, const Setting *s)
+{
+    const char *key = setting_key(s).at, *word = json_string(r->config, key);
+    const double number = json_number(r->config, key);
+    int value = s->value;
 
-static const Setting settings[] = {
-    { "scale", TAKES_SCALE, "sqrt" },   { "norm", TAKES_NORM, "n" },
-    { "window", TAKES_WINDOW, "" },     { "horizon", TAKES_HORIZON, "" },
-    { "chunk", TAKES_CHUNK, "" },       { "interaction", TAKES_INTERACTION, "mul" },
-    { "features", TAKES_FEATURES, "" }, { "key_size", TAKES_KEY_SIZE, "" },
-    { "share", TAKES_SHARE, "" },
-};
+    if (word)
+        setting_parse(s, word, &value);
+    else if (number > 0)
+        value = (int)number;
+    return value;
+}
 
+/* "gau (norm n2, window 64)": with the settings that are not at their defaults. */
 Text record_attention(const Record *r)
 {
     const char *name = json_string(r->config, "attn");
     const Attention *a = name ? attention_find(name) : NULL;
+    Values set = { { 0 } };
     Text text = { 0 };
-    int told = 0;
+    int n = 0;
 
     text_add(&text, "%s", name ? text_cut(name, NUMBER_ROOM).at : "");
-    for (size_t i = 0; a && i < sizeof settings / sizeof *settings; i++) {
-        const Setting s = settings[i];
-        const char *word = json_string(r->config, s.name);
-        const double number = json_number(r->config, s.name);
+    for (const Setting *s = a ? a->settings : NULL; s && s->name; s++)
+        *setting_at(&set, s->name) = setting_in(r, s);
+    for (const Setting *s = a ? a->settings : NULL; s && s->name; s++) {
+        const int value = setting(&set, s->name);
 
-        if (!(a->takes & s.bit) || (word ? strcmp(word, s.plain) == 0 : !(number > 0)))
-            continue;
-        text_add(&text, "%s%s ", told++ ? ", " : " (", s.name);
-        if (word)
-            text_add(&text, "%s", text_cut(word, NUMBER_ROOM).at);
-        else
-            text_add(&text, "%s", text_number(number).at);
+        if (value != s->value && setting_matters(a, &set, s))
+            text_add(&text, "%s%s %s", n++ ? ", " : " (", s->name, setting_print(s, value).at);
     }
-    text_add(&text, "%s", told ? ")" : "");
+    text_add(&text, "%s", n ? ")" : "");
     return text;
 }

@@ -1,5 +1,6 @@
 #include "tools/train/job.h"
 
+#include "model/layer.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 
@@ -9,10 +10,11 @@
 
 enum { STORY_SECONDS = 110, TEXT_TASKS = 3, TASK_LENGTH = 64 };
 
-static int position = -1, ffn, layer_norm, preset = -1, task, optimiser, schedule;
+static int position = -1, preset = -1, task, optimiser, schedule;
+static bool tied, bias;
 static SettingsOptions mechanism;
 static OptionList lengths;
-static bool gate = true, resume;
+static bool resume;
 static Job job = {
     .config = { .layers = 4, .heads = 4, .width = 128, .context = 256 },
     .training = {
@@ -49,15 +51,15 @@ static const Preset presets[] = {
 static Choice task_choice(int i)
 {
     static const Choice of_text[TEXT_TASKS] = {
-        [TASK_CAUSAL] = { "causal", "the next token of a text" },
-        [TASK_MLM] = { "mlm", "masked tokens, from both sides" },
-        [TASK_CLASSIFY] = { "classify", "which of the files a window is from" },
+        [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
+        [TASK_MLM] = { "mlm", "masked tokens, from both sides", NULL },
+        [TASK_CLASSIFY] = { "classify", "which of the files a window is from", NULL },
     };
     if (i < TEXT_TASKS)
         return of_text[i];
     const Synthetic *made = synthetics[i - TEXT_TASKS];
 
-    return made ? (Choice){ made->name, made->summary } : (Choice){ NULL, NULL };
+    return made ? (Choice){ made->name, made->summary, NULL } : (Choice){ 0 };
 }
 
 static Option options[] = {
@@ -69,14 +71,7 @@ static Option options[] = {
       .help = "byte, char, or bpe:N with N tokens" },
     { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of options" },
     { .name = "Settings of the attention" },
-    SETTINGS_ROWS(mechanism),
-    { "features", OPTION_INT, &job.config.features, .max = 1 << 20,
-      .help = "performer: random features of a head; 0: four for each number of a key" },
-    { "key-size", OPTION_INT, &job.config.key_size, .max = 1 << 14,
-      .help = "width of a query and a key of a head; 0: as a value's, 128 for gau and flash" },
-    { "share", OPTION_SET, &job.config.share, .choices = share_names,
-      .help = "fastformer: weights that are there once" },
-    { "gate", OPTION_FLAG, &gate, .help = "gau, flash: the gate" },
+    SETTINGS_HERE,
     { .name = "Tasks whose rows are made" },
     { "symbols", OPTION_INT, &job.shape.symbols, .max = TOKENS_MAX,
       .help = "size of the alphabet; 0: the task's own" },
@@ -97,11 +92,12 @@ static Option options[] = {
       .help = "share of numbers dropped" },
     { "position", OPTION_CHOICE, &position, .choices = position_names,
       .help = "positions; rope unless told, where the attention takes it, else learned" },
-    { "ffn", OPTION_CHOICE, &ffn, .choices = ffn_names, .help = "the feed-forward layer" },
-    { "layer-norm", OPTION_CHOICE, &layer_norm, .choices = norm_names,
+    { "ffn", OPTION_CHOICE, &job.config.ffn, .choices = ffn_names,
+      .help = "the feed-forward layer" },
+    { "layer-norm", OPTION_CHOICE, &job.config.norm, .choices = norm_names,
       .help = "RMSNorm or LayerNorm" },
-    { "tied", OPTION_FLAG, &job.config.tied, .help = "the head is the embedding table" },
-    { "bias", OPTION_FLAG, &job.config.bias, .help = "biases in the dense layers" },
+    { "tied", OPTION_FLAG, &tied, .help = "the head is the embedding table" },
+    { "bias", OPTION_FLAG, &bias, .help = "biases in the dense layers" },
     { .name = "Training" },
     { "batch-size", OPTION_INT, &job.training.batch, .min = 1, .max = 1 << 20,
       .help = "sequences at once" },
@@ -163,7 +159,7 @@ static Option options[] = {
     { 0 },
 };
 
-static const Program program = {
+static Program program = {
     .usage = "./train [options] [CORPUS...]",
     .summary = "Trains a small transformer on text files, or, without any, on built-in stories.",
     .options = options,
@@ -172,30 +168,24 @@ static const Program program = {
 /* Whatever the layer of that attention makes of the options, or cannot make. */
 static void check_layer(const Attention *a)
 {
-    settings_check(&program, "features", TAKES_FEATURES, a);
-    settings_check(&program, "key-size", TAKES_KEY_SIZE, a);
-    settings_check(&program, "share", TAKES_SHARE, a);
-    settings_check(&program, "gate", TAKES_GATE, a);
-    if (a->frame == FRAME_GATED && options_given(&program, "ffn"))
+    if (!layer_of(a)->feed_forward && options_given(&program, "ffn"))
         die(EXIT_USAGE, "--ffn means nothing to --attn %s, which has no feed-forward layer",
             a->name);
 }
 
 /*
- * What the user left open gets its value, for config.json to tell: lengths that a
- * mechanism is made for are those it is trained at.
+ * What the user left open gets its value, for config.json: lengths that a mechanism
+ * depends on are those it is trained at.
  */
 static void resolve(const Attention *a)
 {
-    Settings *set = &job.config.set;
+    const int context = job.config.context > 1 ? job.config.context : 2;
 
-    if ((a->takes & TAKES_BASE) && set->base == 0)
-        set->base = job.config.context > 1 ? job.config.context : 2;
-    if ((a->takes & TAKES_HORIZON) && set->horizon < job.config.context)
-        set->horizon = job.config.context; /* so that all prefixes have one */
+    settings_fit_context(&job.config.set, a, CONTEXT_IF_ZERO, context);
+    settings_fit_context(&job.config.set, a, CONTEXT_AT_LEAST, job.config.context);
     if (position < 0)
-        position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
-    if (a->frame == FRAME_GATED)
+        position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    if (layer_of(a)->one_head)
         job.config.heads = 1;
 }
 
@@ -206,12 +196,10 @@ static void settle_model(void)
     c->attention = settings_of(&program, &mechanism, &c->set);
     check_layer(c->attention);
     resolve(c->attention);
-    mechanism.set = c->set;
-    c->position = (Position)position;
-    c->ffn = (Ffn)ffn;
-    c->norm = (NormKind)layer_norm;
-    c->gateless = !gate;
-    c->task = !job.made ? (Task)task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
+    settings_put(&mechanism, &c->set);
+    c->position = position;
+    c->tied = tied, c->bias = bias;
+    c->task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
     c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
     c->classes = c->task != TASK_CLASSIFY ? 0 : job.made ? job.made->classes : job.files;
     config_check(c);
@@ -377,7 +365,7 @@ static void check_resumed(void)
     Config c = job.config;
 
     c.vocab = job.from->model.config.vocab; /* that of the tokenizer */
-    Text difference = checkpoint_difference(&job.from->model.config, &c);
+    Text difference = config_difference(&job.from->model.config, &c);
     if (difference.n)
         die(EXIT_USAGE, "a run goes on with the model it has: %s", difference.at);
     const char *before = saved_option(job.from, "optimizer");
@@ -410,6 +398,7 @@ static void read_saved(void)
 Job job_read(int argc, char **argv)
 {
     job.program = &program;
+    settings_add(&program, &mechanism, true);
     job.files = options_parse(&program, argc, argv);
     job.file = (const char *const *)argv;
     if (resume)

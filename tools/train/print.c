@@ -1,6 +1,7 @@
 #include "tools/train/print.h"
 
 #include "data/stream.h"
+#include "model/layer.h"
 #include "model/sample.h"
 #include "ops/base/error.h"
 #include "ops/kernel/kernel.h"
@@ -112,7 +113,7 @@ void show_banner(const Show *s)
     fprintf(stderr, "%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s\n",
             c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
             c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
-            c->attention->frame == FRAME_GATED ? "none" : ffn_names[c->ffn]);
+            layer_of(c->attention)->feed_forward ? ffn_names[c->ffn] : "none");
     fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
             params_count(&s->model->params), config_flops(c) / 1e6,
             config_memory(c, job_load(job)) / 0x1p20);

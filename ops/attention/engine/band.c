@@ -38,7 +38,7 @@ static Features features(real **free, const LinearHead *h, int n)
 {
     Features x = { .x = rows(free, n, h->D), .f = rows(free, n, h->F), .dx = rows(free, n, h->D) };
 
-    x.turned = h->op->turns ? rows(free, n, h->F) : x.f;
+    x.rotated = h->op->angles ? rows(free, n, h->F) : x.f;
     return x;
 }
 
@@ -102,7 +102,7 @@ static void sum_spans(const Band *b, Span (*span_of)(const View *v, int t), cons
     }
 }
 
-/* Everything that both directions need: features, z, and psi turned over. */
+/* Everything that both directions need: features, z, and psi transposed. */
 static void load(Band *x)
 {
     const LinearHead *h = &x->h;
@@ -111,7 +111,7 @@ static void load(Band *x)
     sum_spans(x, view_keys, x->k.f.at, x->z);
     head_gather(&h->head, x->v, h->op->in.v->data, h->op->E);
     for (int j0 = 0; j0 < x->n; j0 += TILE) {
-        Rows tile = { row_of(x->k.turned.at, j0, h->F), h->F, j0, TILE };
+        Rows tile = { row_of(x->k.rotated.at, j0, h->F), h->F, j0, TILE };
 
         rows_transpose(tile, row_of(x->kt, j0, h->op->F), TILE, h->op->F);
     }
@@ -126,7 +126,7 @@ static Tiles pairs(const Band *x)
                     .wide = x->h.op->E,
                     .D = x->h.F,
                     .E = x->h.E,
-                    .q = x->q.turned.at,
+                    .q = x->q.rotated.at,
                     .kt = x->kt,
                     .s = x->s,
                     .ds = x->ds };
@@ -162,7 +162,7 @@ static void backward_pairs(Band *x)
     for (int j0 = 0; j0 < h->op->T; j0 += TILE) {
         rows_transpose((Rows){ row_of(x->v.at, j0, h->E), h->E, j0, TILE }, x->vt, TILE, h->op->E);
         t.j0 = j0;
-        t.k = row_of(x->k.turned.at, j0, h->F), t.kt = row_of(x->kt, j0, h->op->F);
+        t.k = row_of(x->k.rotated.at, j0, h->F), t.kt = row_of(x->kt, j0, h->op->F);
         t.dk = row_of(x->dpsi.at, j0, h->F), t.dv = row_of(x->dv.at, j0, h->E);
         tiles_backward(&t, j0);
     }
@@ -182,7 +182,7 @@ void band_backward(void *ctx, int begin, int end)
         linear_chain_queries(&x.h, x.q, x.dphi, x.dc, x.z, x.h.F);
         for (int t = 0; t < op->T; t++)
             linear_dz(&x.h, t, row_of(x.q.f.at, t, x.h.F), x.dc[t], row_of(dz, t, x.h.F));
-        rows_turn((Rows){ x.dpsi.at, x.h.F, 0, op->T }, op->turns, op->F, true);
+        rows_rotate((Rows){ x.dpsi.at, x.h.F, 0, op->T }, op->angles, op->F, true);
         sum_spans(&x, view_rows, dz, x.z);
         for (int t = 0; t < op->T; t++)
             for (int f = 0; f < op->F; f++)

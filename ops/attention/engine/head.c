@@ -1,8 +1,8 @@
 #include "ops/attention/engine/head.h"
 
-#include "ops/attention/engine/rope.h"
 #include "ops/kernel/elementary.h"
 #include "ops/kernel/transpose.h"
+#include "ops/rope.h"
 
 #include <string.h>
 
@@ -12,11 +12,11 @@ View view_of(const Mix *in, int b)
 
     return (View){ .T = T,
                    .length = in->length ? max(0, min(in->length[b], T)) : T,
-                   .window = in->set.window,
+                   .window = setting(&in->set, "window"),
                    .causal = in->causal };
 }
 
-/* What of s is in the window around t, and in its chunk. */
+/* The part of s that is in the window around t, and in its chunk. */
 static Span near(const View *v, int t, Span s)
 {
     if (v->window > 0) {
@@ -52,7 +52,7 @@ void head_ask(const Head *x, int t, const real *from, int width)
         __builtin_prefetch(row + d);
 }
 
-/* Short rows, and many: a call of memcpy for each would take longer than the copying. */
+/* Many short rows: calling memcpy for each would take longer than the copying. */
 static void row_copy(real *restrict to, const real *restrict from, int n)
 {
     int i = 0;
@@ -113,8 +113,9 @@ void rows_multiply_over(real *c, int height, Rows a, Rows b, int n)
                    true);
 }
 
-void rows_turn(Rows x, const real *turns, int width, bool back)
+void rows_rotate(Rows x, const real *angles, int width, bool back)
 {
-    for (int r = 0; turns && r < x.n; r++)
-        rope_turn(row_of(x.at, r, x.ld), turns + (size_t)(x.t0 + r) * (size_t)width, width, back);
+    for (int r = 0; angles && r < x.n; r++)
+        rope_rotate(row_of(x.at, r, x.ld), angles + (size_t)(x.t0 + r) * (size_t)width, width,
+                    back);
 }

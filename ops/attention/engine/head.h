@@ -2,8 +2,8 @@
  * One head of one sequence, and what every mechanism does with it: which keys a
  * row sees, and copying rows out of a (B, T, H, width) tensor and back.
  *
- * Copies are rows of `ld` numbers, a whole number of kernels wide, with zeros
- * beyond the width and beyond T: what works on them has no edges.
+ * Copies are rows of `ld` numbers, a multiple of the kernel's width, with zeros
+ * beyond the width and beyond T: code that works on them has no edges.
  */
 #ifndef OPS_ATTENTION_ENGINE_HEAD_H
 #define OPS_ATTENTION_ENGINE_HEAD_H
@@ -14,7 +14,7 @@
 #ifdef PROOF
 enum { TILE = 4 };
 #else
-enum { TILE = 96 }; /* rows, or keys, at once: what is done with them stays in cache */
+enum { TILE = 96 }; /* rows, or keys, at once: the work on them stays in cache */
 #endif
 _Static_assert(TILE % MR == 0 && TILE % NR == 0, "a tile has no edges");
 
@@ -24,13 +24,13 @@ typedef struct {
 } Span;
 
 /*
- * Who sees whom. Both are one span, and its ends never go back when i or j grows:
- * whatever the mechanism, its matrix is a band.
+ * Which rows see which keys. For each row, and for each key, it is one span whose ends
+ * never go back as i or j grows: whatever the mechanism, its matrix is a band.
  */
 typedef struct {
     int T, length; /* keys from `length` on are padding */
     int window;    /* 0: none */
-    int chunk;     /* only keys of the row's own chunk of so many; 0: all */
+    int chunk;     /* only keys in the row's own chunk of this length; 0: all */
     bool causal;
 } View;
 
@@ -38,7 +38,7 @@ View view_of(const Mix *in, int b);
 Span view_keys(const View *v, int i); /* the keys that row i sees */
 Span view_rows(const View *v, int j); /* the rows that see key j */
 
-/* Which head of which sequence; and how far ahead its rows will be wanted next, or behind. */
+/* Which head of which sequence, and how far ahead (or behind) its next rows will be needed. */
 typedef struct {
     int b, h, T, H, ahead;
 } Head;
@@ -68,8 +68,8 @@ static inline real *row_of(real *rows, int i, int ld)
 }
 
 /*
- * Asks memory for the row that is `ahead` of row t: the rows of a head are H rows
- * apart, and no processor guesses that a few lines of each will be wanted.
+ * Prefetches the row that is `ahead` of row t: the rows of a head are H rows apart, and
+ * no processor predicts that a few lines of each will be needed.
  */
 void head_ask(const Head *x, int t, const real *from, int width);
 
@@ -83,19 +83,17 @@ void rows_transpose(Rows from, real *to, int ld, int width);
 void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add);
 
 /*
- * c (height, b.ld) += a^T b, over the first n rows of both. Of c, whole multiples
- * of MR rows are written, and of a so many columns read.
+ * c (height, b.ld) += a^T b, over the first n rows of both. The height is rounded up to
+ * a multiple of MR: that many rows of c are written, and columns of a read.
  */
 void rows_multiply_over(real *c, int height, Rows a, Rows b, int n);
 
-/* Where RoPE turns: each row by its position, or back. `turns` is rope_turns(), or NULL: nothing is
- * done. */
-void rows_turn(Rows x, const real *turns, int width, bool back);
+/* Where RoPE angles: each row by its position, or back. `angles` is rope_angles(), or NULL: nothing
+ * is done. */
+void rows_rotate(Rows x, const real *angles, int width, bool back);
 
-/*
- * Divisors are kept this far from 0. Where that changes one it is a constant, and
- * the gradient knows it as such.
- */
+/* Divisors are kept this far from 0; where the guard acts, the divisor is a constant to the
+ * gradient. */
 #define GUARD R(1e-6)
 static inline real guard(real x)
 {

@@ -1,9 +1,8 @@
 /*
  * The matrix of a mechanism that weighs its values: o_i = sum_j A_ij v_j.
  *
- * However it is computed, o is linear in v. So the mix of v_j = the unit vector
- * of c has A_ij as the component c of o_i: with values of COLUMNS numbers, one
- * mix tells as many columns of A.
+ * However it is computed, o is linear in v. So if v_j is the unit vector c, component c
+ * of o_i is A_ij: with values of COLUMNS numbers, one mix gives that many columns of A.
  */
 #include "ops/attention.h"
 
@@ -17,14 +16,14 @@ enum { COLUMNS = 64 };
 #endif
 
 /* Columns j0 to j0 + v->dim[3] of A, from the mix of v_j = the unit vector of j - j0. */
-static void fill_columns(const Attention *a, Tape *tape, Mix in, real *A, int j0)
+static void fill_columns(Tape *tape, const Mix *in, real *A, int j0)
 {
-    const int T = in.v->dim[1], H = in.v->dim[2], E = in.v->dim[3];
+    const int T = in->v->dim[1], H = in->v->dim[2], E = in->v->dim[3];
 
-    for (size_t i = 0; i < in.v->n; i++)
-        in.v->data[i] = R((int)(i / (size_t)(H * E) % (size_t)T) - j0 == (int)(i % (size_t)E));
-    const real *o = attention_mix(a, tape, in)->data;
-    for (int b = 0; b < in.v->dim[0]; b++)
+    for (size_t i = 0; i < in->v->n; i++)
+        in->v->data[i] = R((int)(i / (size_t)(H * E) % (size_t)T) - j0 == (int)(i % (size_t)E));
+    const real *o = attention_mix(tape, in)->data;
+    for (int b = 0; b < in->v->dim[0]; b++)
         for (int i = 0; i < T; i++)
             for (int h = 0; h < H; h++, o += E) {
                 const size_t row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)T + (size_t)i;
@@ -34,8 +33,9 @@ static void fill_columns(const Attention *a, Tape *tape, Mix in, real *A, int j0
     tape_reset(tape);
 }
 
-void attention_matrix(const Attention *a, Tape *tape, Mix in, real *A)
+void attention_matrix(Tape *tape, const Mix *of, real *A)
 {
+    Mix in = *of;
     const int *dim = in.q->dim, B = dim[0], T = dim[1], H = dim[2];
     const size_t rows = (size_t)B * (size_t)H * (size_t)T;
     const int most = rows > INT_MAX / COLUMNS ? (int)(INT_MAX / rows) : COLUMNS;
@@ -45,7 +45,7 @@ void attention_matrix(const Attention *a, Tape *tape, Mix in, real *A)
         const int columns = T - j0 < most ? T - j0 : most;
 
         in.v = tensor_new(mem, 4, (int[]){ B, T, H, columns });
-        fill_columns(a, tape, in, A, j0);
+        fill_columns(tape, &in, A, j0);
         arena_free(mem);
     }
 }

@@ -9,9 +9,8 @@
  */
 #include "ops/attention/engine/pairs.h"
 
-#include "ops/attention/engine/rope.h"
-#include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
+#include "ops/rope.h"
 
 #include <string.h>
 
@@ -20,8 +19,9 @@ typedef struct {
     Mix in;
     Tiling how;
     int B, T, H, D, E, parts, tile;
-    const real *turns, *tau, *divisor; /* of a row that sees 0 .. T keys; divisor may be NULL */
-    RowState *row;                     /* (B, H, T) */
+    const real *angles, *tau, *divisor; /* of a row that sees 0 .. T keys; divisor may be NULL */
+    int chunk, window;
+    RowState *row; /* (B, H, T) */
     real *partial; /* dq of parts (B, H, parts, T', D'), where there are more than one */
     Grad dq, dk, dv;
 } Pairs;
@@ -47,7 +47,7 @@ static Work work_of(const Pairs *op, int number)
                    .D = up_to(op->D, NR),
                    .E = up_to(op->E, NR),
                    .row = op->row + (size_t)(number / op->parts) * (size_t)op->T };
-    w.t.view.chunk = op->how.chunk;
+    w.t.view.chunk = op->chunk;
     return w;
 }
 
@@ -73,15 +73,15 @@ static int rows_in(const Pairs *op, int t0)
 static void gather_q(const Work *w, Rows to)
 {
     head_gather(&w->head, to, w->op->in.q->data, w->op->D);
-    rows_turn(to, w->op->turns, w->op->D, false);
+    rows_rotate(to, w->op->angles, w->op->D, false);
     scale_rows(w, to);
 }
 
-/* The tile of k at to.t0, its rows to `to`, and turned to kt. */
+/* The tile of k at to.t0, its rows to `to`, and rotated to kt. */
 static void gather_k(const Work *w, Rows to, real *kt)
 {
     head_gather(&w->head, to, w->op->in.k->data, w->op->D);
-    rows_turn(to, w->op->turns, w->op->D, false);
+    rows_rotate(to, w->op->angles, w->op->D, false);
     rows_transpose(to, kt, w->t.tile, w->op->D);
 }
 
@@ -147,7 +147,7 @@ static void forward_parts(void *ctx, int begin, int end)
 static void scatter_q(const Work *w, Rows dq)
 {
     scale_rows(w, dq);
-    rows_turn(dq, w->op->turns, w->op->D, true);
+    rows_rotate(dq, w->op->angles, w->op->D, true);
     head_scatter(&w->head, w->op->dq, dq, w->op->D);
 }
 
@@ -173,7 +173,7 @@ static void backward_tile(Work *w, int j0, real *v)
     head_gather(&w->head, values, op->in.v->data, op->E);
     rows_transpose(values, w->t.vt, op->tile, op->E);
     tiles_backward(&w->t, j0);
-    rows_turn(dk, op->turns, op->D, true);
+    rows_rotate(dk, op->angles, op->D, true);
     head_scatter(&w->head, op->dk, dk, op->D);
     head_scatter(&w->head, op->dv, dv, op->E);
 }
@@ -291,45 +291,64 @@ static int tile_of(int T)
 }
 
 /*
- * Few heads and long: cut, so that there is work for some threads. Not where a row
- * sees few keys: there the parts' dq would be most of what the op keeps.
+ * Few heads and a long sequence: cut, so that there is work for several threads. Not where
+ * a row sees few keys (`narrow`): there the parts' dq would be most of what the op keeps.
  */
-static int parts_of(const View *v, int T, int H)
+static int parts_of(bool narrow, int T, int H)
 {
     enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
 
-    return v->window || v->chunk ? 1 : max(1, min(T / LONG, PIECES / H));
+    return narrow ? 1 : max(1, min(T / LONG, PIECES / H));
 }
 
-/* What depends on how many keys a row sees alone. */
+static const Tiling *tiling_of(const Attention *a, const Values *set)
+{
+    const PairsRule *rule = a->rule;
+
+    return &rule->tiling[rule->by ? setting(set, rule->by) : 0];
+}
+
+static int n0_of(const Mix *in)
+{
+    const PairsRule *rule = in->attention->rule;
+
+    return setting_or_zero(&in->set, rule->n0);
+}
+
+static int chunk_of(const Attention *a, const Values *set)
+{
+    const PairsRule *rule = a->rule;
+
+    return rule->chunk ? setting_or_zero(set, rule->chunk) : 0;
+}
+
+/* What depends only on how many keys a row sees. */
 static void tabulate(Pairs *op)
 {
     size_t bytes = (size_t)(op->T + 1) * sizeof(real);
+    const int n0 = n0_of(&op->in);
     real *tau = tape_keep(&op->node, bytes);
     real *divisor = op->how.divisor ? tape_keep(&op->node, bytes) : NULL;
 
     for (int n = 0; n <= op->T; n++)
-        tau[n] = op->how.scale(op->in.set, op->D, n);
+        tau[n] = op->how.tau(n0, op->D, n);
     for (int n = 0; divisor && n <= op->T; n++)
-        divisor[n] = op->how.divisor(op->in.set, n);
+        divisor[n] = op->how.divisor(n0, n);
     op->tau = tau, op->divisor = divisor;
 }
 
-Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
+Tensor *pairs_mix(Tape *tape, const Mix *in)
 {
-    const int *q = in.q->dim, *v = in.v->dim;
+    Pairs *op = tape_node(tape, sizeof *op, pairs_backward, 4, in->v->dim);
+    const MixSize s = mix_size(in);
 
-    if (in.q->n != in.k->n || q[0] != v[0] || q[1] != v[1] || q[2] != v[2])
-        BUG("attention: q (%d, %d, %d, %d) does not go with v (%d, %d, %d, %d)", q[0], q[1], q[2],
-            q[3], v[0], v[1], v[2], v[3]);
-
-    Pairs *op = tape_node(tape, sizeof *op, pairs_backward, 4, v);
-    op->in = in, op->how = how;
-    op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = v[3];
+    op->in = *in, op->how = *tiling_of(in->attention, &in->set);
+    op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
+    op->chunk = chunk_of(in->attention, &in->set), op->window = setting(&in->set, "window");
     op->tile = tile_of(op->T);
     tabulate(op);
-    op->parts = parts_of(&(View){ .window = in.set.window, .chunk = how.chunk }, op->T, op->H);
-    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
+    op->parts = parts_of(op->window || op->chunk, op->T, op->H);
+    op->angles = in->rope ? rope_angles(tape, op->T, op->D, in->rope_scale) : NULL;
     op->row = tape_keep(&op->node, (size_t)(op->B * op->H) * (size_t)op->T * sizeof *op->row);
     reserve(op, 1, 1, 1);
     pool_for(tape->pool, op->B * op->H * op->parts, 1, forward_parts, op);
@@ -337,56 +356,64 @@ Tensor *pairs_mix(Tape *tape, Mix in, Tiling how)
 }
 
 /* The rows' states; dq of the parts. */
-MixMemory pairs_memory(MixSize s, int chunk)
+MixMemory pairs_memory(const MixSize *s)
 {
-    double copies = (double)up_to(s.T, tile_of(s.T)) / s.T;
-    int parts = parts_of(&(View){ .window = s.set.window, .chunk = chunk }, s.T, s.H);
+    bool narrow = setting(&s->set, "window") || chunk_of(s->attention, &s->set);
+    double copies = (double)up_to(s->T, tile_of(s->T)) / s->T;
+    int parts = parts_of(narrow, s->T, s->H);
 
-    return (MixMemory){ s.H * (double)(sizeof(RowState) / sizeof(real)),
-                        parts > 1 ? s.H * copies * parts * up_to(s.D, NR) : 0 };
+    return (MixMemory){ s->H * (double)(sizeof(RowState) / sizeof(real)),
+                        parts > 1 ? s->H * copies * parts * up_to(s->D, NR) : 0 };
 }
 
-double pairs_cost(MixSize s, int chunk)
+double pairs_cost(const MixSize *s)
 {
-    double keys = s.causal ? 0.5 * s.T : s.T, seen = s.causal ? s.set.window : 2.0 * s.set.window;
+    int window = setting(&s->set, "window"), chunk = chunk_of(s->attention, &s->set);
+    double keys = s->causal ? 0.5 * s->T : s->T;
 
-    if (s.set.window > 0)
-        keys = fmin(keys, seen + 1);
+    if (window > 0)
+        keys = fmin(keys, (s->causal ? window : 2.0 * window) + 1);
     if (chunk > 0)
-        keys = fmin(keys, s.causal ? 0.5 * chunk : chunk);
-    return keys * s.H * (s.D + s.E);
+        keys = fmin(keys, s->causal ? 0.5 * chunk : chunk);
+    return keys * s->H * (s->D + s->E);
 }
 
 /*
- * Decoding keeps the keys that a later row may see: of each position k, turned
- * and v, of all heads, in a ring if there is a window or a chunk; and in front how many
- * keys there have been that were no padding, and room for the angles and for q.
+ * Decoding keeps the keys that a later row may see: k, rotated, and v of all heads for
+ * each position, in a ring if there is a window or a chunk. In front are the number of
+ * keys that were not padding, the angles, and room for q.
  */
-static int slot_of(const Settings *set, int chunk, int t)
+static int ring_of(const Mix *in)
 {
-    if (set->window > 0)
-        return t % (set->window + 1);
-    return chunk > 0 ? t % chunk : t;
+    int window = setting(&in->set, "window");
+
+    return window > 0 ? window + 1 : chunk_of(in->attention, &in->set);
 }
 
-size_t pairs_state(MixSize s, int chunk)
+size_t pairs_state(const MixSize *s)
 {
-    int n = s.T;
+    int n = s->T, window = setting(&s->set, "window"), chunk = chunk_of(s->attention, &s->set);
 
-    if (s.set.window > 0 && s.set.window < n)
-        n = s.set.window + 1;
+    if (window > 0 && window < n)
+        n = window + 1;
     else if (chunk > 0)
         n = min(n, chunk);
-    return 1 + 2 * (size_t)s.D + (size_t)n * (size_t)s.H * (size_t)(s.D + s.E);
+    return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E);
 }
 
-/* A row at work: its head's q with tau, and where positions' k and v are. */
+/* A row at work: its head's q with tau, and where the positions' k and v are. */
 typedef struct {
-    const Tiling *how;
-    const Settings *set;
+    const Weighting *weighting;
     const real *q, *cache;
-    int D, E, of_k, of_v, wide; /* in a slot of the cache: this head's k, its v; all heads' */
+    int D, E, of_k, of_v,
+        wide; /* in a slot of the cache: this head's k and v; those of all heads */
+    int ring; /* slots, which are used again and again; 0: one for each position */
 } StepRow;
+
+static const real *slot_of(const StepRow *x, int t)
+{
+    return x->cache + (size_t)(x->ring ? t % x->ring : t) * (size_t)x->wide;
+}
 
 static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
 {
@@ -396,14 +423,11 @@ static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
     for (int j0 = keys.from; j0 < keys.to; j0 += TILE) {
         int n = min(TILE, keys.to - j0), whole = up_to(n, SUMS);
 
-        for (int j = 0; j < whole; j++) {
-            const real *k = x->cache + slot_of(x->set, x->how->chunk, j0 + j) * x->wide + x->of_k;
-
-            s[j] = j < n ? row_dot(x->q, k, x->D) : x->how->weighting->hidden;
-        }
-        x->how->weighting->weigh(s, whole, o, x->E, row);
+        for (int j = 0; j < whole; j++)
+            s[j] = j < n ? row_dot(x->q, slot_of(x, j0 + j) + x->of_k, x->D) : x->weighting->hidden;
+        x->weighting->weigh(s, whole, o, x->E, row);
         for (int j = 0; j < n; j++) {
-            const real *v = x->cache + slot_of(x->set, x->how->chunk, j0 + j) * x->wide + x->of_v;
+            const real *v = slot_of(x, j0 + j) + x->of_v;
 
             for (int e = 0; e < x->E; e++)
                 o[e] += s[j] * v[e];
@@ -413,44 +437,59 @@ static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
         o[e] = keys.from < keys.to ? o[e] / guard(row->c) : 0;
 }
 
-/* This position's k, turned, and v of all heads to their slot. */
-static void step_keep(const Step *s, const real *turns, real *slot)
+/* This position's k, rotated, and v of all heads to their slot. */
+static void step_keep(const Mix *in, const real *angles, real *slot)
 {
-    const Mix *in = s->in;
     int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
 
     memcpy(slot, in->k->data, (size_t)(H * D) * sizeof(real));
     memcpy(slot + H * D, in->v->data, (size_t)(H * E) * sizeof(real));
-    for (int h = 0; h < H && in->set.rope; h++)
-        rope_turn(slot + h * D, turns, D, false);
+    for (int h = 0; h < H && in->rope; h++)
+        rope_rotate(slot + h * D, angles, D, false);
 }
 
-void pairs_step(Step s, Tiling how)
+const real *pairs_angles(const Step *s)
 {
-    const Mix *in = s.in;
-    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
-    real *turns = s.state + 1, *q = turns + D, *cache = q + D;
+    return s->state + 1;
+}
 
-    if (in->set.rope)
-        rope_position(turns, s.t, D, in->set.rope_scale);
-    if (!s.padding) {
-        step_keep(&s, turns, cache + slot_of(&in->set, how.chunk, s.t) * wide);
-        s.state[0] += 1;
+void pairs_step(const Step *s)
+{
+    const Mix *in = s->in;
+    const Tiling *how = tiling_of(in->attention, &in->set);
+    const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
+    const int n0 = n0_of(in), ring = ring_of(in);
+    real *angles = s->state + 1, *q = angles + D, *cache = q + D;
+
+    if (in->rope)
+        rope_position(angles, s->t, D, in->rope_scale);
+    if (!s->padding) {
+        step_keep(in, angles, cache + (size_t)(ring ? s->t % ring : s->t) * (size_t)wide);
+        s->state[0] += 1;
     }
-    View view = { s.t + 1, (int)s.state[0], in->set.window, how.chunk, true };
-    Span keys = view_keys(&view, s.t);
-    real tau = how.scale(in->set, D, keys.to - keys.from);
+    View view = { s->t + 1, (int)s->state[0], setting(&in->set, "window"),
+                  chunk_of(in->attention, &in->set), true };
+    Span keys = view_keys(&view, s->t);
+    real tau = how->tau(n0, D, keys.to - keys.from);
     for (int h = 0; h < H; h++) {
-        StepRow x = { &how, &in->set, q, cache, D, E, h * D, H * D + h * E, wide };
+        StepRow x = { how->weighting, q, cache, D, E, h * D, H * D + h * E, wide, ring };
         RowState row = { -R(HUGE_VAL), 0, 0 };
 
-        if (how.divisor)
-            row.c = how.divisor(in->set, keys.to - keys.from);
+        if (how->divisor)
+            row.c = how->divisor(n0, keys.to - keys.from);
         memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
-        if (in->set.rope)
-            rope_turn(q, turns, D, false);
+        if (in->rope)
+            rope_rotate(q, angles, D, false);
         for (int d = 0; d < D; d++)
             q[d] *= tau;
-        step_row(&x, keys, &row, s.o + h * E);
+        step_row(&x, keys, &row, s->o + h * E);
     }
 }
+
+const Engine engine_pairs = {
+    .mix = pairs_mix,
+    .step = pairs_step,
+    .state = pairs_state,
+    .cost = pairs_cost,
+    .memory = pairs_memory,
+};

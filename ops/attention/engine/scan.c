@@ -36,9 +36,9 @@ typedef struct {
     bool causal;
     Features q, k;
     Rows v, g, o, dphi, dpsi, dv;
-    real *kt, *vt, *s, *ds;  /* turned psi and v turned over, and the chunk's pairs */
+    real *kt, *vt, *s, *ds;  /* rotated psi and v transposed, and the chunk's pairs */
     real *z, *dz, *sum, *dc; /* z of the chunk's rows (TILE, F'); a row; z before it; (TILE) */
-    real *S, *St;            /* S or R, (F, E'); turned over, (E, F') */
+    real *S, *St;            /* S or R, (F, E'); transposed, (E, F') */
 } Scan;
 
 static Rows rows(real **free, int ld)
@@ -50,7 +50,7 @@ static Features features(real **free, const LinearHead *h)
 {
     Features x = { .x = rows(free, h->D), .f = rows(free, h->F), .dx = rows(free, h->D) };
 
-    x.turned = h->op->turns ? rows(free, h->F) : x.f;
+    x.rotated = h->op->angles ? rows(free, h->F) : x.f;
     return x;
 }
 
@@ -86,8 +86,8 @@ size_t scan_scratch(const Linear *op)
 
 static void scan_at(Scan *x, int t0)
 {
-    Rows *all[] = { &x->q.x, &x->q.f, &x->k.x, &x->k.f, &x->q.turned, &x->k.turned,
-                    &x->v,   &x->g,   &x->o,   &x->dv,  &x->dphi,     &x->dpsi };
+    Rows *all[] = { &x->q.x, &x->q.f, &x->k.x, &x->k.f, &x->q.rotated, &x->k.rotated,
+                    &x->v,   &x->g,   &x->o,   &x->dv,  &x->dphi,      &x->dpsi };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->t0 = t0;
@@ -134,9 +134,9 @@ static Tiles pairs(const Scan *x)
                 .wide = h->op->E,
                 .D = h->F,
                 .E = h->E,
-                .q = x->q.turned.at,
+                .q = x->q.rotated.at,
                 .g = x->g.at,
-                .k = x->k.turned.at,
+                .k = x->k.rotated.at,
                 .kt = x->kt,
                 .vt = x->vt,
                 .s = x->s,
@@ -151,7 +151,7 @@ static void forward_pairs(Scan *x)
 {
     Tiles t = pairs(x);
 
-    rows_transpose(x->k.turned, x->kt, TILE, x->h.op->F);
+    rows_transpose(x->k.rotated, x->kt, TILE, x->h.op->F);
     t.v = x->v.at, t.o = x->o.at;
     tiles_forward(&t, x->v.t0);
 }
@@ -170,9 +170,9 @@ static void forward_causal(Scan *x)
         run_z(x);
         load_queries(x, x->z, x->h.F);
         forward_pairs(x);
-        rows_multiply(x->o, x->q.turned, x->h.op->F, x->S, true);
+        rows_multiply(x->o, x->q.rotated, x->h.op->F, x->S, true);
         linear_finish(&x->h, x->o);
-        rows_multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
+        rows_multiply_over(x->S, x->h.op->F, x->k.rotated, x->v, keys_of(x));
     }
 }
 
@@ -181,12 +181,12 @@ static void forward_bidirectional(Scan *x)
     for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
         load_keys(x, t0);
         run_z(x);
-        rows_multiply_over(x->S, x->h.op->F, x->k.turned, x->v, keys_of(x));
+        rows_multiply_over(x->S, x->h.op->F, x->k.rotated, x->v, keys_of(x));
     }
     for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
         scan_at(x, t0);
         load_queries(x, x->sum, 0);
-        rows_multiply(x->o, x->q.turned, x->h.op->F, x->S, false);
+        rows_multiply(x->o, x->q.rotated, x->h.op->F, x->S, false);
         linear_finish(&x->h, x->o);
     }
 }
@@ -209,7 +209,7 @@ static void finish_queries(Scan *x, const real *z, int ldz)
     linear_chain_queries(&x->h, x->q, x->dphi, x->dc, z, ldz);
 }
 
-/* Forward again: S, turned over, and dq. */
+/* Forward again: S, transposed, and dq. */
 static void backward_queries(Scan *x)
 {
     for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
@@ -224,7 +224,7 @@ static void backward_queries(Scan *x)
         t.dq = x->dphi.at;
         tiles_backward(&t, t0);
         finish_queries(x, x->z, x->h.F);
-        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
+        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.rotated, keys_of(x));
     }
 }
 
@@ -253,14 +253,14 @@ static void add_state(Scan *x, bool add)
 {
     rows_transpose((Rows){ x->S, x->h.E, 0, x->h.op->F }, x->St, x->h.F, x->h.op->E);
     rows_multiply(x->dpsi, x->v, x->h.op->E, x->St, add);
-    rows_multiply(x->dv, x->k.turned, x->h.op->F, x->S, add);
+    rows_multiply(x->dv, x->k.rotated, x->h.op->F, x->S, add);
 }
 
-static void turn_back(Scan *x)
+static void rotate_back(Scan *x)
 {
     int n = min(TILE, x->h.op->T - x->v.t0);
 
-    rows_turn((Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, x->h.op->turns, x->h.op->F, true);
+    rows_rotate((Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, x->h.op->angles, x->h.op->F, true);
 }
 
 /* From the end: R, r, and dk and dv. */
@@ -273,15 +273,15 @@ static void backward_keys(Scan *x)
         linear_gather_g(&x->h, x->g, x->dc);
 
         Tiles t = pairs(x);
-        rows_transpose(x->k.turned, x->kt, TILE, x->h.op->F);
+        rows_transpose(x->k.rotated, x->kt, TILE, x->h.op->F);
         rows_transpose(x->v, x->vt, TILE, x->h.op->E);
         t.dk = x->dpsi.at, t.dv = x->dv.at;
         tiles_backward(&t, t0);
         add_state(x, true);
-        turn_back(x);
+        rotate_back(x);
         add_later_dz(x);
         linear_chain_keys(&x->h, x->k, x->dpsi, x->dv);
-        rows_multiply_over(x->S, x->h.op->F, x->q.turned, x->g, TILE);
+        rows_multiply_over(x->S, x->h.op->F, x->q.rotated, x->g, TILE);
     }
 }
 
@@ -294,7 +294,7 @@ static void backward_all_queries(Scan *x, const real *z, real *R, real *r)
         linear_gather_g(&x->h, x->g, x->dc);
         rows_multiply(x->dphi, x->g, x->h.op->E, x->St, false);
         finish_queries(x, z, 0);
-        rows_multiply_over(R, x->h.op->F, x->q.turned, x->g, TILE);
+        rows_multiply_over(R, x->h.op->F, x->q.rotated, x->g, TILE);
         for (int i = 0; i < min(TILE, x->h.op->T - t0); i++) {
             linear_dz(&x->h, t0 + i, row_of(x->q.f.at, i, x->h.F), x->dc[i], x->dz);
             for (int f = 0; f < x->h.op->F; f++)
@@ -310,14 +310,14 @@ static void backward_bidirectional(Scan *x)
     for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
         load_keys(x, t0);
         run_z(x);
-        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.turned, keys_of(x));
+        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.rotated, keys_of(x));
     }
     memset(r, 0, (size_t)x->h.F * sizeof(real));
     backward_all_queries(x, x->sum, x->S, r);
     for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
         load_keys(x, t0);
         add_state(x, false);
-        turn_back(x);
+        rotate_back(x);
         for (int i = 0; i < TILE; i++)
             for (int f = 0; f < x->h.op->F; f++)
                 row_of(x->dpsi.at, i, x->h.F)[f] += r[f];

@@ -3,15 +3,15 @@
  *
  *     S_ij = q_i . k_j / sqrt(D)
  *
- * of turned q and k where there is RoPE, for all pairs, whoever sees whom. What tau_i
- * multiplies a row with beyond 1 / sqrt(D) is left out: it is no part of q and k. Sums
+ * of rotated q and k where there is RoPE, for all pairs, seen or not. The factor of tau_i
+ * beyond 1 / sqrt(D) is left out: it is not part of q and k. Sums
  * are in double, so that S has the rank of its factors, at most D, to their rounding.
  */
 #include "ops/attention/engine/head.h"
 
 typedef struct {
     const Mix *in;
-    const real *turns;
+    const real *angles;
     double *S;
 } Scores;
 
@@ -39,21 +39,21 @@ static void score_heads(void *ctx, int begin, int end)
 
         head_gather(&head, q, s->in->q->data, D);
         head_gather(&head, k, s->in->k->data, D);
-        rows_turn(q, s->turns, D, false);
-        rows_turn(k, s->turns, D, false);
+        rows_rotate(q, s->angles, D, false);
+        rows_rotate(k, s->angles, D, false);
         for (int i = 0; i < T; i++)
             for (int j = 0; j < T; j++)
                 *S++ = dot(row_of(q.at, i, D), row_of(k.at, j, D), D) / by;
     }
 }
 
-void attention_scores(Tape *tape, Mix in, double *S)
+void attention_scores(Tape *tape, const Mix *in, double *S)
 {
-    const int *dim = in.q->dim, B = dim[0], T = dim[1], H = dim[2], D = dim[3];
-    Scores s = { .in = &in, .S = S };
+    const int *dim = in->q->dim, B = dim[0], T = dim[1], H = dim[2], D = dim[3];
+    Scores s = { .in = in, .S = S };
 
-    if (in.set.rope)
-        s.turns = rope_turns(tape, T, D, in.set.rope_scale);
+    if (in->rope)
+        s.angles = rope_angles(tape, T, D, in->rope_scale);
     pool_reserve(tape->pool, 2 * (size_t)T * (size_t)D * sizeof(real));
     pool_for(tape->pool, B * H, 1, score_heads, &s);
     tape_reset(tape);

@@ -85,7 +85,7 @@ static Group group_of(const Tiles *x, int i, int j0)
     return g;
 }
 
-/* s (MR rows) = MR rows of a times a turned tile, for some keys and a few around them. */
+/* s (MR rows) = MR rows of a times a rotated tile, for some keys and a few around them. */
 static void scores(real *s, Factors f, Span keys)
 {
     int from = keys.from / NR * NR;

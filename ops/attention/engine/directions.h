@@ -1,6 +1,6 @@
 /* The fixed directions omega of Performer. */
-#ifndef MODEL_DIRECTIONS_H
-#define MODEL_DIRECTIONS_H
+#ifndef OPS_ATTENTION_ENGINE_DIRECTIONS_H
+#define OPS_ATTENTION_ENGINE_DIRECTIONS_H
 
 #include "ops/base/random.h"
 #include "ops/tape.h"

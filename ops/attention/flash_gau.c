@@ -1,17 +1,17 @@
 /*
- * FLASH's mixed chunk attention (Hua et al., 2022, arXiv:2202.10447): exact inside
- * a chunk of C positions, linear across chunks. One pair q, k for the first, another
- * ql, kl for the second:
+ * FLASH's mixed chunk attention (Hua et al., 2022, arXiv:2202.10447; not FlashAttention):
+ * exact inside a chunk of C positions, linear across chunks. One pair q, k for the
+ * first, another ql, kl for the second:
  *
  *     o_i = sum of max(q_i . k_j / sqrt(D), 0)^2 / C v_j        j in V(i), in i's chunk
  *         + (sum of L_c) ql_i / n_i                             the chunks c that count,
  *     L_c = sum of v_j kl_j^T / C                               n_i of them; j in c
  *
  * Causal, the chunks before i's own count, and there is no second term in the first.
- * Bidirectional, all do that hold a key which is no padding.
+ * Bidirectional, all chunks count that hold a key which is not padding.
  *
- * The first term is tiles.c's, and its rules hold. The second is added in place by a
- * node of its own: with w_i = 1 / (n_i C), and S the sum of kl_j v_j^T over the chunks
+ * The first term is that of tiles.c, and its rules hold. The second is added in place by
+ * a node of its own: with w_i = 1 / (n_i C), and S the sum of kl_j v_j^T over the chunks
  * that count for i,
  *
  *     o_i += w_i S^T ql_i         dql_i = w_i S g_i
@@ -20,44 +20,28 @@
  *
  *     dkl_j = R v_j               dv_j = R^T kl_j
  *
- * Causal, S grows from chunk to chunk forward, and R from the last chunk back.
+ * Causal, S grows from chunk to chunk forward, and R from the last chunk back. The same
+ * in plain loops: plain/flash_gau.c.
  */
-#include "ops/attention/gau.h"
-#include "ops/attention/softmax.h"
+#include "ops/attention/engine/pairs.h"
 
-#include "ops/attention/engine/rope.h"
-#include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
+#include "ops/rope.h"
 
 #include <string.h>
 
-static int chunk_of(Settings set)
-{
-    return set.chunk > 0 ? set.chunk : CHUNK;
-}
-
-static real tau(Settings set, int D, int n)
-{
-    (void)set;
-    return softmax_scale(SCALE_SQRT, 0, D, n);
-}
-
-static real by_chunk(Settings set, int n)
+static real by_chunk(int C, int n)
 {
     (void)n;
-    return R(chunk_of(set));
-}
-
-static Tiling tiling_of(Settings set)
-{
-    return (Tiling){ &weighting_square, tau, by_chunk, chunk_of(set) };
+    return R(C);
 }
 
 typedef struct {
     Node node;
     Mix in;
+    Tensor *ql, *kl;
     int B, T, H, D, E, C;
-    const real *turns;
+    const real *angles;
     Grad dql, dkl, dv;
 } Flash;
 
@@ -67,7 +51,7 @@ typedef struct {
     Head head;
     int length;
     Rows ql, kl, v, g, o, d; /* d: gradients of ql and kl */
-    real *S, *St;            /* S or R, (D, E'); turned over, (E, D') */
+    real *S, *St;            /* S or R, (D, E'); transposed, (E, D') */
 } Across;
 
 static Rows rows(real **free, int ld)
@@ -108,11 +92,11 @@ static void load(const Across *x, Rows *to, int t0, const Tensor *from)
     head_gather(&x->head, *to, from->data, width);
 }
 
-static void load_turned(const Across *x, Rows *to, int t0, const Tensor *from)
+static void load_rotated(const Across *x, Rows *to, int t0, const Tensor *from)
 {
     load(x, to, t0, from);
-    rows_turn((Rows){ to->at, to->ld, t0, min(to->n, x->op->T - t0) }, x->op->turns, x->op->D,
-              false);
+    rows_rotate((Rows){ to->at, to->ld, t0, min(to->n, x->op->T - t0) }, x->op->angles, x->op->D,
+                false);
 }
 
 /* The chunks that count for the rows of chunk c. */
@@ -127,7 +111,7 @@ static void load_queries(Across *x, int t0, int c)
     int n = counting(x, c);
     real w = n > 0 ? 1 / (R(n) * R(x->op->C)) : 0;
 
-    load_turned(x, &x->ql, t0, x->op->in.ql);
+    load_rotated(x, &x->ql, t0, x->op->ql);
     for (int i = 0; i < TILE * x->ql.ld; i++)
         x->ql.at[i] *= w;
 }
@@ -162,7 +146,7 @@ static int chunks(const Across *x)
 static void add_keys(Across *x, int t0, int c)
 {
     (void)c;
-    load_turned(x, &x->kl, t0, x->op->in.kl);
+    load_rotated(x, &x->kl, t0, x->op->kl);
     load(x, &x->v, t0, x->op->in.v);
     rows_multiply_over(x->S, x->op->D, x->kl, x->v, keys_from(x, t0));
 }
@@ -197,11 +181,11 @@ static void across_forward(void *ctx, int begin, int end)
     }
 }
 
-/* The first n rows of x, turned back, to a gradient. */
+/* The first n rows of x, rotated back, to a gradient. */
 static void leave(const Across *x, Grad to, Rows from, int n)
 {
     from.n = n;
-    rows_turn(from, x->op->turns, x->op->D, true);
+    rows_rotate(from, x->op->angles, x->op->D, true);
     head_scatter(&x->head, to, from, x->op->D);
 }
 
@@ -223,7 +207,7 @@ static void undo_queries(Across *x, int t0, int c)
 static void add_keys_over(Across *x, int t0, int c)
 {
     (void)c;
-    load_turned(x, &x->kl, t0, x->op->in.kl);
+    load_rotated(x, &x->kl, t0, x->op->kl);
     load(x, &x->v, t0, x->op->in.v);
     rows_multiply_over(x->St, x->op->E, x->v, x->kl, keys_from(x, t0));
 }
@@ -242,7 +226,7 @@ static void undo_keys(Across *x, int t0, int c)
     int keys = keys_from(x, t0), n = rows_from(x, t0);
 
     (void)c;
-    load_turned(x, &x->kl, t0, op->in.kl);
+    load_rotated(x, &x->kl, t0, op->kl);
     load(x, &x->v, t0, op->in.v);
     rows_transpose((Rows){ x->S, x->v.ld, 0, op->D }, x->St, x->d.ld, op->E);
     rows_multiply(x->d, x->v, op->E, x->St, false);
@@ -282,41 +266,35 @@ static void flash_backward(Node *node)
 {
     Flash *op = (Flash *)node;
 
-    op->dql = tape_grad(node->tape, op->in.ql);
-    op->dkl = tape_grad(node->tape, op->in.kl);
+    op->dql = tape_grad(node->tape, op->ql);
+    op->dkl = tape_grad(node->tape, op->kl);
     op->dv = tape_grad(node->tape, op->in.v);
     reserve(op);
     pool_for(node->tape->pool, op->B * op->H, 1, across_backward, op);
 }
 
-static Tensor *flash_mix(Tape *tape, Mix in)
+static Tensor *flash_mix(Tape *tape, const Mix *in)
 {
-    const int *q = in.q->dim;
-
-    if (in.ql->n != in.q->n || in.kl->n != in.q->n)
-        BUG("flash: the linear q and k are not as large as the others");
-    Tensor *y = pairs_mix(tape, in, tiling_of(in.set));
+    Tensor *y = pairs_mix(tape, in);
     Flash *op = tape_node_in_place(tape, sizeof *op, flash_backward, y);
-    op->in = in, op->C = chunk_of(in.set);
-    op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3], op->E = in.v->dim[3];
-    op->turns = in.set.rope ? rope_turns(tape, op->T, op->D, in.set.rope_scale) : NULL;
+    const MixSize s = mix_size(in);
+
+    op->in = *in, op->C = setting_or_zero(&in->set, "chunk");
+    op->ql = mix_tensor(in, "ql"), op->kl = mix_tensor(in, "kl");
+    op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
+    op->angles = in->rope ? rope_angles(tape, op->T, op->D, in->rope_scale) : NULL;
     reserve(op);
     pool_for(tape->pool, op->B * op->H, 1, across_forward, op);
     return y;
 }
 
-static MixMemory flash_memory(MixSize s)
+static double flash_cost(const MixSize *s)
 {
-    return pairs_memory(s, chunk_of(s.set));
-}
-
-static double flash_cost(MixSize s)
-{
-    return pairs_cost(s, chunk_of(s.set)) + 2.0 * s.H * s.D * s.E;
+    return pairs_cost(s) + 2.0 * s->H * s->D * s->E;
 }
 
 /*
- * Of a head ql, kl, S of the chunks before, and of this one so far; behind those of
+ * For each head ql, kl, S of the chunks before, and of this one so far; behind those of
  * all heads the cache of the chunk.
  */
 static size_t own_state(int D, int E)
@@ -324,9 +302,9 @@ static size_t own_state(int D, int E)
     return 2 * (size_t)D * (size_t)(E + 1);
 }
 
-static size_t flash_state(MixSize s)
+static size_t flash_state(const MixSize *s)
 {
-    return (size_t)s.H * own_state(s.D, s.E) + pairs_state(s, chunk_of(s.set));
+    return (size_t)s->H * own_state(s->D, s->E) + pairs_state(s);
 }
 
 typedef struct {
@@ -354,40 +332,65 @@ static void step_across(const StepHead *x)
         }
 }
 
-static void flash_step(Step s)
+static void flash_step(const Step *s)
 {
-    const Mix *in = s.in;
-    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], C = chunk_of(in->set);
-    Step inside = s;
+    const Mix *in = s->in;
+    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
+    const real *ql = mix_tensor(in, "ql")->data, *kl = mix_tensor(in, "kl")->data;
+    Step inside = *s;
 
     inside.state += (size_t)H * own_state(D, E);
-    pairs_step(inside, tiling_of(in->set));
+    pairs_step(&inside);
     for (int h = 0; h < H; h++) {
-        real *own = s.state + (size_t)h * own_state(D, E);
-        const real *turns = inside.state + 1; /* pairs_step() has left the angles there */
-        StepHead x = { &s, own + 2 * D, own + 2 * D + D * E, own, own + D, D, E, C, h };
+        real *own = s->state + (size_t)h * own_state(D, E);
+        const real *angles = pairs_angles(&inside);
+        StepHead x = { .s = s,
+                       .S = own + 2 * D,
+                       .chunk = own + 2 * D + D * E,
+                       .ql = own,
+                       .kl = own + D,
+                       .D = D,
+                       .E = E,
+                       .C = setting_or_zero(&in->set, "chunk"),
+                       .h = h };
 
-        memcpy(x.ql, in->ql->data + h * D, (size_t)D * sizeof(real));
-        memcpy(x.kl, in->kl->data + h * D, (size_t)D * sizeof(real));
-        if (in->set.rope) {
-            rope_turn(x.ql, turns, D, false);
-            rope_turn(x.kl, turns, D, false);
+        memcpy(x.ql, ql + h * D, (size_t)D * sizeof(real));
+        memcpy(x.kl, kl + h * D, (size_t)D * sizeof(real));
+        if (in->rope) {
+            rope_rotate(x.ql, angles, D, false);
+            rope_rotate(x.kl, angles, D, false);
         }
         step_across(&x);
     }
 }
 
-const Attention attention_flash = {
-    .name = "flash",
-    .summary = "the gated unit, exact in chunks and linear across them (arXiv:2202.10447)",
-    .frame = FRAME_GATED,
-    .takes = TAKES_CHUNK | TAKES_ROPE | TAKES_KEY_SIZE | TAKES_GATE,
-    .needs = 1 << MIX_QL | 1 << MIX_KL,
-    .matrix = true,
-    .linear = true,
+static const Engine engine = {
     .mix = flash_mix,
-    .cost = flash_cost,
-    .memory = flash_memory,
-    .state = flash_state,
     .step = flash_step,
+    .state = flash_state,
+    .cost = flash_cost,
+    .memory = pairs_memory,
+};
+
+const Attention attention_flash_gau = {
+    .name = "flash-gau",
+    .alias = "flash",
+    .summary = "FLASH: the gated unit, exact in chunks and linear across them (arXiv:2202.10447)",
+    .layer = "gated",
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BLOCKED | SQUARED,
+    .operands = (const Operand[]){ { .name = "ql", .shape = "BNHd", .help = "the linear q" },
+                                   { .name = "kl", .shape = "BNHd", .help = "the linear k" },
+                                   { 0 } },
+    .settings = (const Setting[]){ { .name = "chunk",
+                                     .most = 1 << 24,
+                                     .zero = 256,
+                                     .tries = { 5, 64 },
+                                     .help = "positions in a chunk (0: 256)" },
+                                   SETTING_KEY_SIZE,
+                                   SETTING_GATE,
+                                   { 0 } },
+    .engine = &engine,
+    .rule = &(const PairsRule){ &(const Tiling){ &weighting_square, tau_sqrt, by_chunk },
+                                .n0 = "chunk", .chunk = "chunk" },
+    .plain = plain_flash_gau,
 };

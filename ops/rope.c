@@ -1,5 +1,5 @@
 /*
- * The two scales. With base b, pair m turns by f_m = b^(-2m/D) a position: from f_0 = 1,
+ * The two scales. With base b, pair m is rotated by f_m = b^(-2m/D) per position: from f_0 = 1,
  * the highest frequency, down to f_(D/2-1) = b^(-(D-2)/D), the lowest.
  *
  * Linear (Chen et al., 2023, arXiv:2306.15595) interpolates positions: t / s for t
@@ -13,7 +13,7 @@
  *
  * which divides f_m by s^(2m/(D-2)). With D = 2 there is one pair: it is the highest.
  */
-#include "ops/attention/engine/rope.h"
+#include "ops/rope.h"
 
 #include "ops/base/error.h"
 
@@ -21,16 +21,16 @@ enum { POSITIONS = 64 };
 
 const char *const rope_kind_names[] = { "linear", "ntk", NULL };
 
-/* The tables of a step; `scale` and D are what they are asked for by. */
-typedef struct Turns {
-    struct Turns *next;
+/* The tables of a step, found by D and scale. */
+typedef struct Angles {
+    struct Angles *next;
     int positions, D;
     RopeScale scale;
     real *at;
-} Turns;
+} Angles;
 
 /* In double: a float angle is off by 3e-4 at position 65,000. */
-void rope_position(real *turns, int t, int D, RopeScale scale)
+void rope_position(real *angles, int t, int D, RopeScale scale)
 {
     double s = scale.by > 0 ? scale.by : 1;
     double base = scale.kind == ROPE_NTK ? 10000 * pow(s, D / (D - 2.0)) : 10000;
@@ -39,42 +39,42 @@ void rope_position(real *turns, int t, int D, RopeScale scale)
     for (int d = 0; d < D; d += 2) {
         double w = at * pow(base, -(double)d / D);
 
-        turns[d] = R(cos(w)), turns[d + 1] = R(sin(w));
+        angles[d] = R(cos(w)), angles[d + 1] = R(sin(w));
     }
 }
 
-void rope_turn(real *restrict x, const real *restrict turns, int D, bool back)
+void rope_rotate(real *restrict x, const real *restrict angles, int D, bool back)
 {
     real direction = back ? -1 : 1;
 
     for (int d = 0; d < D; d += 2) {
-        real c = turns[d], s = turns[d + 1] * direction, a = x[d], b = x[d + 1];
+        real c = angles[d], s = angles[d + 1] * direction, a = x[d], b = x[d + 1];
 
         x[d] = a * c - b * s;
         x[d + 1] = a * s + b * c;
     }
 }
 
-static void fill_turns(void *ctx, int begin, int end)
+static void fill_angles(void *ctx, int begin, int end)
 {
-    const Turns *turns = ctx;
+    const Angles *angles = ctx;
 
     for (int t = begin; t < end; t++)
-        rope_position(turns->at + (size_t)t * (size_t)turns->D, t, turns->D, turns->scale);
+        rope_position(angles->at + (size_t)t * (size_t)angles->D, t, angles->D, angles->scale);
 }
 
-const real *rope_turns(Tape *tape, int positions, int D, RopeScale scale)
+const real *rope_angles(Tape *tape, int positions, int D, RopeScale scale)
 {
     if (D % 2)
         BUG("rope: a width of %d has a number without a neighbour", D);
-    for (const Turns *turns = tape->turns; turns; turns = turns->next)
-        if (turns->D == D && turns->positions >= positions && turns->scale.kind == scale.kind &&
-            turns->scale.by == scale.by)
-            return turns->at;
+    for (const Angles *angles = tape->angles; angles; angles = angles->next)
+        if (angles->D == D && angles->positions >= positions && angles->scale.kind == scale.kind &&
+            angles->scale.by == scale.by)
+            return angles->at;
 
-    Turns *turns = arena_take(tape->mem, sizeof *turns);
-    *turns = (Turns){ tape->turns, positions, D, scale, NULL };
-    turns->at = arena_take(tape->mem, (size_t)positions * (size_t)D * sizeof(real));
-    pool_for(tape->pool, positions, POSITIONS, fill_turns, turns);
-    return (tape->turns = turns)->at;
+    Angles *angles = arena_take(tape->mem, sizeof *angles);
+    *angles = (Angles){ tape->angles, positions, D, scale, NULL };
+    angles->at = arena_take(tape->mem, (size_t)positions * (size_t)D * sizeof(real));
+    pool_for(tape->pool, positions, POSITIONS, fill_angles, angles);
+    return (tape->angles = angles)->at;
 }

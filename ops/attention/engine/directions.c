@@ -14,7 +14,7 @@
  * multiplied by a length: that of D more normal numbers. The last block of a
  * head has fewer rows where m is no multiple of D.
  */
-#include "model/directions.h"
+#include "ops/attention/engine/directions.h"
 
 #include "ops/base/error.h"
 

@@ -1,0 +1,281 @@
+#include "model/config_size.h"
+
+#include "model/layer.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/ops.h"
+
+#include <limits.h>
+
+/* The divisor of n nearest to `to`. */
+static int near_divisor(int n, int to)
+{
+    for (int d = 0; d < n; d++) {
+        if (to - d > 0 && n % (to - d) == 0)
+            return to - d;
+        if (n % (to + d) == 0)
+            return to + d;
+    }
+    return 1;
+}
+
+/* Sizes that settings give; 0 stands for a multiple of d. */
+static void set_size(MixSize *size, const Setting *s, int value)
+{
+    if (s->size == 'd' && value)
+        size->D = value;
+    if (s->size == 'm')
+        size->m = value ? value : s->of_key * size->D;
+}
+
+MixSize config_mix_size(const Config *c)
+{
+    MixSize size = { .attention = c->attention,
+                     .T = c->context,
+                     .causal = c->task == TASK_CAUSAL,
+                     .rope = c->position == POSITION_ROPE,
+                     .set = c->set };
+
+    layer_of(c->attention)->size(c, &size);
+    for (const char *letter = "dm"; *letter; letter++)
+        for (const Setting *s = c->attention->settings; s && s->name; s++)
+            if (s->size == *letter)
+                set_size(&size, s, setting(&c->set, s->name));
+    return size;
+}
+
+/* The first option that is set and means nothing to the attention; empty: there is none. */
+static Text needless(const Config *c)
+{
+    const Values values = settings_default(c->attention);
+    const Setting *s;
+    Text text = { 0 };
+
+    for (int i = 0; !text.n && (s = settings_at(i)); i++)
+        if (c->set.at[i] != values.at[i] && !attention_takes(c->attention, s->name))
+            text_add(&text, "%s%s", s->kind == SETTING_FLAG && s->value ? "no-" : "", s->name);
+    if (!text.n && c->position == POSITION_ROPE && !(c->attention->traits & CAN_ROPE))
+        text_add(&text, "position rope");
+    return text;
+}
+
+/* The first number that is too small to mean anything, or NULL. */
+static const Setting *too_small(const Config *c)
+{
+    const Setting *s;
+
+    for (int i = 0; (s = settings_at(i)); i++)
+        if (c->set.at[i] != 0 && c->set.at[i] < s->least)
+            return s;
+    return NULL;
+}
+
+/* The width that RoPE rotates. */
+static int rotated(const Config *c)
+{
+    MixSize size = config_mix_size(c);
+
+    return attention_rotated(&size);
+}
+
+/* Numbers in the largest tensor whose size is not given by tokens or positions. */
+static double largest_matrix(const Config *c)
+{
+    MixSize size = config_mix_size(c);
+    double most = fmax(4.0 * c->width * c->width, (double)c->width * size.H * size.D);
+
+    for (const Operand *o = c->attention->operands; o && o->name; o++)
+        if (*o->shape != 'B')
+            most = fmax(most, operand_numbers(&size, o));
+    return most;
+}
+
+Text config_misfit(const Config *c)
+{
+    Text why = { 0 }, option = needless(c);
+    const Setting *small = too_small(c);
+
+    if (option.n)
+        text_add(&why, "--%s means nothing to --attn %s", option.at, c->attention->name);
+    else if (!layer_of(c->attention)->one_head && c->width % c->heads != 0)
+        text_add(&why, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
+                 c->width, near_divisor(c->width, c->heads));
+    else if (c->task == TASK_CLASSIFY && c->tied)
+        text_add(&why, "--tied means nothing where the model predicts a class, not a token");
+    else if (small)
+        text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", small->name,
+                 setting(&c->set, small->name), small->least);
+    else if (c->position == POSITION_ROPE && rotated(c) % 2 != 0)
+        text_add(
+            &why,
+            "--position rope rotates pairs of numbers, and a head has %d: choose an even width "
+            "(--n-embd / --n-head, --key-size or --features), or another --position",
+            rotated(c));
+    else if (largest_matrix(c) > INT_MAX)
+        text_add(&why,
+                 "a matrix would have %.0f numbers, more than %d: make --n-embd smaller (%d at "
+                 "most), or --key-size or --features",
+                 largest_matrix(c), INT_MAX, 23170);
+    return why;
+}
+
+void config_check(const Config *c)
+{
+    Text why = config_misfit(c);
+
+    if (why.n)
+        die(EXIT_USAGE, "%s", why.at);
+}
+
+/*
+ * SwiGLU has three matrices where GELU has two: with two thirds of the width it has as
+ * many parameters (Shazeer, 2020). Rounded up to a multiple of 16.
+ */
+int config_hidden(const Config *c)
+{
+    return c->ffn == FFN_SWIGLU ? (8 * c->width / 3 + 15) / 16 * 16 : 4 * c->width;
+}
+
+int config_mask(const Config *c)
+{
+    return c->vocab - 1;
+}
+
+int config_outputs(const Config *c)
+{
+    return c->task == TASK_CLASSIFY ? c->classes : c->vocab;
+}
+
+bool config_ends(const Config *c)
+{
+    return c->position == POSITION_LEARNED || c->position == POSITION_SINUSOIDAL;
+}
+
+int config_mixes(const Config *c)
+{
+    return c->layers * layer_of(c->attention)->mixes;
+}
+
+static double feed_forward(const Config *c)
+{
+    if (!layer_of(c->attention)->feed_forward)
+        return 0;
+    return (c->ffn == FFN_SWIGLU ? 3.0 : 2.0) * c->width * config_hidden(c);
+}
+
+int config_rows(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+    int most = s.D > s.E ? s.H * s.D : s.H * s.E, hidden = config_hidden(c);
+
+    return layer_of(c->attention)->feed_forward && hidden > most ? hidden : most;
+}
+
+double config_matrix_parameters(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+
+    return layer_of(c->attention)->parameters(c, &s) + c->layers * feed_forward(c) +
+           (double)c->width * config_outputs(c);
+}
+
+double config_fixed_parameters(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+    double sum = 0;
+
+    for (const Operand *o = c->attention->operands; o && o->name; o++)
+        sum += o->draw ? operand_numbers(&s, o) : 0;
+    return config_mixes(c) * sum;
+}
+
+double config_flops(const Config *c)
+{
+    /* each multiply-add is two operations, once forward and twice backward */
+    MixSize s = config_mix_size(c);
+    double mix = layer_of(c->attention)->projections(c, &s) + attention_cost(&s);
+    double outputs =
+        c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product per sequence is nothing */
+
+    return 6 * (config_mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
+}
+
+/* Numbers per token that a block keeps until its backward pass, beside its result. */
+static double kept(const Config *c)
+{
+    const Layer *layer = layer_of(c->attention);
+    MixSize s = config_mix_size(c);
+    double hidden = layer->feed_forward ? (c->ffn == FFN_SWIGLU ? 3.0 : 1) * config_hidden(c) : 0;
+
+    return layer->kept(c, &s) + hidden + (c->dropout > 0 ? 4.0 * c->width : 0);
+}
+
+/* And what the backward pass of these tokens takes beside it, at most. */
+static double way_back(const Config *c, double tokens)
+{
+    const Layer *layer = layer_of(c->attention);
+    MixSize s = config_mix_size(c);
+    double each = c->width + attention_memory(&s).back + layer->back(c, &s);
+
+    if (!layer->feed_forward)
+        return tokens * each;
+    if (c->ffn == FFN_SWIGLU)
+        return tokens * (each + 3.0 * config_hidden(c));
+    return tokens * each + fmin(tokens, DENSE_ROWS) * config_hidden(c);
+}
+
+double config_parameters(const Config *c)
+{
+    return config_matrix_parameters(c) + (c->tied ? 0 : (double)c->vocab * c->width) +
+           (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
+}
+
+/* Numbers per token around the blocks: between them, the last norm, and the outputs. */
+static double ends(const Config *c)
+{
+    return c->width * (c->layers + 2.0) + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
+}
+
+/* Numbers in a step of any size: what is fixed, and the angles. */
+static double fixed(const Config *c)
+{
+    bool rope = c->position == POSITION_ROPE;
+
+    return config_fixed_parameters(c) + (rope ? (double)c->context * rotated(c) : 0);
+}
+
+double config_memory(const Config *c, Load load)
+{
+    double blocks = (load.recompute ? 1 : c->layers) * kept(c);
+
+    return sizeof(real) * (2 * config_parameters(c) + load.state + fixed(c) +
+                           load.tokens * (blocks + ends(c)) + way_back(c, load.tokens));
+}
+
+double config_forward_memory(const Config *c, double tokens)
+{
+    return sizeof(real) * (config_parameters(c) + fixed(c) + tokens * (kept(c) + ends(c)));
+}
+
+void config_check_memory(const Config *c, Load load)
+{
+    double wanted = config_memory(c, load), here = machine_memory();
+
+    if (wanted > here)
+        die(EXIT_MEMORY,
+            "training with a context of %d, %.0f tokens at once, would take about %.1f GiB and the "
+            "machine has %.1f: make --batch-size, the context or the model smaller%s",
+            c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
+            load.recompute ? "" : ", or --recompute");
+}
+
+void config_check_forward_memory(const Config *c, double tokens)
+{
+    double wanted = config_forward_memory(c, tokens), here = machine_memory();
+
+    if (wanted > here)
+        die(EXIT_MEMORY,
+            "reading %.0f tokens at once would take about %.1f GiB and the machine has %.1f: make "
+            "--lengths smaller",
+            tokens, wanted / 0x1p30, here / 0x1p30);
+}

@@ -1,0 +1,118 @@
+/*
+ * Fastformer (Wu et al., 2021, arXiv:2108.09084). A pool is a softmax average of rows,
+ *
+ *     pool(x, w)_i = sum over j in V(i) of a_ij x_j       a_i = softmax of w.x_j / sqrt(D)
+ *
+ * and o_i has two of them, with * by elements (mul; add and concat replace the first *):
+ *
+ *     y = pool(q, pool_q)       p_j = y_j * k_j, or y_j + k_j, or W [y_j; k_j]
+ *     h = pool(p, pool_k)       o_i = h_i * v_i
+ *
+ * Backward. dh_i = g_i * v_i and dv_i = g_i * h_i. A row that is pooled is in the average and in
+ * its weights: with da_ij = dy_i.x_j and ds_i from the softmax,
+ *
+ *     dx_j = sum over i of (a_ij dy_i + ds_ij w / sqrt(D))       dw = sum over i, j of ds_ij x_j /
+ * sqrt(D)
+ *
+ * Between the pools dy_j = dp_j * k_j and dk_j = dp_j * y_j, or both dp_j, or [dy_j; dk_j] = W^T
+ * dp_j with dW = sum over j of dp_j [y_j; k_j]^T.
+ */
+#include "ops/attention/plain/pairs.h"
+
+#include <math.h>
+
+typedef struct {
+    const double *x, *w;
+    double *a, *y; /* (T, T), (T, D) */
+    double *dy, *dx, *dw;
+} Pooled;
+
+static Pooled pool(const PlainHead *x, const double *rows, double *drows, const char *w)
+{
+    int T = x->T, D = x->D;
+    Pooled p = { .x = rows, .dx = drows, .w = plain_operand(x, w), .dw = plain_gradient(x, w) };
+    double *s = plain_zeros(x, T);
+
+    p.a = plain_zeros(x, T * T), p.y = plain_zeros(x, T * D), p.dy = plain_zeros(x, T * D);
+    for (int i = 0; i < T; i++) {
+        for (int j = 0; j < T; j++)
+            s[j] = plain_sees(x, i, j) ? plain_dot(p.w, rows + j * D, D) / sqrt(D) : -HUGE_VAL;
+        if (plain_seen(x, i))
+            plain_softmax_of(s, p.a + i * T, T);
+    }
+    plain_times(x, p.a, rows, D, p.y);
+    return p;
+}
+
+static void pool_back(const PlainHead *x, const Pooled *p)
+{
+    int T = x->T, D = x->D;
+    double *da = plain_products(x, p->dy, p->x, D), *ds = plain_zeros(x, T);
+
+    plain_transposed_times(x, p->a, p->dy, D, p->dx);
+    for (int i = 0; i < T; i++) {
+        plain_softmax_back(p->a + i * T, da + i * T, ds, T);
+        for (int j = 0; j < T; j++) {
+            plain_add(p->dx + j * D, ds[j] / sqrt(D), p->w, D);
+            plain_add(p->dw, ds[j] / sqrt(D), p->x + j * D, D);
+        }
+    }
+}
+
+static bool is(const PlainHead *x, const char *interaction)
+{
+    return setting_is(&x->mix->set, "interaction", interaction);
+}
+
+static void interact(const PlainHead *x, const double *y, double *p)
+{
+    const double *k = x->in.k;
+
+    for (int n = 0; n < x->T * x->D; n++)
+        if (is(x, "concat")) {
+            int D = x->D, row = n - n % D;
+            const double *W = plain_operand(x, "concat") + n % D * 2 * D;
+
+            p[n] = plain_dot(W, y + row, D) + plain_dot(W + D, k + row, D);
+        } else
+            p[n] = is(x, "mul") ? y[n] * k[n] : y[n] + k[n];
+}
+
+static void interact_back(const PlainHead *x, const double *y, const double *dp, double *dy)
+{
+    const double *k = x->in.k;
+
+    for (int n = 0; n < x->T * x->D; n++)
+        if (is(x, "concat")) {
+            int D = x->D, row = n - n % D, at = n % D * 2 * D;
+            double *W = plain_operand(x, "concat") + at, *dW = plain_gradient(x, "concat") + at;
+
+            plain_add(dy + row, dp[n], W, D), plain_add(dW, dp[n], y + row, D);
+            plain_add(x->d.k + row, dp[n], W + D, D), plain_add(dW + D, dp[n], k + row, D);
+        } else {
+            dy[n] += is(x, "mul") ? dp[n] * k[n] : dp[n];
+            x->d.k[n] += is(x, "mul") ? dp[n] * y[n] : dp[n];
+        }
+}
+
+void plain_fastformer(const PlainHead *x)
+{
+    int n = x->T * x->D;
+    double *p = plain_zeros(x, n), *dp = plain_zeros(x, n);
+    Pooled q = pool(x, x->in.q, x->d.q, "pool_q"), h;
+
+    interact(x, q.y, p);
+    h = pool(x, p, dp, "pool_k");
+    for (int c = 0; c < n; c++)
+        x->o[c] += h.y[c] * x->in.v[c];
+    if (!x->g)
+        return;
+
+    for (int c = 0; c < n; c++) {
+        h.dy[c] += x->g[c] * x->in.v[c];
+        x->d.v[c] += x->g[c] * h.y[c];
+    }
+    pool_back(x, &h);
+    interact_back(x, q.y, dp, q.dy);
+    pool_back(x, &q);
+}

@@ -1,0 +1,73 @@
+/*
+ * The weights of the gated attention unit (Hua et al., 2022, arXiv:2202.10447), with
+ * s_ij = q_i.k_j / sqrt(D) and n_i keys in V(i):
+ *
+ *     A_ij = max(s_ij, 0)^2 / c_i       c_i = n_i (n), n0 (fixed), n_i^2 (n2), or
+ *                                       guard(sum over l of max(s_il, 0)^2) (sum)
+ *
+ * Where c_i is given, ds_ij = 2 max(s_ij, 0) dA_ij / c_i. Where it is the sum, the quotient
+ * rule takes from each dA_ij what c_i gives,
+ *
+ *     ds_ij = 2 max(s_ij, 0) (dA_ij - sum over l of dA_il A_il) / c_i
+ *
+ * but not where the guard acts. The norms softmax, entropy and logn are softmax's scales.
+ */
+#include "ops/attention/plain/pairs.h"
+
+#include <math.h>
+
+static double sum(const PlainRow *r)
+{
+    double c = 0;
+
+    for (int j = 0; j < r->x->T; j++)
+        c += pow(fmax(r->s[j], 0), 2);
+    return c;
+}
+
+static bool is(const PlainRow *r, const char *norm)
+{
+    return setting_is(&r->x->mix->set, "norm", norm);
+}
+
+static double divisor(const PlainRow *r)
+{
+    double n = plain_seen(r->x, r->i);
+
+    if (is(r, "sum"))
+        return plain_guard(sum(r));
+    if (is(r, "fixed"))
+        return setting_or_zero(&r->x->mix->set, "base");
+    return is(r, "n2") ? n * n : n;
+}
+
+static bool is_softmax(const PlainRow *r)
+{
+    return is(r, "softmax") || is(r, "entropy") || is(r, "logn");
+}
+
+static void weigh(const PlainRow *r)
+{
+    if (is_softmax(r))
+        plain_softmax_weigh(r, "norm");
+    else
+        for (int j = 0; j < r->x->T; j++)
+            r->A[j] = pow(fmax(r->s[j], 0), 2) / divisor(r);
+}
+
+static void back(const PlainRow *r)
+{
+    bool through_sum = is(r, "sum") && divisor(r) == sum(r);
+    double shared = through_sum ? plain_dot(r->dA, r->A, r->x->T) : 0;
+
+    if (is_softmax(r))
+        plain_softmax_weigh_back(r, "norm");
+    else
+        for (int j = 0; j < r->x->T; j++)
+            r->ds[j] = 2 * fmax(r->s[j], 0) * (r->dA[j] - shared) / divisor(r);
+}
+
+void plain_gau(const PlainHead *x)
+{
+    plain_pairs(x, weigh, back);
+}

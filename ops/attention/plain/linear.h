@@ -1,0 +1,28 @@
+/*
+ * Linear attention with a feature map, written as the sum over pairs that it equals:
+ *
+ *     A_ij = phi(q_i).psi(k_j) / guard(sum over l in V(i) of phi(q_i).psi(k_l))
+ *
+ * where RoPE rotates the features of the numerator only. A mechanism is its map.
+ */
+#ifndef OPS_ATTENTION_PLAIN_LINEAR_H
+#define OPS_ATTENTION_PLAIN_LINEAR_H
+
+#include "ops/attention/plain/plain.h"
+
+/* A row of q or k, and its F features. */
+typedef struct {
+    const PlainHead *x;
+    int i;       /* its position */
+    bool of_key; /* f is psi(k_i), else phi(q_i) */
+    const double *u;
+    double *du; /* (D), to be added to */
+    double *f;
+    const double *df;
+} PlainFeatures;
+
+/* `phi` computes f from u (phi or psi), and `back` adds to du from df, u and f. */
+void plain_linear(const PlainHead *x, int F, void (*phi)(const PlainFeatures *r),
+                  void (*back)(const PlainFeatures *r));
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * Rotary position embedding (Su et al., 2021, arXiv:2104.09864). Each pair of
+ * neighbours is rotated by an angle that grows with the position t:
+ *
+ *     w = t * 10000^(-2m/D)
+ *     (x_2m, x_2m+1)  ->  (x_2m cos w - x_2m+1 sin w,  x_2m sin w + x_2m+1 cos w)
+ *
+ * so that the product of a rotated q and a rotated k depends on the distance between
+ * their positions alone. The transpose of a rotation is the rotation back, so the
+ * gradient of a rotated row is rotated by -w; nothing has to be kept for it.
+ *
+ * Past the positions it was trained on, a model meets angles it has never seen. A
+ * scale s brings them back to those of a sequence s times shorter:
+ *
+ *     linear    w = t / s * 10000^(-2m/D)             every pair s times slower
+ *     ntk       w = t * (10000 s^(D/(D-2)))^(-2m/D)   the slowest s times, the fastest not
+ *
+ * It is not an op: mechanisms rotate the copies of rows that they make anyway.
+ */
+#ifndef OPS_ROPE_H
+#define OPS_ROPE_H
+
+#include "ops/tape.h"
+
+typedef enum { ROPE_LINEAR, ROPE_NTK } RopeKind;
+extern const char *const rope_kind_names[]; /* in their order, ended by NULL */
+
+/* Of the angles; all zeros: none. */
+typedef struct {
+    RopeKind kind;
+    double by; /* s, at least 1; 0 is 1 */
+} RopeScale;
+
+/*
+ * (positions, D): cos w, sin w for each pair and position, for as long as the step
+ * lasts; computed once for all callers with the same D and scale. D is even.
+ */
+const real *rope_angles(Tape *tape, int positions, int D, RopeScale scale);
+
+/* cos w, sin w of one position, for each pair. */
+void rope_position(real *angles, int t, int D, RopeScale scale);
+
+/* Angles a row of D numbers by its row of the table, or back. */
+void rope_rotate(real *x, const real *angles, int D, bool back);
+
+#endif

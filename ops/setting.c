@@ -1,0 +1,50 @@
+#include "ops/setting.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+Text setting_print(const Setting *s, int value)
+{
+    Text text = { 0 };
+
+    if (s->kind == SETTING_CHOICE)
+        text_add(&text, "%s", s->choices[value]);
+    else
+        text_add(&text, "%d", value);
+    return text;
+}
+
+/* The largest value of its kind; of a choice and a set, what the names allow. */
+static int most_of(const Setting *s)
+{
+    int names = 0;
+
+    while (s->choices && s->choices[names])
+        names++;
+    return s->kind == SETTING_FLAG ? 1 : s->kind == SETTING_SET ? (1 << names) - 1 : s->most;
+}
+
+bool setting_parse(const Setting *s, const char *words, int *value)
+{
+    char *end;
+
+    if (s->kind == SETTING_CHOICE) {
+        for (*value = 0; s->choices[*value]; ++*value)
+            if (strcmp(s->choices[*value], words) == 0)
+                return true;
+        return false;
+    }
+    long n = strtol(words, &end, 10);
+    *value = (int)n;
+    return *words >= '0' && *words <= '9' && !*end && (n == 0 || n >= s->least) && n <= most_of(s);
+}
+
+Text setting_key(const Setting *s)
+{
+    Text text = { 0 };
+
+    text_add(&text, "%s", s->name);
+    for (char *c = text.at; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    return text;
+}
