@@ -1,0 +1,62 @@
+/*
+ * ./gradcheck: every derivative of this repository, by hand and by differences,
+ * side by side. In double only: in float the differences are too rough to show
+ * more than that the two resemble each other.
+ *
+ * Sizes are small, odd and unlike each other, so that a mixed-up index shows,
+ * and every element of every operand is checked: a direction alone would hide
+ * one wrong element among many.
+ */
+#include "tools/gradcheck/gradcheck.h"
+
+#include "ops/base/error.h"
+#include "tools/common/options.h"
+#include "tools/common/settings.h"
+
+static int attention = -1;
+static bool verbose;
+
+static Option options[] = {
+    { .name = "Options" },
+    { "attn", OPTION_CHOICE, &attention, .choice = settings_attention,
+      .help = "this one only, and no other op" },
+    { "verbose", OPTION_FLAG, &verbose, .letter = 'v', .help = "a line for every operand" },
+    { 0 },
+};
+
+static const Program program = {
+    .usage = "./gradcheck [options]",
+    .summary = "Compares every derivative by hand with differences, in double.",
+    .options = options,
+};
+
+int main(int argc, char **argv)
+{
+    if (options_parse(&program, argc, argv) > 0)
+        die(EXIT_USAGE, "gradcheck takes options only, not '%.60s'", argv[0]);
+
+    Report r = { .tape = { .mem = arena_new(), .pool = pool_new(1) },
+                 .mem = arena_new(),
+                 .verbose = verbose };
+
+    print_header(&r);
+    if (attention < 0)
+        check_ops(&r);
+    for (int i = 0; attentions[i]; i++) {
+        if (attention >= 0 && attention != i)
+            continue;
+        check_mixes(&r, attentions[i]);
+        check_model(&r, attentions[i]);
+    }
+    printf("\nThe worst: %s.\n%zu derivatives of %d operands in %d cases: at most %.1e off.\n",
+           r.all.what, r.all.derivatives, r.all.operands, r.all.cases, r.all.worst);
+    pool_free(r.tape.pool);
+    arena_free(r.tape.mem);
+    arena_free(r.mem);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        die(EXIT_IO, "cannot write to standard output");
+    if (r.all.over)
+        die(EXIT_FAILED, "the derivative by hand of %d operands is over %.0e off; the worst: %s",
+            r.all.over, DERIVATIVE_TOLERANCE, r.all.what);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* Every parameter of a small model. */
+#include "model/model.h"
+#include "tools/gradcheck/gradcheck.h"
+
+enum { B = 2, V = 7 };
+
+typedef struct {
+    Model model;
+    Batch batch;
+} ModelCase;
+
+static Tensor *apply_model(Tape *tape, void *ctx)
+{
+    const ModelCase *c = ctx;
+
+    return model_losses(tape, &c->model, c->batch, 0);
+}
+
+/*
+ * Every parameter of one block and its two ends, gains too, as large as makes
+ * each of them matter. No biases: where one is added to every logit of a row,
+ * its derivative is 0, and rounding is all that there is to compare.
+ */
+void check_model(Report *r, const Attention *a)
+{
+    enum { LENGTH = 6, CONTEXT = 7 };
+    Config config = { .attention = a, .vocab = V, .layers = 1, .width = 8, .context = CONTEXT };
+    int id[B * LENGTH], target[B * LENGTH];
+    ModelCase m = { .batch = { .B = B, .T = LENGTH, .id = id, .target = target } };
+    Case c = { .name = a->name, .set = "in a model", .f = apply_model, .ctx = &m };
+    uint64_t seed = 300;
+
+    config.heads = a->frame == FRAME_GATED ? 1 : 2;
+    config.position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    config_check(&config);
+    for (int i = 0; i < B * LENGTH; i++)
+        id[i] = i * i % V, target[i] = (3 * i + 1) % V;
+    model_init(&m.model, config, r->mem, 1);
+    for (const Param *p = m.model.params.first; p; p = p->next) {
+        fill(p->tensor->data, p->tensor->n, seed++, 0.5);
+        if (!p->fixed)
+            put_operand(&c, p->name, p->tensor);
+    }
+    check(r, &c);
+    sum_up(r, a->name, " in a model");
+}
