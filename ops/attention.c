@@ -19,8 +19,8 @@ const Attention *attention_find(const char *name)
 
 const Operand *attention_operand(const Attention *a, int i)
 {
-    static const Operand q = { .name = "q", .shape = "BNHd" }, k = { .name = "k", .shape = "BNHd" },
-                         v = { .name = "v", .shape = "BNHe" },
+    static const Operand q = { .name = "q", .shape = "BNHd", .own_row = true },
+                         k = { .name = "k", .shape = "BNHd" }, v = { .name = "v", .shape = "BNHe" },
                          v_as_wide = { .name = "v", .shape = "BNHd" };
     const Operand *const common[] = { &q, &k, a->traits & V_AS_WIDE ? &v_as_wide : &v };
 

@@ -45,6 +45,7 @@ typedef struct {
     void (*draw)(Tensor *x,
                  Random random); /* fixed: drawn once, no gradient; NULL: it is learned */
     const char *with, *is;       /* it is there only if this setting is that choice; NULL: always */
+    bool own_row;                /* only row i reads its position i, as it is with q in A */
 } Operand;
 
 /* The value of every setting there is, whichever mechanism takes it, in the order of settings_at().
@@ -210,13 +211,13 @@ bool setting_is(const Values *values, const char *name, const char *choice);
 /* Settings that several mechanisms share. */
 #define SETTING_WINDOW                                                                             \
     {                                                                                              \
-        .name = "window", .most = 1 << 24, .tries = { 5, 70 },                                     \
+        .name = "window", .most = 1 << 24, .tries = { 2, 5, 70 },                                  \
         .help = "attend only to keys at most N positions away (0: all)"                            \
     }
 #define SETTING_BASE                                                                               \
     {                                                                                              \
         .name = "base", .most = 1 << 24, .least = 2, .zero = 512, .length = CONTEXT_IF_ZERO,       \
-        .with = (const char *const[]){ "entropy", "logn", "fixed", NULL }, .tries = { 20 },        \
+        .with = (const char *const[]){ "entropy", "logn", "fixed", NULL }, .tries = { 5, 20 },     \
         .help = "the length n0 of entropy, logn and fixed (0: the default)"                        \
     }
 #define SETTING_KEY_SIZE                                                                           \

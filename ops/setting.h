@@ -34,7 +34,7 @@ typedef struct {
     int least;  /* of a number that is not 0 */
     const char *const
         *with;    /* it matters only where another setting is one of these; NULL: always */
-    int tries[2]; /* numbers that show an effect on a few positions, for tests; 0: none */
+    int tries[4]; /* numbers that have an effect on few positions, the first on 7; tests try them */
 } Setting;
 
 /* A setting's value as files have it: the name of a choice, or the number. */

@@ -3,192 +3,192 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A feature map, as all of them are tried. */
-#define MAP(name)                                                                                  \
-    { name, "", { 0 }, 0 }, { name, "window 5", { .window = 5 }, 0 },                              \
-        { name, "RoPE", { .rope = true }, 0 },                                                     \
-    {                                                                                              \
-        name, "window 3, RoPE", { .window = 3, .rope = true }, 0                                   \
-    }
+enum { VARIANTS = 400 };
+static Variant variants[VARIANTS];
+static int made;
 
-/* 20 as a base: rows on both sides of it, and of the floor of 16. */
-const Variant variants[] = {
-    { "softmax", "", { 0 }, 0 },
-    { "softmax", "entropy", { .scale = SCALE_ENTROPY }, 0 },
-    { "softmax", "entropy, base 20", { .scale = SCALE_ENTROPY, .base = 20 }, 0 },
-    { "softmax", "logn", { .scale = SCALE_LOGN }, 0 },
-    { "softmax", "logn, base 20", { .scale = SCALE_LOGN, .base = 20 }, 0 },
-    { "softmax", "window 5", { .window = 5 }, 0 },
-    { "softmax", "window 70", { .window = 70 }, 0 },
-    { "softmax", "RoPE", { .rope = true }, 0 },
-    { "softmax",
-      "entropy, base 20, window 30, RoPE",
-      { .scale = SCALE_ENTROPY, .base = 20, .window = 30, .rope = true },
-      0 },
-    { "softmax", "RoPE linear 4", { .rope = true, .rope_scale = { ROPE_LINEAR, 4 } }, 0 },
-    { "softmax", "RoPE ntk 4", { .rope = true, .rope_scale = { ROPE_NTK, 4 } }, 0 },
-    MAP("relu"),
-    MAP("elu"),
-    MAP("exp"),
-    { "exp", "window 70", { .window = 70 }, 0 },
-    { "exp", "RoPE linear 2.5", { .rope = true, .rope_scale = { ROPE_LINEAR, 2.5 } }, 0 },
-    MAP("cosformer"),
-    { "cosformer", "horizon 4096", { .horizon = 4096 }, 0 },
-    { "cosformer", "horizon 3", { .horizon = 3 }, 0 },
-    { "cosformer", "horizon 4096, window 5", { .horizon = 4096, .window = 5 }, 0 },
-    { "cosformer", "horizon 4096, RoPE", { .horizon = 4096, .rope = true }, 0 },
-    { "cosformer",
-      "window 3, RoPE ntk 8",
-      { .window = 3, .rope = true, .rope_scale = { ROPE_NTK, 8 } },
-      0 },
-    MAP("performer"),
-    { "performer", "9 features", { 0 }, 9 },
-    { "performer", "9 features, window 5", { .window = 5 }, 9 },
-    MAP("identity"),
-    MAP("leaky"),
-    { "efficient", "", { 0 }, 0 },
-    { "efficient", "window 5", { .window = 5 }, 0 },
-    { "efficient", "window 70", { .window = 70 }, 0 },
-    { "fastformer", "mul", { .interaction = INTERACTION_MUL }, 0 },
-    { "fastformer", "add", { .interaction = INTERACTION_ADD }, 0 },
-    { "fastformer", "concat", { .interaction = INTERACTION_CONCAT }, 0 },
-    { "gau", "n", { .norm = GAU_N }, 0 },
-    { "gau", "fixed", { .norm = GAU_FIXED }, 0 },
-    { "gau", "fixed, base 20", { .norm = GAU_FIXED, .base = 20 }, 0 },
-    { "gau", "n2", { .norm = GAU_N2 }, 0 },
-    { "gau", "sum", { .norm = GAU_SUM }, 0 },
-    { "gau", "softmax", { .norm = GAU_SOFTMAX }, 0 },
-    { "gau", "entropy, base 20", { .norm = GAU_ENTROPY, .base = 20 }, 0 },
-    { "gau", "logn, base 20", { .norm = GAU_LOGN, .base = 20 }, 0 },
-    { "gau", "n, window 5", { .norm = GAU_N, .window = 5 }, 0 },
-    { "gau", "n2, window 70", { .norm = GAU_N2, .window = 70 }, 0 },
-    { "gau", "sum, window 5", { .norm = GAU_SUM, .window = 5 }, 0 },
-    { "gau", "entropy, base 20, window 30", { .norm = GAU_ENTROPY, .base = 20, .window = 30 }, 0 },
-    { "gau", "n, RoPE", { .norm = GAU_N, .rope = true }, 0 },
-    { "gau", "sum, RoPE", { .norm = GAU_SUM, .rope = true }, 0 },
-    { "gau", "softmax, RoPE", { .norm = GAU_SOFTMAX, .rope = true }, 0 },
-    { "gau", "n, window 3, RoPE", { .norm = GAU_N, .window = 3, .rope = true }, 0 },
-    { "flash", "chunk 5", { .chunk = 5 }, 0 },
-    { "flash", "", { 0 }, 0 },
-    { "flash", "chunk 5, RoPE", { .chunk = 5, .rope = true }, 0 },
-    { "flash", "chunk 64, RoPE", { .chunk = 64, .rope = true }, 0 },
-    { "flash", "chunk 1", { .chunk = 1 }, 0 },
-    { "flash",
-      "chunk 5, RoPE ntk 3",
-      { .chunk = 5, .rope = true, .rope_scale = { ROPE_NTK, 3 } },
-      0 },
-    { 0 },
-};
-
-const Attention *variant_attention(const Variant *v)
+static void describe(Variant *v)
 {
-    return attention_find(v->attention);
+    size_t at = 0, size = sizeof v->label;
+
+    for (const Setting *s = v->attention->settings; s && s->name; s++)
+        if (setting(&v->set, s->name) != s->value)
+            at += (size_t)snprintf(v->label + at, size - at, "%s%s %s", at ? ", " : "", s->name,
+                                   setting_print(s, setting(&v->set, s->name)).at);
+    if (v->rope)
+        at += (size_t)snprintf(v->label + at, size - at, "%sRoPE", at ? ", " : "");
+    if (v->rope_scale.by > 0)
+        snprintf(v->label + at, size - at, " %s %g", rope_kind_names[v->rope_scale.kind],
+                 v->rope_scale.by);
+}
+
+static void add(Variant v)
+{
+    ck_assert_int_lt(made, VARIANTS);
+    v.traits = attention_traits(v.attention, &v.set);
+    v.plain = made == 0 || variants[made - 1].attention != v.attention;
+    describe(&v);
+    variants[made++] = v;
+}
+
+static Variant with(Variant v, const char *name, int value)
+{
+    *setting_at(&v.set, name) = value;
+    return v;
+}
+
+/* With RoPE, where the attention takes it. */
+static Variant rotated(Variant v, RopeScale scale)
+{
+    v.rope = v.attention->traits & CAN_ROPE;
+    v.rope_scale = v.rope ? scale : (RopeScale){ 0 };
+    return v;
+}
+
+static const RopeScale unscaled, linear4 = { ROPE_LINEAR, 4 }, ntk4 = { ROPE_NTK, 4 };
+
+/* The numbers that a setting is tried at here: all but the first, which is for 7 positions. */
+static const int *tries_of(const Setting *s)
+{
+    return s->tries[1] ? s->tries + 1 : s->tries;
+}
+
+/* Windows; RoPE; both. */
+static void add_masks(Variant v)
+{
+    if (attention_takes(v.attention, "window")) {
+        add(with(v, "window", 5));
+        add(with(v, "window", 70));
+        add(rotated(with(v, "window", 3), ntk4));
+    }
+    if (v.attention->traits & CAN_ROPE) {
+        add(rotated(v, unscaled));
+        add(rotated(v, linear4));
+    }
+}
+
+/* A number, at all that is tried; the first also with a window, and with RoPE. */
+static void add_numbers(Variant v, const Setting *s)
+{
+    const int *try = tries_of(s);
+    Variant first = with(v, s->name, *try);
+
+    for (; try < s->tries + COUNT(s->tries) && *try; try++)
+        add(with(v, s->name, *try));
+    if (attention_takes(v.attention, "window"))
+        first = with(first, "window", 5);
+    add(rotated(first, unscaled));
+}
+
+static bool is_window(const Setting *s)
+{
+    return strcmp(s->name, "window") == 0;
+}
+
+/* Each choice; with the numbers that matter to it; with a window and RoPE. */
+static void add_choices(Variant v, const Setting *choice)
+{
+    for (int c = 0; choice->choices[c]; c++) {
+        Variant of = with(v, choice->name, c);
+
+        if (c != choice->value)
+            add(of);
+        for (const Setting *s = v.attention->settings; s->name; s++)
+            if (s->with && setting_matters(v.attention, &of.set, s))
+                add(with(of, s->name, tries_of(s)[0]));
+        if (attention_takes(v.attention, "window"))
+            add(rotated(with(of, "window", 5), unscaled));
+    }
+}
+
+static void add_attention(const Attention *a)
+{
+    const Variant v = { .attention = a, .set = settings_default(a) };
+
+    add(v);
+    add_masks(v);
+    for (const Setting *s = a->settings; s && s->name; s++) {
+        if (s->kind == SETTING_CHOICE && !s->layer)
+            add_choices(v, s);
+        if (s->kind == SETTING_NUMBER && *s->tries && !s->with && !is_window(s))
+            add_numbers(v, s);
+    }
 }
 
 const Variant *variant_next(const Variant *v)
 {
+    if (made == 0)
+        for (const Attention *const *a = attentions; *a; a++)
+            add_attention(*a);
     v = v ? v + 1 : variants;
-    while (v->attention && !variant_attention(v))
-        v++;
-    return v->attention ? v : NULL;
-}
-
-bool variant_is(const Variant *v, const char *attention)
-{
-    return strcmp(v->attention, attention) == 0;
-}
-
-bool variant_is_plain(const Variant *v)
-{
-    return v == variants || !variant_is(v - 1, v->attention);
-}
-
-bool variant_is_softmax(const Variant *v)
-{
-    return variant_is(v, "softmax") || (variant_is(v, "gau") && v->set.norm >= GAU_SOFTMAX);
-}
-
-bool variant_is_quotient(const Variant *v)
-{
-    if (variant_is(v, "gau"))
-        return v->set.norm >= GAU_SUM;
-    return !variant_is(v, "fastformer") && !variant_is(v, "flash");
-}
-
-bool variant_squares_scores(const Variant *v)
-{
-    return variant_is(v, "flash") || (variant_is(v, "gau") && v->set.norm < GAU_SOFTMAX);
-}
-
-bool variant_is_tame(const Variant *v)
-{
-    return variant_is_softmax(v) || variant_is(v, "exp") || variant_is(v, "performer") ||
-           variant_is(v, "efficient") || variant_is(v, "fastformer");
+    return v < variants + made ? v : NULL;
 }
 
 bool variant_ignores_positions(const Variant *v)
 {
-    return !v->set.rope && !v->set.window && !variant_is(v, "cosformer") && !variant_is(v, "flash");
+    return !v->rope && !variant_window(v) && !(v->traits & (BY_DISTANCE | BLOCKED));
 }
 
-/* 1 for a tensor of every position, in the order of Mixing.operand. */
-static const struct {
-    MixOperand which;
-    bool batched;
-} order[] = { { MIX_Q, 1 },  { MIX_K, 1 },      { MIX_V, 1 },      { MIX_QL, 1 },
-              { MIX_KL, 1 }, { MIX_POOL_Q, 0 }, { MIX_POOL_K, 0 }, { MIX_CONCAT, 0 } };
+int variant_window(const Variant *v)
+{
+    return attention_takes(v->attention, "window") ? setting(&v->set, "window") : 0;
+}
 
 static void list(Mixing *m)
 {
+    const Operand *o;
+
     m->n = m->batched = 0;
-    for (int i = 0; i < COUNT(order); i++)
-        if (m->x[order[i].which]) {
-            m->operand[m->n] = m->x[order[i].which];
-            m->which[m->n++] = order[i].which;
-            m->batched += order[i].batched;
-        }
+    for (int shared = 0; shared < 2; shared++)
+        for (int i = 0; (o = attention_operand(m->attention, i)); i++)
+            if (m->x[i] && !o->draw && (*o->shape == 'B') == !shared) {
+                m->operand[m->n] = m->x[i];
+                m->which[m->n++] = i;
+                m->batched += !shared;
+            }
 }
 
 static Shape fitting(const Variant *v, Shape s)
 {
-    if (v->set.rope)
+    if (v->rope)
         s.D += s.D % 2;
-    if (variant_is(v, "fastformer"))
+    if (v->traits & V_AS_WIDE)
         s.E = s.D;
     return s;
 }
 
-static Tensor *drawn(Arena *mem, const Mixing *m, MixOperand which)
+int mixing_shape(const Mixing *m, const Operand *o, int dim[4])
 {
-    Shape s = m->s;
-    uint64_t seed = 11 + (uint64_t)which;
+    const MixSize size = { .H = m->s.H, .D = m->s.D, .E = m->s.E, .m = m->m };
+    int n = 0;
 
-    switch (which) {
-    case MIX_V:
-        return leaf(mem, seed, 1, SHAPE(s.B, s.T, s.H, s.E));
-    case MIX_OMEGA:
-        return leaf(mem, seed, 1, SHAPE(s.H, m->features, s.D));
-    case MIX_POOL_Q:
-    case MIX_POOL_K:
-        return leaf(mem, seed, 1, SHAPE(s.H, s.D));
-    case MIX_CONCAT:
-        return leaf(mem, seed, 0.5, SHAPE(s.H, s.D, 2 * s.D));
-    default:
-        return leaf(mem, seed, 1, SHAPE(s.B, s.T, s.H, s.D));
-    }
+    for (; o->shape[n]; n++)
+        dim[n] = o->shape[n] == 'B'   ? m->s.B
+                 : o->shape[n] == 'N' ? m->s.T
+                                      : operand_dimension(&size, o->shape[n]);
+    return n;
+}
+
+static int size_of_m(const Variant *v, int D)
+{
+    int m = 0;
+
+    for (const Setting *s = v->attention->settings; s && s->name; s++)
+        if (s->size == 'm')
+            m = setting(&v->set, s->name) ? setting(&v->set, s->name) : s->of_key * D;
+    return m;
 }
 
 /*
- * Weights of either sign are apart from 0 if most features are positive; a
- * kink is at x = 0. With RoPE even a denominator of exactly 0 has something
- * above it, which the guard makes huge: not all over.
+ * Weights of either sign are apart from 0 if most features are positive; a kink is at
+ * x = 0. With RoPE even a denominator of exactly 0 has something above it, which the guard
+ * makes huge: not all over.
  */
 static void suit(const Variant *v, Tensor *x)
 {
-    bool leaky = variant_is(v, "leaky"), identity = variant_is(v, "identity");
-    bool rectified = variant_is(v, "relu") || variant_is(v, "cosformer");
-    double scale = identity ? 0.3 : 1, shift = identity || leaky || (rectified && v->set.rope);
-    double gap = rectified || leaky || variant_is(v, "elu") ? 0.25 : 0;
+    const bool kinked = v->traits & KINKED, negative = v->traits & SIGNED;
+    double scale = negative && !kinked ? 0.3 : 1, gap = kinked ? 0.25 : 0;
+    double shift = negative || ((v->traits & RECTIFIED) && v->rope);
 
     for (size_t i = 0; i < x->n; i++) {
         double to = shift + scale * (double)x->data[i];
@@ -198,36 +198,39 @@ static void suit(const Variant *v, Tensor *x)
 
 Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal)
 {
-    Mixing m = { .variant = v, .attention = variant_attention(v), .causal = causal };
+    Mixing m = { .variant = v, .attention = v->attention, .causal = causal };
+    const Operand *o;
+    int dim[4];
 
     m.s = fitting(v, s);
-    m.features = v->features ? v->features : 4 * m.s.D;
-    for (int j = 0; j < MIX_OPERANDS; j++)
-        if (mix_needs(m.attention, v->set, (MixOperand)j))
-            m.x[j] = drawn(mem, &m, (MixOperand)j);
-    suit(v, m.x[MIX_Q]);
-    suit(v, m.x[MIX_K]);
-    if (m.x[MIX_OMEGA])
-        m.omega = doubles(mem, m.x[MIX_OMEGA]->data, m.x[MIX_OMEGA]->n);
+    m.m = size_of_m(v, m.s.D);
+    for (int i = 0; (o = attention_operand(v->attention, i)); i++)
+        if (attention_needs(v->attention, &v->set, i)) {
+            const int n = mixing_shape(&m, o, dim);
+
+            m.x[i] = leaf(mem, 11 + (uint64_t)i, *o->shape != 'B' && n == 3 && !o->draw ? 0.5 : 1,
+                          n, dim);
+        }
+    suit(v, m.x[Q]);
+    suit(v, m.x[K]);
     list(&m);
-    snprintf(m.name, sizeof m.name, "%s (%s), B %d, T %d, H %d, D %d, E %d%s", v->attention,
+    snprintf(m.name, sizeof m.name, "%s (%s), B %d, T %d, H %d, D %d, E %d%s", v->attention->name,
              v->label, m.s.B, m.s.T, m.s.H, m.s.D, m.s.E, causal ? ", causal" : "");
     return m;
 }
 
 void mixing_leave_kinks(Mixing *m)
 {
-    Tensor *const both[] = { m->x[MIX_Q], m->x[MIX_K] };
     int D = m->s.D;
 
-    if (!variant_squares_scores(m->variant))
+    if (!(m->variant->traits & SQUARED))
         return;
-    for (int j = 0; j < COUNT(both); j++)
-        for (size_t i = 0; i < both[j]->n; i++) {
+    for (int j = Q; j <= K; j++)
+        for (size_t i = 0; i < m->x[j]->n; i++) {
             size_t vector = i / (size_t)D, c = i % (size_t)D;
             double along = c + 2 >= (size_t)D ? 1.5 : 0.3;
             double sign = vector * vector % 7 < 4 ? 1 : -1;
-            both[j]->data[i] = R(sign * (along + 0.2 * (double)both[j]->data[i]));
+            m->x[j]->data[i] = R(sign * (along + 0.2 * (double)m->x[j]->data[i]));
         }
 }
 
@@ -243,56 +246,65 @@ const int *mixing_lengths(Arena *mem, Shape s)
 
 Mix mixing_mix(const Mixing *m)
 {
-    Mix in = { .causal = m->causal, .length = m->length, .set = m->variant->set };
+    Mix in = { .attention = m->attention,
+               .causal = m->causal,
+               .length = m->length,
+               .rope = m->variant->rope,
+               .rope_scale = m->variant->rope_scale,
+               .set = m->variant->set };
 
-    for (int j = 0; j < MIX_OPERANDS; j++)
-        *mix_operand(&in, (MixOperand)j) = m->x[j];
+    memcpy(in.x, m->x, sizeof in.x);
     return in;
 }
 
-NaiveMix mixing_naive(const Mixing *m, double *const *operand)
+/* What is drawn once is no operand of the formula: its numbers are those of the tensor. */
+static double *fixed(const Tensor *x)
 {
-    Shape s = m->s;
-    const double *x[MIX_OPERANDS] = { NULL };
+    enum { ROOM = 1 << 16 };
+    static double room[ROOM];
 
+    ck_assert_uint_le(x->n, ROOM);
+    for (size_t i = 0; i < x->n; i++)
+        room[i] = (double)x->data[i];
+    return room;
+}
+
+PlainMix mixing_plain(const Mixing *m, double *const *operand)
+{
+    PlainMix plain = { .attention = m->attention,
+                       .B = m->s.B,
+                       .T = m->s.T,
+                       .H = m->s.H,
+                       .D = m->s.D,
+                       .E = m->s.E,
+                       .m = m->m,
+                       .causal = m->causal,
+                       .rope = m->variant->rope,
+                       .rope_scale = m->variant->rope_scale,
+                       .length = m->length,
+                       .set = m->variant->set };
+    const Operand *o;
+
+    for (int i = 3; (o = attention_operand(m->attention, i)); i++)
+        if (m->x[i] && o->draw)
+            plain.in.x[i] = fixed(m->x[i]);
     for (int j = 0; j < m->n; j++)
-        x[m->which[j]] = operand[j];
-    return (NaiveMix){
-        .q = x[MIX_Q],
-        .k = x[MIX_K],
-        .v = x[MIX_V],
-        .ql = x[MIX_QL],
-        .kl = x[MIX_KL],
-        .omega = m->omega,
-        .pool_q = x[MIX_POOL_Q],
-        .pool_k = x[MIX_POOL_K],
-        .concat = x[MIX_CONCAT],
-        .features = m->features,
-        .B = s.B,
-        .T = s.T,
-        .H = s.H,
-        .D = s.D,
-        .E = s.E,
-        .causal = m->causal,
-        .length = m->length,
-        .set = m->variant->set,
-    };
+        plain.in.x[m->which[j]] = operand[j];
+    return plain;
 }
 
 static Tensor *mix(Tape *tape, void *ctx)
 {
-    const Mixing *m = ctx;
+    const Mix in = mixing_mix(ctx);
 
-    return attention_mix(m->attention, tape, mixing_mix(m));
+    return attention_mix(tape, &in);
 }
 
 static void formula(const void *ctx, double *const *x, double *y)
 {
-    const Mixing *m = ctx;
-    NaiveMix n = mixing_naive(m, x);
+    const PlainMix plain = mixing_plain(ctx, x);
 
-    ck_assert_msg(naive_attention(m->attention->name, &n, y), "%s has no formula in naive.c",
-                  m->attention->name);
+    plain_mix(&plain, y, NULL, NULL);
 }
 
 Subject mixing_subject(Mixing *m)

@@ -153,7 +153,7 @@ const Attention attention_cosformer = {
         (const Setting[]){ { .name = "horizon",
                              .most = 1 << 24,
                              .length = CONTEXT_AT_LEAST,
-                             .tries = { 4096, 3 },
+                             .tries = { 40, 4096, 3 },
                              .help = "the length M that the angles cover (at least the context)" },
                            SETTING_WINDOW,
                            SETTING_KEY_SIZE,

@@ -130,7 +130,7 @@ const Attention attention_performer = {
                              .layer = true,
                              .size = 'm',
                              .of_key = 4,
-                             .tries = { 9 },
+                             .tries = { 6, 9 },
                              .help = "random features per head (0: 4 for each number in a key)" },
                            SETTING_WINDOW,
                            SETTING_KEY_SIZE,

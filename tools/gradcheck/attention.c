@@ -2,14 +2,11 @@
 #include "tools/gradcheck/gradcheck.h"
 
 typedef struct {
-    const Attention *a;
     Mix in;
-    bool padded;
-    int B, T, H, D, E;
+    bool padded, longer;
+    int B, T, H, D, E, m;
 } MixCase;
 
-/* Not all of the same effect in so short a sequence; BASE_SMALL is on both sides of a length. */
-enum { WINDOW_SMALL = 2, HORIZON_LARGE = 40, CHUNK_SMALL = 3, BASE_SMALL = 5, FEATURES = 6 };
 enum { ROPES = 4 };
 static const RopeScale ropes[ROPES] = {
     { .by = 0 }, { .by = 1 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 }
@@ -24,81 +21,72 @@ static int digit(int *number, int base)
     return d;
 }
 
-static bool base_matters(const Attention *a, Settings s)
+/* The values that a setting is tried at: every choice, or the default and a number. */
+static int values_of(const Setting *s)
 {
-    bool norm = s.norm == GAU_FIXED || s.norm == GAU_ENTROPY || s.norm == GAU_LOGN;
+    int n = 0;
 
-    return (a->takes & TAKES_BASE) && (((a->takes & TAKES_SCALE) && s.scale != SCALE_SQRT) ||
-                                       ((a->takes & TAKES_NORM) && norm));
+    while (s->kind == SETTING_CHOICE && s->choices[n])
+        n++;
+    return s->layer ? 1 : s->kind == SETTING_CHOICE ? n : 2;
 }
 
-/* The settings of that number, of all that mean something; false: there are no more. */
-static bool settings_numbered(const Attention *a, int number, MixCase *c)
+/* The combination of that number; false: there are no more. */
+static bool combination(const Attention *a, int number, MixCase *c)
 {
-#define TAKEN(bit, values) digit(&number, a->takes &(bit) ? (values) : 1)
-    Settings *s = &c->in.set;
-
-    *c = (MixCase){ .a = a };
-    c->in.causal = !digit(&number, 2);
+    *c = (MixCase){ .in = { .attention = a, .set = settings_default(a) } };
+    c->in.causal = !digit(&number, a->traits & (CAUSAL_ONLY | BIDIRECTIONAL_ONLY) ? 1 : 2);
+    c->in.causal &= !(a->traits & BIDIRECTIONAL_ONLY);
     c->padded = digit(&number, 2);
-    s->window = WINDOW_SMALL * TAKEN(TAKES_WINDOW, 2);
-    s->rope_scale = ropes[TAKEN(TAKES_ROPE, ROPES)];
-    s->rope = s->rope_scale.by > 0;
-    s->horizon = HORIZON_LARGE * TAKEN(TAKES_HORIZON, 2);
-    s->chunk = CHUNK_SMALL * TAKEN(TAKES_CHUNK, 2);
-    s->interaction = (Interaction)TAKEN(TAKES_INTERACTION, INTERACTION_CONCAT + 1);
-    s->scale = (Scale)TAKEN(TAKES_SCALE, SCALE_LOGN + 1);
-    s->norm = (GauNorm)TAKEN(TAKES_NORM, GAU_LOGN + 1);
-    s->base = BASE_SMALL * TAKEN(TAKES_BASE, 2);
+    c->in.rope_scale = ropes[digit(&number, a->traits & CAN_ROPE ? ROPES : 1)];
+    c->in.rope = c->in.rope_scale.by > 0;
+    for (const Setting *s = a->settings; s && s->name; s++) {
+        int value = digit(&number, values_of(s));
+
+        if (value)
+            *setting_at(&c->in.set, s->name) = s->kind == SETTING_CHOICE ? value : s->tries[0];
+        c->longer |= value && s->with;
+    }
     return number == 0;
-#undef TAKEN
+}
+
+/* Every setting that is not at its default has an effect. */
+static bool all_matter(const Mix *in)
+{
+    for (const Setting *s = in->attention->settings; s && s->name; s++)
+        if (setting(&in->set, s->name) != s->value && !setting_matters(in->attention, &in->set, s))
+            return false;
+    return true;
 }
 
 static void describe(const MixCase *c, char *to, size_t size)
 {
-    const Settings *s = &c->in.set;
-    const struct {
-        const char *word, *name;
-        int value;
-    } all[] = {
-        { "window", NULL, s->window },
-        { "rope", "", s->rope },
-        { rope_kind_names[s->rope_scale.kind], NULL,
-          s->rope_scale.by > 1 ? (int)s->rope_scale.by : 0 },
-        { "horizon", NULL, s->horizon },
-        { "chunk", NULL, s->chunk },
-        { "interaction", interaction_names[s->interaction], c->a->takes & TAKES_INTERACTION },
-        { "scale", scale_names[s->scale], c->a->takes & TAKES_SCALE },
-        { "norm", gau_norm_names[s->norm], c->a->takes & TAKES_NORM },
-        { "base", NULL, s->base },
-    };
-    size_t at = (size_t)snprintf(to, size, "%s%s", c->in.causal ? "causal" : "bidirectional",
-                                 c->padded ? ", padded" : "");
+    const Mix *in = &c->in;
+    size_t at = (size_t)snprintf(to, size, "%s%s%s", in->causal ? "causal" : "bidirectional",
+                                 c->padded ? ", padded" : "", in->rope ? ", rope" : "");
 
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        char number[16];
-
-        snprintf(number, sizeof number, "%d", all[i].value);
-        if (all[i].value)
-            at += (size_t)snprintf(to + at, size - at, ", %s%s%s", all[i].word,
-                                   all[i].name && !all[i].name[0] ? "" : " ",
-                                   all[i].name ? all[i].name : number);
-    }
+    if (in->rope_scale.by > 1)
+        at += (size_t)snprintf(to + at, size - at, ", %s %g", rope_kind_names[in->rope_scale.kind],
+                               in->rope_scale.by);
+    for (const Setting *s = in->attention->settings; s && s->name; s++)
+        if (setting(&in->set, s->name) != s->value)
+            at += (size_t)snprintf(to + at, size - at, ", %s %s", s->name,
+                                   setting_print(s, setting(&in->set, s->name)).at);
 }
 
 /*
- * A base of 5 matters where rows see more than 16 keys: a longer sequence, and
- * smaller heads. RoPE turns pairs. Fastformer multiplies q, k and v by each other.
+ * A length that only long rows notice takes more than 16 keys: a longer sequence, and
+ * smaller heads. RoPE rotates pairs.
  */
 static void size_up(MixCase *c)
 {
-    bool longer = c->in.set.base > 0;
-
-    c->B = c->padded && !longer ? 3 : 2;
-    c->T = longer ? 19 : 7;
-    c->H = longer ? 1 : 2;
-    c->D = longer ? 2 : c->in.set.rope ? 4 : 5;
-    c->E = c->a->frame == FRAME_POOLED ? c->D : 3;
+    c->B = c->padded && !c->longer ? 3 : 2;
+    c->T = c->longer ? 19 : 7;
+    c->H = c->longer ? 1 : 2;
+    c->D = c->longer ? 2 : c->in.rope ? 4 : 5;
+    c->E = c->in.attention->traits & V_AS_WIDE ? c->D : 3;
+    for (const Setting *s = c->in.attention->settings; s && s->name; s++)
+        c->m = s->size == 'm' ? s->tries[0] : c->m;
 }
 
 /* Numbers on both sides of 0, where many a function has a kink, but not so near as to meet it. */
@@ -111,30 +99,23 @@ static Tensor *operand_new(Arena *mem, uint64_t seed, int ndim, const int *dim)
     return t;
 }
 
-static Tensor *mix_operand_new(Arena *mem, const MixCase *c, MixOperand operand)
+static Tensor *mix_operand_new(Arena *mem, const MixCase *c, const Operand *o, uint64_t seed)
 {
-    uint64_t seed = 11 + (uint64_t)operand;
+    const MixSize size = { .H = c->H, .D = c->D, .E = c->E, .m = c->m };
+    int n = 0, dim[4];
 
-    switch (operand) {
-    case MIX_V:
-        return operand_new(mem, seed, SHAPE(c->B, c->T, c->H, c->E));
-    case MIX_OMEGA:
-        return operand_new(mem, seed, SHAPE(c->H, FEATURES, c->D));
-    case MIX_POOL_Q:
-    case MIX_POOL_K:
-        return operand_new(mem, seed, SHAPE(c->H, c->D));
-    case MIX_CONCAT:
-        return operand_new(mem, seed, SHAPE(c->H, c->D, 2 * c->D));
-    default:
-        return operand_new(mem, seed, SHAPE(c->B, c->T, c->H, c->D));
-    }
+    for (; o->shape[n]; n++)
+        dim[n] = o->shape[n] == 'B'   ? c->B
+                 : o->shape[n] == 'N' ? c->T
+                                      : operand_dimension(&size, o->shape[n]);
+    return operand_new(mem, seed, n, dim);
 }
 
 static Tensor *apply_mix(Tape *tape, void *ctx)
 {
     const MixCase *c = ctx;
 
-    return attention_mix(c->a, tape, c->in);
+    return attention_mix(tape, &c->in);
 }
 
 static double largest(const Tensor *t)
@@ -147,12 +128,14 @@ static double largest(const Tensor *t)
 }
 
 /*
- * Where weights have either sign, their sum may come near 0, and a row divided by
- * it outweighs all others: then q and k are moved, until most products are positive.
+ * Where weights have either sign, their sum may come near 0, and a row divided by it
+ * outweighs all others: then q and k are moved, until most products are positive.
  */
 static void move_off_zero_sums(Report *r, MixCase *c)
 {
-    for (int moves = 0; c->a->matrix && c->a->linear && moves < 4; moves++) {
+    const unsigned traits = c->in.attention->traits;
+
+    for (int moves = 0; (traits & HAS_MATRIX) && (traits & IS_LINEAR) && moves < 4; moves++) {
         tape_reset(&r->tape);
         if (largest(apply_mix(&r->tape, c)) < 10 * largest(c->in.v))
             return;
@@ -163,21 +146,21 @@ static void move_off_zero_sums(Report *r, MixCase *c)
 
 static void check_mix(Report *r, MixCase *m)
 {
-    Case c = { .name = m->a->name, .f = apply_mix, .ctx = m };
+    const Attention *a = m->in.attention;
+    Case c = { .name = a->name, .f = apply_mix, .ctx = m };
+    const Operand *o;
     int length[3];
 
     size_up(m);
     length[0] = m->T, length[1] = m->T / 2, length[2] = 0;
     m->in.length = m->padded ? length : NULL;
     describe(m, c.set, sizeof c.set);
-    for (int i = 0; i < MIX_OPERANDS; i++) {
-        MixOperand operand = (MixOperand)i;
-
-        if (!mix_needs(m->a, m->in.set, operand))
+    for (int i = 0; (o = attention_operand(a, i)); i++) {
+        if (!attention_needs(a, &m->in.set, i))
             continue;
-        Tensor *x = *mix_operand(&m->in, operand) = mix_operand_new(r->mem, m, operand);
-        if (operand != MIX_OMEGA) /* drawn once, not learned */
-            put_operand(&c, mix_operand_names[i], x);
+        m->in.x[i] = mix_operand_new(r->mem, m, o, 11 + (uint64_t)i);
+        if (!o->draw)
+            put_operand(&c, o->name, m->in.x[i]);
     }
     move_off_zero_sums(r, m);
     check(r, &c);
@@ -187,8 +170,8 @@ void check_mixes(Report *r, const Attention *a)
 {
     MixCase c;
 
-    for (int i = 0; settings_numbered(a, i, &c); i++)
-        if (c.in.set.base == 0 || base_matters(a, c.in.set))
+    for (int i = 0; combination(a, i, &c); i++)
+        if (all_matter(&c.in))
             check_mix(r, &c);
     sum_up(r, a->name, "");
 }

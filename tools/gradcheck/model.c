@@ -30,8 +30,9 @@ void check_model(Report *r, const Attention *a)
     Case c = { .name = a->name, .set = "in a model", .f = apply_model, .ctx = &m };
     uint64_t seed = 300;
 
-    config.heads = a->frame == FRAME_GATED ? 1 : 2;
-    config.position = a->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    config.heads = layer_of(a)->one_head ? 1 : 2;
+    config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    config.set = settings_default(a);
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)
         id[i] = i * i % V, target[i] = (3 * i + 1) % V;

@@ -109,6 +109,7 @@ void plain_mix(const PlainMix *mix, double *o, const double *g, const PlainTenso
             PlainHead x = { .mix = mix, .head = h, .memory = memory };
 
             x.T = mix->T, x.D = mix->D, x.E = mix->E, x.m = mix->m;
+            x.window = setting(&mix->set, "window");
             head(&x, b, o, g, d);
             arena_reset(memory);
         }
@@ -117,9 +118,7 @@ void plain_mix(const PlainMix *mix, double *o, const double *g, const PlainTenso
 
 bool plain_sees(const PlainHead *x, int i, int j)
 {
-    int window = setting(&x->mix->set, "window");
-
-    return j < x->length && (j <= i || !x->mix->causal) && (abs(i - j) <= window || !window);
+    return j < x->length && (j <= i || !x->mix->causal) && (abs(i - j) <= x->window || !x->window);
 }
 
 int plain_seen(const PlainHead *x, int i)

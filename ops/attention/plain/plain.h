@@ -44,7 +44,7 @@ typedef struct PlainHead {
     const PlainMix *mix;
     int head; /* from 0 */
     int T, D, E, m;
-    int length; /* keys from here on are padding */
+    int window, length; /* 0: no window; keys from `length` on are padding */
     PlainTensors in;
     double *o;       /* (T, E), zeros before */
     const double *g; /* (T, E), the gradient of o; NULL: forward alone */
