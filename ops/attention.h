@@ -123,13 +123,15 @@ enum {
     BLOCKED = 1 << 7,     /* not shift-invariant: blocks begin at multiples of a number */
     BY_DISTANCE = 1 << 8, /* weights depend on i - j, even without RoPE */
     /* For tests, which choose operands by these and ask only what can be promised: */
-    AVERAGES = 1 << 10,  /* rows of a softmax: positive, their sum is 1, nothing overflows */
-    QUOTIENT = 1 << 11,  /* weights are divided by their own sum */
-    SQUARED = 1 << 12,   /* scores are squared where they are positive */
-    SMOOTH = 1 << 13,    /* no kinks, and no denominator near 0 for any q and k */
-    KINKED = 1 << 14,    /* the derivative jumps where an entry of q or k is 0 */
-    RECTIFIED = 1 << 15, /* features are 0 where an entry is negative */
-    SIGNED = 1 << 16,    /* weights may be negative, and denominators near 0 */
+    AVERAGES = 1 << 10,     /* rows of a softmax: positive, their sum is 1, nothing overflows */
+    QUOTIENT = 1 << 11,     /* weights are divided by their own sum */
+    SQUARED = 1 << 12,      /* scores are squared where they are positive */
+    SMOOTH = 1 << 13,       /* no kinks, and no denominator near 0 for any q and k */
+    KINKED = 1 << 14,       /* the derivative jumps where an entry of q or k is 0 */
+    RECTIFIED = 1 << 15,    /* features are 0 where an entry is negative */
+    SIGNED = 1 << 16,       /* weights may be negative, and denominators near 0 */
+    NORMALISES_Q = 1 << 17, /* the same number added to all of q_i changes nothing */
+    EXACT_TO_60 = 1 << 18,  /* for entries of q and k up to 60 on either side of 0 */
 };
 
 struct PlainHead;

@@ -1,43 +1,14 @@
 /*
- * The textbook formulas: in double, one number at a time, an n x n matrix where
- * the formula has one, straight from the papers and the spec. They are what the
- * ops are compared with, so they share no line with them.
+ * The textbook formulas of the ops: in double, one number at a time, straight from the
+ * papers. They are what the ops are compared with, so they share no line with them.
+ * (Attentions have their twins in ops/attention/plain.)
  */
 #ifndef TESTS_NAIVE_H
 #define TESTS_NAIVE_H
 
-#include "ops/attention.h"
+#include "ops/rope.h"
 
 #include <stdbool.h>
-
-typedef struct {
-    const double *q, *k, *v; /* (B, T, H, D), (B, T, H, D), (B, T, H, E) */
-    int B, T, H, D, E;
-    bool causal;
-    const int *length; /* (B), or NULL: every key counts */
-    Settings set;
-    const double *omega; /* performer: (H, features, D) */
-    int features;
-    const double *pool_q, *pool_k, *concat; /* fastformer: (H, D), (H, D), (H, D, 2D) */
-    const double *ql, *kl;                  /* flash: (B, T, H, D) */
-} NaiveMix;
-
-/* Whether position i of sequence b may see key j. */
-bool naive_sees(const NaiveMix *m, int b, int i, int j);
-
-/* o (B, T, H, E) of the attention of that name; false if there is no formula for it. */
-bool naive_attention(const char *name, const NaiveMix *m, double *o);
-
-/* The gradients of q, k and v for that of o; false if there is no formula for them. */
-typedef struct {
-    const double *o;
-    double *q, *k, *v;
-} NaiveGradient;
-bool naive_attention_gradient(const char *name, const NaiveMix *m, NaiveGradient d);
-
-/* Whether o_i is an average of the v that i sees: weights >= 0 that sum to 1, for numbers near 1.
- */
-bool naive_attention_averages(const char *name, Settings set);
 
 double naive_gelu(double x);
 double naive_silu(double x);
@@ -64,7 +35,7 @@ void naive_rmsnorm(const double *x, const double *gain, int n, double *y);
 void naive_layernorm(const double *x, const double *gain, const double *bias, int n, double *y);
 
 /*
- * One head at one position: the pairs (x_2m, x_2m+1) turned by position * 10000^(-2m/D); with a
+ * One head at one position: the pairs (x_2m, x_2m+1) rotated by position * 10000^(-2m/D); with a
  * scale s > 0 the position is divided by it, or for ntk 10000 is multiplied by s^(D/(D-2)).
  */
 void naive_rope(const double *x, int position, int D, RopeScale scale, double *y);

@@ -14,7 +14,9 @@ Suite *suite_json(void);        /* the reader of JSON */
 Suite *suite_report(void);      /* the page of ./report */
 Suite *suite_derivative(void);  /* what derivatives are compared with */
 Suite *suite_ops(void);         /* every op but the attentions */
-Suite *suite_attention(void);   /* every attention, alone and in a block */
+Suite *suite_attention(void);   /* every attention against its twin, alone and in a block */
+Suite *suite_masks(void);       /* what an attention may see */
+Suite *suite_promises(void);    /* what holds for every attention */
 Suite *suite_safetensors(void); /* whole files, and tensors in them */
 Suite *suite_stories(void);     /* the built-in text and its exact probability */
 Suite *suite_corpus(void);      /* text files and batches of them */
@@ -23,7 +25,8 @@ Suite *suite_masking(void);     /* what is hidden of a window, and asked of it *
 Suite *suite_synthetic(void);   /* tasks that are made, solved again */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
-Suite *suite_model(void);       /* the whole model, and its files */
+Suite *suite_model(void);       /* the whole model */
+Suite *suite_checkpoint(void);  /* a model as a file */
 Suite *suite_tape(void);        /* parts of a step that are made again, and its memory */
 Suite *suite_decode(void);      /* token by token: states, draws, text on a terminal */
 Suite *suite_training(void);    /* evaluation, the loop, going on */

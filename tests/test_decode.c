@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { V = 11, CONTEXT = 40, BEYOND = 3 * CONTEXT };
+enum { VOCAB = 11, CONTEXT = 40, BEYOND = 3 * CONTEXT };
 
 /* --- the decoder -------------------------------------------------------------------------------
  */
@@ -22,9 +22,9 @@ enum { V = 11, CONTEXT = 40, BEYOND = 3 * CONTEXT };
 static Small *open_model(Config c, int tokens)
 {
     Small *s = small_open(c, 1, tokens);
-    bool heads = c.attention->frame == FRAME_HEADS;
+    bool heads = layer_of(c.attention) == &layer_heads;
 
-    small_overwrite(s, c.attention->frame == FRAME_GATED ? 0.7 : 0.3);
+    small_overwrite(s, layer_of(c.attention)->one_head ? 0.7 : 0.3);
     for (Block *b = s->model.blocks; heads && c.bias && b < s->model.blocks + c.layers; b++)
         for (size_t j = 0; j < b->q.b->n; j++)
             b->q.b->data[j] += 2, b->k.b->data[j] += 2;
@@ -34,21 +34,23 @@ static Small *open_model(Config c, int tokens)
 /* A model with a mix of the tests' variants; i is for what else it has. */
 static Config config_of(const Variant *v, int i)
 {
-    Config c = { .attention = variant_attention(v),
-                 .vocab = V,
+    Config c = { .attention = v->attention,
+                 .vocab = VOCAB,
                  .layers = 2,
                  .heads = 2,
                  .width = 12,
                  .context = CONTEXT,
-                 .features = v->features,
                  .set = v->set };
 
-    if (c.attention->frame == FRAME_GATED)
-        c.heads = 1, c.key_size = 6;
-    c.position = v->set.rope ? POSITION_ROPE : (Position)(POSITION_LEARNED + i % 3);
-    c.ffn = (Ffn)(i % 2);
-    c.norm = (NormKind)(i / 2 % 2);
-    c.bias = c.attention->frame == FRAME_HEADS && (i % 3 == 0 || !variant_is_tame(v));
+    if (layer_of(c.attention)->one_head) {
+        c.heads = 1;
+        *setting_at(&c.set, "key-size") = 6;
+    }
+    c.rope_scale = v->rope_scale;
+    c.position = v->rope ? POSITION_ROPE : POSITION_LEARNED + i % 3;
+    c.ffn = i % 2;
+    c.norm = i / 2 % 2;
+    c.bias = layer_of(c.attention) == &layer_heads && (i % 3 == 0 || !(v->traits & SMOOTH));
     return c;
 }
 
@@ -86,7 +88,7 @@ static void check_decoded(const char *name, const Small *s, int n)
     const double *want = whole(s, s->batch.id, n);
     const real *got = decoded(s, s->batch.id, n, n, 2);
 
-    check_close(name, got, want, (size_t)(n * V), forward_tolerance);
+    check_close(name, got, want, (size_t)(n * VOCAB), forward_tolerance);
 }
 
 START_TEST(after_every_token_the_logits_are_those_of_the_whole_model)
@@ -109,7 +111,13 @@ START_TEST(after_every_token_the_logits_are_those_of_the_whole_model)
 }
 END_TEST
 
-/* Where a table of positions does not end it, and nothing turns too far. */
+/* Its weights are for distances up to a horizon. */
+static bool reaches(const Variant *v)
+{
+    return attention_takes(v->attention, "horizon");
+}
+
+/* Where a table of positions does not end it, and no angle is too large. */
 START_TEST(a_model_goes_on_beyond_its_context)
 {
     int i = 0;
@@ -117,7 +125,7 @@ START_TEST(a_model_goes_on_beyond_its_context)
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
         Config c = config_of(v, i);
 
-        if (variant_is(v, "cosformer"))
+        if (reaches(v))
             continue;
         if (c.position != POSITION_ROPE)
             c.position = POSITION_NONE;
@@ -142,9 +150,9 @@ static void check_reach(Config c, int M)
 
         ck_assert_int_le(n, M);
         ck_assert_int_ge(n, t < M ? t + 1 : M - half + 1);
-        s->model.config.set.horizon = M;
-        check_close("cosformer", got + t * V, whole(s, s->batch.id + from, n) + (n - 1) * V, V,
-                    forward_tolerance);
+        *setting_at(&s->model.config.set, "horizon") = M;
+        check_close("cosformer", got + t * VOCAB, whole(s, s->batch.id + from, n) + (n - 1) * VOCAB,
+                    VOCAB, forward_tolerance);
     }
     small_close(s);
 }
@@ -154,12 +162,12 @@ START_TEST(cosformer_forgets_a_key_before_its_weight_is_negative)
     static const int M[] = { 1, 2, 3, 7, 16, 39 };
 
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v))
-        for (int i = 0; i < COUNT(M) && variant_is(v, "cosformer"); i++) {
+        for (int i = 0; i < COUNT(M) && reaches(v); i++) {
             Config c = config_of(v, 1);
 
-            if (c.set.horizon > M[i])
+            if (setting(&c.set, "horizon") > M[i])
                 continue;
-            c.position = v->set.rope ? POSITION_ROPE : POSITION_NONE;
+            c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
             check_reach(c, M[i]);
         }
 }
@@ -167,9 +175,11 @@ END_TEST
 
 START_TEST(a_horizon_beyond_the_context_is_what_the_angles_reach)
 {
-    Config c = config_of(&(Variant){ .attention = "cosformer" }, 2);
+    const Variant plain = { .attention = &attention_cosformer,
+                            .set = settings_default(&attention_cosformer) };
+    Config c = config_of(&plain, 2);
 
-    c.set.horizon = BEYOND;
+    *setting_at(&c.set, "horizon") = BEYOND;
     ck_assert_int_eq(c.position, POSITION_NONE);
     Small *s = open_model(c, BEYOND);
     check_decoded("cosformer", s, BEYOND);
@@ -184,12 +194,13 @@ START_TEST(what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_c
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
         Config c = config_of(v, i);
 
-        c.position = v->set.rope ? POSITION_ROPE : POSITION_NONE;
+        c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
         Small *s = open_model(c, BEYOND);
         const real *one = decoded(s, s->batch.id, CONTEXT + 5, CONTEXT + 5, 1);
         const real *two = decoded(s, s->batch.id, CONTEXT + 5, 2 * BEYOND, 3);
 
-        ck_assert_msg(same_bits(one, two, (CONTEXT + 5) * V), "%s %s", v->attention, v->label);
+        ck_assert_msg(same_bits(one, two, (CONTEXT + 5) * VOCAB), "%s %s", v->attention->name,
+                      v->label);
         small_close(s);
     }
 }
@@ -202,7 +213,7 @@ START_TEST(after_a_reset_a_decoder_is_as_new)
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
         Config c = config_of(v, i);
 
-        c.position = v->set.rope ? POSITION_ROPE : POSITION_NONE;
+        c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
         Small *s = open_model(c, BEYOND);
         Pool *pool = pool_new(1);
         Decoder *d = decoder_new(&s->model, pool, BEYOND);
@@ -212,7 +223,7 @@ START_TEST(after_a_reset_a_decoder_is_as_new)
             decoder_step(d, s->batch.id[BEYOND - 1 - t]);
         decoder_reset(d);
         for (int t = 0; t < BEYOND; t++)
-            ck_assert(same_bits(decoder_step(d, s->batch.id[t]), want + t * V, V));
+            ck_assert(same_bits(decoder_step(d, s->batch.id[t]), want + t * VOCAB, VOCAB));
         decoder_free(d);
         pool_free(pool);
         small_close(s);
@@ -228,7 +239,7 @@ static size_t held_after(const Small *s, int tokens, int positions)
     size_t before = 0;
 
     for (int t = 0; t < tokens; t++) {
-        decoder_step(d, t % V);
+        decoder_step(d, t % VOCAB);
         ck_assert(t < 3 || decoder_held(d) == before);
         before = decoder_held(d);
     }
@@ -242,11 +253,11 @@ START_TEST(memory_is_the_same_after_every_token_and_for_linear_ones_for_any_numb
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v)) {
         Config c = config_of(v, 2);
 
-        if (!variant_is_plain(v))
+        if (!v->plain)
             continue;
         Small *s = open_model(c, CONTEXT);
         size_t few = held_after(s, BEYOND, BEYOND), many = held_after(s, 3, 100 * BEYOND);
-        ck_assert_msg((many == few) == variant_attention(v)->linear, "%s", v->attention);
+        ck_assert_msg((many == few) == !!(v->traits & IS_LINEAR), "%s", v->attention->name);
         small_close(s);
     }
 }
@@ -263,7 +274,7 @@ static void decode_wrongly(const char *what)
     Small *s = small_open(c, 1, 8);
     Decoder *d = decoder_new(&s->model, pool_new(1), strcmp(what, "long") == 0 ? 9 : 8);
     for (int t = 0; t < 9; t++)
-        decoder_step(d, strcmp(what, "token") == 0 ? V : 0);
+        decoder_step(d, strcmp(what, "token") == 0 ? VOCAB : 0);
 }
 
 START_TEST(what_cannot_be_decoded_is_a_bug)
@@ -365,7 +376,7 @@ START_TEST(each_token_of_a_sample_is_drawn_anew)
         drawn |= 1u << token[i];
     for (int i = 1; i < SAMPLE; i++)
         followed += token[i] == token[i - 1];
-    ck_assert_uint_eq(drawn, (1u << V) - 1);
+    ck_assert_uint_eq(drawn, (1u << VOCAB) - 1);
     ck_assert_uint_le(followed, 15);
     small_close(s);
 }
@@ -386,9 +397,9 @@ static int seen_of(const Config *c, int n)
 static int likeliest_after(const Small *s, const int *id, int n)
 {
     int seen = seen_of(&s->model.config, n), best = 0;
-    const double *logits = whole(s, id + n - seen, seen) + (seen - 1) * V;
+    const double *logits = whole(s, id + n - seen, seen) + (seen - 1) * VOCAB;
 
-    for (int c = 1; c < V; c++)
+    for (int c = 1; c < VOCAB; c++)
         best = logits[c] > logits[best] ? c : best;
     return best;
 }
@@ -554,10 +565,10 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
 {
     enum { N = 4000 };
     Small *s = open_model(small_variant(0), PROMPT);
-    const double *logits = whole(s, s->batch.id, PROMPT) + (PROMPT - 1) * V;
+    const double *logits = whole(s, s->batch.id, PROMPT) + (PROMPT - 1) * VOCAB;
     Pool *pool = pool_new(1);
     Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5 }, PROMPT);
-    int count[V] = { 0 };
+    int count[VOCAB] = { 0 };
     double sum = 0, chi = 0;
 
     for (uint64_t number = 0; number < N; number++) {
@@ -566,9 +577,9 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
             sampler_read(w, s->batch.id[t]);
         count[sampler_draw(w)]++;
     }
-    for (int c = 0; c < V; c++)
+    for (int c = 0; c < VOCAB; c++)
         sum += exp(logits[c] / 2);
-    for (int c = 0; c < V; c++) {
+    for (int c = 0; c < VOCAB; c++) {
         double want = N * exp(logits[c] / 2) / sum;
 
         chi += (count[c] - want) * (count[c] - want) / want;

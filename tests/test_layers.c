@@ -1,6 +1,6 @@
 /* The layers around a mix: their formulas, what they share, what they cost, Performer's omega. */
-#include "model/directions.h"
 #include "model/layers.h"
+#include "ops/attention/engine/directions.h"
 #include "ops/base/error.h"
 #include "tests/naive.h"
 #include "tests/small.h"
@@ -56,10 +56,11 @@ static Tensor *paper_tensor(const Paper *p, const double *x, int H, int D)
 
 static double *paper_mix(const Paper *p, Mix in)
 {
+    in.attention = p->c->attention;
     in.causal = true;
     in.set = p->c->set;
-    in.set.rope = p->c->position == POSITION_ROPE;
-    Tensor *o = attention_mix(p->c->attention, p->tape, in);
+    in.rope = p->c->position == POSITION_ROPE;
+    Tensor *o = attention_mix(p->tape, &in);
     return doubles(p->mem, o->data, o->n);
 }
 
@@ -67,11 +68,14 @@ static double *paper_heads(const Paper *p, const double *x)
 {
     const Block *b = p->block;
     const double *h = paper_norm(p, x, b->attention_norm);
-    int H = p->c->heads, E = p->c->width / H, D = p->c->key_size ? p->c->key_size : E;
+    int H = p->c->heads, E = p->c->width / H, key = setting(&p->c->set, "key-size");
+    int D = key ? key : E;
     Mix in = { .q = paper_tensor(p, paper_dense(p, h, b->q, NULL), H, D),
                .k = paper_tensor(p, paper_dense(p, h, b->k, NULL), H, D),
-               .v = paper_tensor(p, paper_dense(p, h, b->v, NULL), H, E),
-               .omega = b->omega };
+               .v = paper_tensor(p, paper_dense(p, h, b->v, NULL), H, E) };
+
+    for (int i = 3; i < OPERANDS_MAX; i++)
+        in.x[i] = b->own[i];
 
     return paper_dense(p, paper_mix(p, in), b->o, x);
 }
@@ -83,23 +87,23 @@ static Tensor *paper_pool(const Paper *p, const Tensor *pool)
     Tensor *all = tensor_new(p->mem, 2, (int[]){ H, D });
 
     for (int i = 0; i < H * D; i++)
-        all->data[i] = pool->data[p->c->share & SHARE_HEADS ? i % D : i];
+        all->data[i] = pool->data[pool->dim[0] == 1 ? i % D : i];
     return all;
 }
 
 static double *paper_pooled(const Paper *p, const double *x)
 {
-    const Block *b = p->c->share & SHARE_LAYERS ? p->first : p->block;
+    const Block *b = setting_is(&p->c->set, "share", "layers") ? p->first : p->block;
     int H = p->c->heads, D = p->c->width / H;
     const double *h = paper_norm(p, x, p->block->attention_norm),
                  *q = paper_dense(p, h, b->q, NULL);
-    DenseWeights to_v = p->c->share & SHARE_QV ? b->q : b->v;
+    DenseWeights to_v = setting_is(&p->c->set, "share", "qv") ? b->q : b->v;
     Mix in = { .q = paper_tensor(p, q, H, D),
                .k = paper_tensor(p, paper_dense(p, h, b->k, NULL), H, D),
-               .v = paper_tensor(p, paper_dense(p, h, to_v, NULL), H, D),
-               .pool_q = paper_pool(p, b->pool_q),
-               .pool_k = paper_pool(p, b->pool_k),
-               .concat = b->concat };
+               .v = paper_tensor(p, paper_dense(p, h, to_v, NULL), H, D) };
+
+    for (int i = 3; i < OPERANDS_MAX; i++)
+        in.x[i] = b->own[i] && b->own[i]->ndim == 2 ? paper_pool(p, b->own[i]) : b->own[i];
     double *y = paper_dense(p, paper_mix(p, in), b->o, q);
 
     for (int i = 0; i < ROWS * p->c->width; i++)
@@ -126,21 +130,21 @@ static Tensor *paper_scaled(const Paper *p, const double *z, ScaleWeights w)
 
 static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
 {
-    int s = p->c->key_size ? p->c->key_size : 128, e = 2 * p->c->width;
+    int key = setting(&p->c->set, "key-size"), s = key ? key : 128, e = 2 * p->c->width;
     const double *h = paper_norm(p, x, unit->norm);
     const double *z = paper_silu(paper_dense(p, h, unit->z, NULL), ROWS * s);
     const double *v = paper_silu(paper_dense(p, h, unit->v, NULL), ROWS * e);
-    Mix in = { .q = paper_scaled(p, z, unit->q),
-               .k = paper_scaled(p, z, unit->k),
-               .v = paper_tensor(p, v, 1, e) };
+    Mix in = { .v = NULL };
 
-    if (strcmp(p->c->attention->name, "flash") == 0) {
-        in.ql = paper_scaled(p, z, unit->ql);
-        in.kl = paper_scaled(p, z, unit->kl);
-    }
+    for (int i = 0; i < OPERANDS_MAX; i++)
+        if (unit->scale[i].gamma)
+            in.x[i] = paper_scaled(p, z, unit->scale[i]);
+    ck_assert_ptr_null(in.v);
+    in.v = paper_tensor(p, v, 1, e);
     double *o = paper_mix(p, in);
-    const double *u =
-        p->c->gateless ? NULL : paper_silu(paper_dense(p, h, unit->u, NULL), ROWS * e);
+    const double *u = !setting(&p->c->set, "gate")
+                          ? NULL
+                          : paper_silu(paper_dense(p, h, unit->u, NULL), ROWS * e);
     for (int i = 0; u && i < ROWS * e; i++)
         o[i] *= u[i];
     return paper_dense(p, o, unit->o, x);
@@ -148,17 +152,13 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
 
 static double *paper_layer(const Paper *p, const double *x)
 {
-    if (p->c->attention->frame == FRAME_GATED)
+    if (layer_of(p->c->attention) == &layer_gated)
         return paper_unit(p, &p->block->unit[1], paper_unit(p, &p->block->unit[0], x));
-    return p->c->attention->frame == FRAME_POOLED ? paper_pooled(p, x) : paper_heads(p, x);
+    return layer_of(p->c->attention) == &layer_pooled ? paper_pooled(p, x) : paper_heads(p, x);
 }
 
 START_TEST(a_layer_is_its_papers)
 {
-    static const Layer *const layers[] = {
-        [FRAME_HEADS] = &layer_heads, [FRAME_POOLED] = &layer_pooled, [FRAME_GATED] = &layer_gated
-    };
-
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_open(small_variant(i), B, T);
         const Config *c = &s->model.config;
@@ -168,7 +168,7 @@ START_TEST(a_layer_is_its_papers)
         Tensor *x = leaf(s->mem, 5, 1, SHAPE(B, T, c->width));
 
         small_overwrite(s, 0.3);
-        const Tensor *y = layers[c->attention->frame]->run(&pass, &s->model.blocks[1], x);
+        const Tensor *y = layer_of(c->attention)->run(&pass, &s->model.blocks[1], x);
         double off =
             distance_rms(y->data, paper_layer(&paper, doubles(s->mem, x->data, x->n)), x->n);
         ck_assert_msg(off < (in_double ? 1e-12 : 3e-6), "variant %d is %.1e off", i, off);
@@ -187,14 +187,15 @@ START_TEST(a_unit_starts_with_scores_of_size_one)
     Model model;
     double squares = 0;
 
-    c.attention = &attention_gau, c.width = 256, c.key_size = 0, c.tied = false;
+    c.attention = &attention_gau, c.width = 256, c.tied = false;
+    c.set = settings_default(c.attention);
     model_init(&model, c, mem, 1);
     const Unit *unit = &model.blocks[0].unit[0];
     Pass p = { .tape = &tape, .config = &c, .size = config_mix_size(&c) };
     Tensor *h = leaf(mem, 6, 1, SHAPE(1, 64, 256));
     Tensor *z = op_activation(&tape, pass_dense(&p, h, unit->z), &activation_silu);
-    const real *q = op_scale_offset(&tape, z, unit->q.gamma, unit->q.beta)->data;
-    const real *k = op_scale_offset(&tape, z, unit->k.gamma, unit->k.beta)->data;
+    const real *q = op_scale_offset(&tape, z, unit->scale[0].gamma, unit->scale[0].beta)->data;
+    const real *k = op_scale_offset(&tape, z, unit->scale[1].gamma, unit->scale[1].beta)->data;
     for (int i = 0; i < 64; i++)
         for (int j = 0; j < 64; j++) {
             double score = 0;
@@ -275,14 +276,14 @@ START_TEST(omega_is_drawn_by_the_seed_and_for_each_layer)
     Model a, b, other;
 
     model_init(&a, c, mem, 3), model_init(&b, c, mem, 3), model_init(&other, c, mem, 4);
-    const Tensor *omega = a.blocks[0].omega;
+    const Tensor *omega = a.blocks[0].own[3];
     ck_assert_int_eq(omega->dim[0], 2);
     ck_assert_int_eq(omega->dim[1], 10);
     ck_assert_int_eq(omega->dim[2], 4);
-    ck_assert(same_bits(omega->data, b.blocks[0].omega->data, omega->n));
-    ck_assert(!same_bits(omega->data, other.blocks[0].omega->data, omega->n));
-    ck_assert(!same_bits(omega->data, a.blocks[1].omega->data, omega->n));
-    ck_assert_ptr_eq(params_find(&a.params, "blocks.1.attn.omega"), a.blocks[1].omega);
+    ck_assert(same_bits(omega->data, b.blocks[0].own[3]->data, omega->n));
+    ck_assert(!same_bits(omega->data, other.blocks[0].own[3]->data, omega->n));
+    ck_assert(!same_bits(omega->data, a.blocks[1].own[3]->data, omega->n));
+    ck_assert_ptr_eq(params_find(&a.params, "blocks.1.attn.omega"), a.blocks[1].own[3]);
     ck_assert_double_eq(config_fixed_parameters(&c), 2 * 2 * 10 * 4);
     arena_free(mem);
 }
@@ -291,7 +292,7 @@ END_TEST
 START_TEST(what_is_fixed_stays_and_is_not_counted)
 {
     Small *s = small_open(small_variant(VARIANTS - 1), B, T);
-    const Tensor *omega = s->model.blocks[1].omega;
+    const Tensor *omega = s->model.blocks[1].own[3];
     double *before = doubles(s->mem, omega->data, omega->n);
     Tape tape = tape_open(1);
     Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
@@ -318,16 +319,16 @@ START_TEST(a_gated_model_has_its_parameters_and_operations)
 {
     Config c = { .attention = &attention_gau, .vocab = 256, .layers = 12, .heads = 1 };
 
-    c.width = 768, c.context = 1024;
+    c.width = 768, c.context = 1024, c.set = settings_default(c.attention);
     const double unit = 3 * 768 * 1536 + 768 * 128, head = 256 * 768;
     MixSize size = config_mix_size(&c);
     ck_assert_int_eq(size.D, 128);
     ck_assert_int_eq(size.E, 1536);
     ck_assert_int_eq(size.H, 1);
-    ck_assert(size.set.rope && size.causal);
+    ck_assert(size.rope && size.causal);
     ck_assert_double_eq(config_matrix_parameters(&c), 24 * unit + head);
-    ck_assert_double_eq(config_flops(&c), 6 * (24 * (unit + attention_gau.cost(size)) + head));
-    c.gateless = true;
+    ck_assert_double_eq(config_flops(&c), 6 * (24 * (unit + attention_cost(&size)) + head));
+    *setting_at(&c.set, "gate") = 0;
     ck_assert_double_eq(config_matrix_parameters(&c), 24 * (unit - 768 * 1536) + head);
 }
 END_TEST
@@ -336,14 +337,17 @@ START_TEST(what_is_shared_is_there_once_and_multiplied_as_often)
 {
     for (int i = PLAIN_VARIANTS; i < VARIANTS; i++) {
         Config c = small_variant(i), apart = c;
-        const double square = 12 * 12, matrices = c.share & SHARE_QV ? 3 : 4;
+        const int share = setting(&c.set, "share");
+        const bool qv = setting_is(&c.set, "share", "qv");
+        const bool layers = setting_is(&c.set, "share", "layers");
+        const double square = 12 * 12, matrices = qv ? 3 : 4;
 
-        apart.share = 0;
-        if (!c.share)
+        *setting_at(&apart.set, "share") = 0;
+        if (!share)
             continue;
         ck_assert_double_eq(config_flops(&c), config_flops(&apart));
         ck_assert_double_eq(config_matrix_parameters(&apart) - config_matrix_parameters(&c),
-                            2 * 4 * square - (c.share & SHARE_LAYERS ? 1 : 2) * matrices * square);
+                            2 * 4 * square - (layers ? 1 : 2) * matrices * square);
     }
 }
 END_TEST
@@ -353,8 +357,8 @@ START_TEST(narrow_keys_and_windows_are_cheaper)
     Config c = small_variant(0), narrow = c, near = c;
     const Load load = { .tokens = 1e6 };
 
-    narrow.key_size = 2;
-    near.set.window = 1;
+    *setting_at(&narrow.set, "key-size") = 2;
+    *setting_at(&near.set, "window") = 1;
     ck_assert_double_eq(config_matrix_parameters(&c) - config_matrix_parameters(&narrow),
                         2 * 2 * 12 * 2 * (6 - 2));
     ck_assert_double_lt(config_flops(&near), config_flops(&c));
@@ -379,25 +383,27 @@ START_TEST(what_does_not_fit_together_is_told)
         { "--key-size means nothing to --attn fastformer", pooled },
         { "--position rope means nothing to --attn fastformer", pooled },
         { "--norm means nothing to --attn softmax", heads },
-        { "--base is a length", heads },
-        { "a head has 3 (--key-size)", heads },
-        { "a head has 5 (--features)", performer },
+        { "--base is 1: it must be at least 2", heads },
+        { "a head has 3: choose an even width", heads },
+        { "a head has 5: choose an even width", performer },
         { "a matrix would have", performer },
         { "a matrix would have", gau },
     };
 
     row[1].c.heads = 5;
     row[2].c.heads = 5;
-    row[3].c.gateless = true;
-    row[4].c.share = SHARE_QV;
-    row[5].c.key_size = 4;
+    *setting_at(&row[3].c.set, "gate") = 0;
+    *setting_at(&row[4].c.set, "share") = 1;
+    *setting_at(&row[5].c.set, "key-size") = 4;
     row[6].c.position = POSITION_ROPE;
-    row[7].c.set.norm = GAU_SUM;
-    row[8].c.set.base = 1;
-    row[9].c.key_size = 3;
-    row[10].c.features = 5;
-    row[11].c.features = 1 << 20, row[11].c.key_size = 1 << 14;
-    row[12].c.width = 1 << 18, row[12].c.key_size = 1 << 14;
+    *setting_at(&row[7].c.set, "norm") = 3;
+    *setting_at(&row[8].c.set, "base") = 1;
+    *setting_at(&row[9].c.set, "key-size") = 3;
+    *setting_at(&row[10].c.set, "features") = 5;
+    *setting_at(&row[11].c.set, "features") = 1 << 20;
+    *setting_at(&row[11].c.set, "key-size") = 1 << 14;
+    row[12].c.width = 1 << 18;
+    *setting_at(&row[12].c.set, "key-size") = 1 << 14;
     for (int i = 0; i < COUNT(row); i++) {
         Text why = config_misfit(&row[i].c);
 

@@ -1,4 +1,4 @@
-/* The whole model: its gradient, what it may not see, its size, its file. */
+/* The whole model: its gradient, what it may not see, its size. */
 #include "model/checkpoint.h"
 #include "model/safetensors.h"
 #include "ops/base/error.h"
@@ -16,7 +16,7 @@ enum { B = 2, T = 5 };
 /* Scores of a gated unit are of fourth order in its numbers: they would be next to nothing. */
 static void overwrite(Small *s)
 {
-    small_overwrite(s, s->model.config.attention->frame == FRAME_GATED ? 0.7 : 0.3);
+    small_overwrite(s, layer_of(s->model.config.attention)->one_head ? 0.7 : 0.3);
 }
 
 static Small *open_variant(int i, int batch, int length)
@@ -432,28 +432,28 @@ END_TEST
  */
 static int vectors_of_mixes(const Config *c)
 {
-    int width = c->width, keys = c->key_size ? c->key_size * c->heads : width;
+    const MixSize size = config_mix_size(c);
+    const int width = c->width, gate = setting(&c->set, "gate");
+    int pairs = 2; /* q, k, and what else is made of z */
 
-    if (c->attention->frame == FRAME_GATED) {
-        int size = c->key_size ? c->key_size : 128;
-        int pairs = strcmp(c->attention->name, "flash") == 0 ? 4 : 2;
-
-        return 2 * (2 * pairs * size + (c->bias ? (c->gateless ? 3 : 5) * width + size : 0));
-    }
-    if (c->attention->frame == FRAME_POOLED)
-        return (c->bias ? (c->share & SHARE_QV ? 3 : 4) * width : 0) +
-               2 * (c->share & SHARE_HEADS ? width / c->heads : width);
-    return c->bias ? 2 * (keys + width) : 0;
+    for (const Operand *o = c->attention->operands; o && o->name; o++)
+        pairs += *o->shape == 'B';
+    if (layer_of(c->attention) == &layer_gated)
+        return 2 * (2 * pairs * size.D + (c->bias ? (gate ? 5 : 3) * width + size.D : 0));
+    if (layer_of(c->attention) == &layer_pooled)
+        return (c->bias ? (setting_is(&c->set, "share", "qv") ? 3 : 4) * width : 0) +
+               2 * (setting_is(&c->set, "share", "heads") ? width / c->heads : width);
+    return c->bias ? 2 * (size.H * size.D + width) : 0;
 }
 
 /* Everything that is no matrix: tables, gains, biases, vectors. */
 static double other_parameters(const Config *c)
 {
-    bool gated = c->attention->frame == FRAME_GATED;
+    bool gated = layer_of(c->attention) == &layer_gated;
     double norms = (2 * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
     double ffn = c->width + config_hidden(c) * (c->ffn == FFN_SWIGLU ? 2 : 1);
 
-    return norms + (c->share & SHARE_LAYERS ? 1 : c->layers) * vectors_of_mixes(c) +
+    return norms + (setting_is(&c->set, "share", "layers") ? 1 : c->layers) * vectors_of_mixes(c) +
            (c->bias && !gated ? c->layers * ffn : 0) + (c->tied ? 0 : c->vocab * c->width) +
            (c->position == POSITION_LEARNED ? c->context * c->width : 0);
 }
@@ -570,316 +570,6 @@ START_TEST(what_fits_together_is_not_refused)
 }
 END_TEST
 
-static void check_same_configuration(const Config *a, const Config *b)
-{
-    const int fields[][2] = {
-        { a->vocab, b->vocab },
-        { a->layers, b->layers },
-        { a->heads, b->heads },
-        { a->width, b->width },
-        { a->context, b->context },
-        { (int)a->position, (int)b->position },
-        { (int)a->ffn, (int)b->ffn },
-        { (int)a->norm, (int)b->norm },
-        { a->tied, b->tied },
-        { a->bias, b->bias },
-        { (int)a->set.scale, (int)b->set.scale },
-        { (int)a->set.norm, (int)b->set.norm },
-        { (int)a->set.interaction, (int)b->set.interaction },
-        { a->set.base, b->set.base },
-        { a->set.window, b->set.window },
-        { a->set.horizon, b->set.horizon },
-        { a->set.chunk, b->set.chunk },
-        { a->key_size, b->key_size },
-        { a->features, b->features },
-        { a->gateless, b->gateless },
-        { (int)a->share, (int)b->share },
-        { (int)a->task, (int)b->task },
-    };
-
-    ck_assert_ptr_eq(a->attention, b->attention);
-    for (int i = 0; i < COUNT(fields); i++)
-        ck_assert_int_eq(fields[i][0], fields[i][1]);
-}
-
-START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
-{
-    for (int i = 0; i < VARIANTS; i++) {
-        Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
-
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
-        safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
-        check_same_configuration(&loaded.model.config, &s->model.config);
-        ck_assert(same_parameters(&loaded.model, &s->model));
-        ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
-                            logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
-        small_close(s);
-    }
-}
-END_TEST
-
-START_TEST(a_masked_model_comes_back_as_one)
-{
-    Config c = small_variant(0);
-
-    c.task = TASK_MLM;
-    Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
-    safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
-    check_same_configuration(&loaded.model.config, &c);
-    ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
-                        logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
-    small_close(s);
-}
-END_TEST
-
-START_TEST(what_is_put_beside_a_model_is_in_its_file)
-{
-    Small *s = open_variant(0, B, T);
-    const Param *p = s->model.params.first;
-    const Meta meta[] = { { "attnc.step", "7" }, { "attnc.words", "\xc3\xa9 \"\n" } };
-    Tensor *numbers = leaf(s->mem, 5, 1, p->tensor->ndim, p->tensor->dim);
-    const Entry beside = checkpoint_entry("optimizer.m.embed", numbers, numbers->data);
-    Model loaded;
-
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1 });
-    Safetensors *file = checkpoint_load(in_folder("model"), &loaded, s->mem);
-    ck_assert(same_parameters(&loaded, &s->model));
-    for (int i = 0; i < 2; i++)
-        ck_assert_str_eq(safetensors_meta(file, meta[i].key), meta[i].value);
-    checkpoint_fill(file, "model",
-                    checkpoint_entry("optimizer.m.embed", p->tensor, p->tensor->data));
-    ck_assert(same_bits(p->tensor->data, numbers->data, numbers->n));
-    safetensors_free(file);
-    small_close(s);
-}
-END_TEST
-
-static void load(const char *path)
-{
-    Model model;
-
-    checkpoint_load(path, &model, arena_new());
-}
-
-START_TEST(a_bit_that_turned_anywhere_is_noticed)
-{
-    Config c = small_variant(0);
-    size_t bytes;
-
-    c.layers = 1, c.width = 4, c.vocab = 3;
-    Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
-    unsigned char *file = file_read(in_folder("model"), &bytes);
-    for (size_t i = 0; i < bytes; i += 37) { /* every bit of a byte in its turn */
-        file[i] ^= (unsigned char)(1 << i % 8);
-        put(in_folder("turned"), file, bytes);
-        ck_assert_msg(exit_code_of(load, in_folder("turned")) == EXIT_DATA, "byte %zu of %zu: %s",
-                      i, bytes, said);
-        file[i] ^= (unsigned char)(1 << i % 8);
-    }
-    free(file);
-    small_close(s);
-}
-END_TEST
-
-static Entry *entry_of(const Safetensors *s, const char *name)
-{
-    return (Entry *)(uintptr_t)safetensors_find(s, name);
-}
-
-static void lose_a_tensor(Safetensors *s)
-{
-    s->entries--;
-}
-
-static void add_a_tensor(Safetensors *s)
-{
-    static const unsigned char byte = 1;
-
-    s->entry[s->entries++] = (Entry){ "extra", DTYPE_U8, 1, { 1 }, &byte, 1 };
-}
-
-static void rename_a_tensor(Safetensors *s)
-{
-    entry_of(s, "blocks.1.ffn.up")->name = "blocks.2.ffn.up";
-}
-
-static void turn_a_tensor(Safetensors *s)
-{
-    Entry *e = entry_of(s, "blocks.1.ffn.up");
-    size_t rows = e->dim[0];
-
-    e->dim[0] = e->dim[1], e->dim[1] = rows;
-}
-
-static void flatten_a_tensor(Safetensors *s)
-{
-    Entry *e = entry_of(s, "blocks.1.ffn.up");
-
-    e->dim[0] *= e->dim[1], e->ndim = 1;
-}
-
-static void count_in_a_tensor(Safetensors *s)
-{
-    entry_of(s, "norm")->dtype = in_double ? DTYPE_I64 : DTYPE_I32;
-}
-
-static void spoil(Safetensors *s, const char *name, real by)
-{
-    const Entry *e = entry_of(s, name);
-
-    memcpy((char *)(uintptr_t)e->data + e->bytes - sizeof by, &by, sizeof by);
-}
-
-static void spoil_with_nan(Safetensors *s)
-{
-    spoil(s, "head", R(NAN));
-}
-
-static void spoil_with_infinity(Safetensors *s)
-{
-    spoil(s, "embed", -R(HUGE_VAL));
-}
-
-/* Saves the model of variant 1 (learned positions), but for what `damage` did to the file. */
-static void save_damaged(void (*damage)(Safetensors *s), const char *key, const char *value)
-{
-    Config c = small_variant(1);
-
-    c.tied = false;
-    Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
-    Safetensors *file = safetensors_read(in_folder("model"));
-    int metas = 0;
-    file->entry = xrealloc(file->entry, ((size_t)file->entries + 1) * sizeof *file->entry);
-    for (int i = 0; i < file->metas; i++) {
-        bool it = key && strcmp(file->meta[i].key, key) == 0;
-
-        if (strcmp(file->meta[i].key, "format") != 0 && !(it && !value))
-            file->meta[metas++] = (Meta){ file->meta[i].key, it ? value : file->meta[i].value };
-    }
-    if (damage)
-        damage(file);
-    safetensors_write(in_folder("model"), file->entry, file->entries, file->meta, metas);
-    safetensors_free(file);
-    small_close(s);
-}
-
-START_TEST(a_file_with_other_tensors_is_refused)
-{
-    static const struct {
-        void (*damage)(Safetensors *s);
-        const char *words;
-    } row[] = {
-        { lose_a_tensor, "tensors, its configuration asks for" },
-        { add_a_tensor, "tensors, its configuration asks for" },
-        { rename_a_tensor, "has no tensor blocks.1.ffn.up" },
-        { turn_a_tensor, "blocks.1.ffn.up is" },
-        { flatten_a_tensor, "blocks.1.ffn.up is" },
-        { count_in_a_tensor, "norm is I" },
-        { spoil_with_nan, "of head is not finite" },
-        { spoil_with_infinity, "of embed is not finite" },
-    };
-
-    for (int i = 0; i < COUNT(row); i++) {
-        save_damaged(row[i].damage, NULL, NULL);
-        check_dies(load, in_folder("model"), EXIT_DATA, row[i].words);
-    }
-}
-END_TEST
-
-START_TEST(a_file_with_other_metadata_is_refused)
-{
-    static const char *const row[][2] = {
-        { "attnc.version", NULL },
-        { "attnc.version", "2" },
-        { "attnc.version", "4" },
-        { "attnc.attn", "gau" },
-        { "attnc.scale", NULL },
-        { "attnc.scale", "log" },
-        { "attnc.norm", "" },
-        { "attnc.norm", "fixed" },
-        { "attnc.interaction", NULL },
-        { "attnc.interaction", "add" },
-        { "attnc.base", "" },
-        { "attnc.base", "1" },
-        { "attnc.window", "-1" },
-        { "attnc.window", "16777217" },
-        { "attnc.horizon", "8" },
-        { "attnc.chunk", "4" },
-        { "attnc.key_size", NULL },
-        { "attnc.key_size", "5" },
-        { "attnc.key_size", "16384" },
-        { "attnc.key_size", "16385" },
-        { "attnc.features", NULL },
-        { "attnc.features", "7" },
-        { "attnc.share", "8" },
-        { "attnc.share", "1" },
-        { "attnc.share", "qv" },
-        { "attnc.gate", NULL },
-        { "attnc.gate", "0" },
-        { "attnc.gate", "on" },
-        { "attnc.attn", NULL },
-        { "attnc.attn", "telepathy" },
-        { "attnc.position", NULL },
-        { "attnc.position", "Rope" },
-        { "attnc.position", "rope" },
-        { "attnc.ffn", "" },
-        { "attnc.ffn", "swiglu" },
-        { "attnc.layer_norm", "batch" },
-        { "attnc.layer_norm", "layer" },
-        { "attnc.tied", "2" },
-        { "attnc.tied", "1" },
-        { "attnc.bias", "true" },
-        { "attnc.bias", "1" },
-        { "attnc.vocab", "0" },
-        { "attnc.vocab", "12" },
-        { "attnc.vocab", "16777216" },
-        { "attnc.n_layer", NULL },
-        { "attnc.n_layer", "" },
-        { "attnc.n_layer", "-1" },
-        { "attnc.n_layer", "+2" },
-        { "attnc.n_layer", " 2" },
-        { "attnc.n_layer", "2x" },
-        { "attnc.n_layer", "1" },
-        { "attnc.n_layer", "1000" },
-        { "attnc.n_layer", "1001" },
-        { "attnc.n_layer", "99999999999999999999" },
-        { "attnc.n_head", "0" },
-        { "attnc.n_head", "5" },
-        { "attnc.n_embd", "13" },
-        { "attnc.n_embd", "16384" },
-        { "attnc.block_size", "9" },
-        { "attnc.block_size", "67108864" },
-        { "attnc.block_size", "1e1" },
-        { "attnc.task", NULL },
-        { "attnc.task", "classify" },
-        { "attnc.classes", "-1" },
-        { "attnc.classes", "3" },
-        { "attnc.hash", NULL },
-        { "attnc.hash", "0123456789abcdef" },
-        { "attnc.hash.head", NULL },
-        { "attnc.hash.head", "" },
-    };
-
-    for (int i = 0; i < COUNT(row); i++) {
-        save_damaged(NULL, row[i][0], row[i][1]);
-        check_dies(load, in_folder("model"), EXIT_DATA, "model");
-    }
-}
-END_TEST
-
-START_TEST(a_file_that_is_no_checkpoint_is_refused)
-{
-    put(in_folder("text"), "Once upon a time, there was no tensor anywhere.", 47);
-    check_dies(load, in_folder("text"), EXIT_DATA, "no safetensors file");
-    safetensors_write(in_folder("other"), NULL, 0, NULL, 0);
-    check_dies(load, in_folder("other"), EXIT_DATA, "no checkpoint of attn.c");
-    check_dies(load, in_folder("missing"), EXIT_IO, "No such file");
-}
-END_TEST
-
 static void add_config_tests(TCase *t)
 {
     tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
@@ -919,13 +609,5 @@ Suite *suite_model(void)
     tcase_add_test(t, weights_of_one_shape_start_with_numbers_of_their_own);
     tcase_add_test(t, the_gate_is_the_one_that_closes);
     add_config_tests(group(s, "configuration"));
-    t = with_folder(s, "checkpoint");
-    tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
-    tcase_add_test(t, a_masked_model_comes_back_as_one);
-    tcase_add_test(t, what_is_put_beside_a_model_is_in_its_file);
-    tcase_add_test(t, a_bit_that_turned_anywhere_is_noticed);
-    tcase_add_test(t, a_file_with_other_tensors_is_refused);
-    tcase_add_test(t, a_file_with_other_metadata_is_refused);
-    tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);
     return s;
 }

@@ -938,7 +938,7 @@ START_TEST(angles_are_made_once_a_step)
     rope_position(alone, 8, 4, half);
     ck_assert(same_bits(alone, one + 8 * 4, 4));
     tape_reset(&tape);
-    ck_assert_ptr_null(tape.turns);
+    ck_assert_ptr_null(tape.angles);
     tape_close(&tape);
 }
 END_TEST

@@ -1,0 +1,37 @@
+/* What tests do with operands of attentions: write into positions, and check outcomes. */
+#ifndef TESTS_MIXINGS_H
+#define TESTS_MIXINGS_H
+
+#include "tests/variants.h"
+
+#define EACH_VARIANT(v) for (const Variant *v = variant_next(NULL); v; v = variant_next(v))
+
+/* Two blocks and more of positions, of numbers that fill no vector. */
+extern const Shape usual;
+
+/* Numbers in a position of an operand that has positions; numbers before position t of sequence b.
+ */
+int mixing_width(const Mixing *m, int which);
+size_t mixing_before(const Mixing *m, int b, int t, int width);
+
+/* Sets all numbers of a position: in every operand, or in what other positions may see of it. */
+void set_position(Mixing *m, int b, int t, real to);
+void set_key(Mixing *m, int b, int t, real to);
+
+void scale(Tensor *t, double by);
+
+void check_finite(const Mixing *m, const Outcome *o);
+
+/* That the gradients of positions from .. to-1 of a sequence are zeros. */
+void check_none(const Mixing *m, const Outcome *o, int b, int from, int to);
+
+/* Weights of the outcome that are zeros for the positions from `from` on. */
+real *weights_until(Arena *mem, const Mixing *m, int from);
+
+/* That decoding gives the causal result, with states for `longest` positions. */
+void check_steps(Arena *mem, Mixing *m, int longest);
+
+/* Whether a longer sequence has other weights in its prefix: cosformer's without a horizon. */
+bool minds_length(const Mixing *m);
+
+#endif

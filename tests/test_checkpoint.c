@@ -1,0 +1,408 @@
+/* A model as a file: it comes back bit by bit, and what is no such file is refused. */
+#include "model/checkpoint.h"
+#include "model/safetensors.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "tests/folder.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { B = 2, T = 5 };
+
+static Small *open_variant(int i, int batch, int length)
+{
+    Small *s = small_open(small_variant(i), batch, length);
+
+    small_overwrite(s, layer_of(s->model.config.attention)->one_head ? 0.7 : 0.3);
+    return s;
+}
+
+static real *logits_of(const Small *s, const int *id, int batch, int length, int threads)
+{
+    Tape tape = tape_open(threads);
+
+    tape.forward_only = true;
+    const Tensor *y = model_logits(&tape, &s->model, id, batch, length, MASK);
+    real *copy = arena_take(s->mem, y->n * sizeof *copy);
+    memcpy(copy, y->data, y->n * sizeof *copy);
+    tape_close(&tape);
+    return copy;
+}
+
+static void check_same_configuration(const Config *a, const Config *b)
+{
+    const Text difference = config_difference(a, b);
+
+    ck_assert_msg(difference.n == 0, "%s", difference.at);
+}
+
+START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
+
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+        safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
+        check_same_configuration(&loaded.model.config, &s->model.config);
+        ck_assert(same_parameters(&loaded.model, &s->model));
+        ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
+                            logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(a_masked_model_comes_back_as_one)
+{
+    Config c = small_variant(0);
+
+    c.task = TASK_MLM;
+    Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
+    check_same_configuration(&loaded.model.config, &c);
+    ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
+                        logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
+    small_close(s);
+}
+END_TEST
+
+START_TEST(what_is_put_beside_a_model_is_in_its_file)
+{
+    Small *s = open_variant(0, B, T);
+    const Param *p = s->model.params.first;
+    const Meta meta[] = { { "attnc.step", "7" }, { "attnc.words", "\xc3\xa9 \"\n" } };
+    Tensor *numbers = leaf(s->mem, 5, 1, p->tensor->ndim, p->tensor->dim);
+    const Entry beside = checkpoint_entry("optimizer.m.embed", numbers, numbers->data);
+    Model loaded;
+
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1 });
+    Safetensors *file = checkpoint_load(in_folder("model"), &loaded, s->mem);
+    ck_assert(same_parameters(&loaded, &s->model));
+    for (int i = 0; i < 2; i++)
+        ck_assert_str_eq(safetensors_meta(file, meta[i].key), meta[i].value);
+    checkpoint_fill(file, "model",
+                    checkpoint_entry("optimizer.m.embed", p->tensor, p->tensor->data));
+    ck_assert(same_bits(p->tensor->data, numbers->data, numbers->n));
+    safetensors_free(file);
+    small_close(s);
+}
+END_TEST
+
+static void load(const char *path)
+{
+    Model model;
+
+    checkpoint_load(path, &model, arena_new());
+}
+
+START_TEST(a_bit_that_turned_anywhere_is_noticed)
+{
+    Config c = small_variant(0);
+    size_t bytes;
+
+    c.layers = 1, c.width = 4, c.vocab = 3;
+    Small *s = small_open(c, B, T);
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    unsigned char *file = file_read(in_folder("model"), &bytes);
+    for (size_t i = 0; i < bytes; i += 37) { /* every bit of a byte in its turn */
+        file[i] ^= (unsigned char)(1 << i % 8);
+        put(in_folder("turned"), file, bytes);
+        ck_assert_msg(exit_code_of(load, in_folder("turned")) == EXIT_DATA, "byte %zu of %zu: %s",
+                      i, bytes, said);
+        file[i] ^= (unsigned char)(1 << i % 8);
+    }
+    free(file);
+    small_close(s);
+}
+END_TEST
+
+static Entry *entry_of(const Safetensors *s, const char *name)
+{
+    return (Entry *)(uintptr_t)safetensors_find(s, name);
+}
+
+static void lose_a_tensor(Safetensors *s)
+{
+    s->entries--;
+}
+
+static void add_a_tensor(Safetensors *s)
+{
+    static const unsigned char byte = 1;
+
+    s->entry[s->entries++] = (Entry){ "extra", DTYPE_U8, 1, { 1 }, &byte, 1 };
+}
+
+static void rename_a_tensor(Safetensors *s)
+{
+    entry_of(s, "blocks.1.ffn.up")->name = "blocks.2.ffn.up";
+}
+
+static void turn_a_tensor(Safetensors *s)
+{
+    Entry *e = entry_of(s, "blocks.1.ffn.up");
+    size_t rows = e->dim[0];
+
+    e->dim[0] = e->dim[1], e->dim[1] = rows;
+}
+
+static void flatten_a_tensor(Safetensors *s)
+{
+    Entry *e = entry_of(s, "blocks.1.ffn.up");
+
+    e->dim[0] *= e->dim[1], e->ndim = 1;
+}
+
+static void count_in_a_tensor(Safetensors *s)
+{
+    entry_of(s, "norm")->dtype = in_double ? DTYPE_I64 : DTYPE_I32;
+}
+
+static void spoil(Safetensors *s, const char *name, real by)
+{
+    const Entry *e = entry_of(s, name);
+
+    memcpy((char *)(uintptr_t)e->data + e->bytes - sizeof by, &by, sizeof by);
+}
+
+static void spoil_with_nan(Safetensors *s)
+{
+    spoil(s, "head", R(NAN));
+}
+
+static void spoil_with_infinity(Safetensors *s)
+{
+    spoil(s, "embed", -R(HUGE_VAL));
+}
+
+/* Saves the model of variant 1 (learned positions), but for what `damage` did to the file. */
+static void save_damaged(void (*damage)(Safetensors *s), const char *key, const char *value)
+{
+    Config c = small_variant(1);
+
+    c.tied = false;
+    Small *s = small_open(c, B, T);
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    Safetensors *file = safetensors_read(in_folder("model"));
+    int metas = 0;
+    bool found = false;
+    file->entry = xrealloc(file->entry, ((size_t)file->entries + 1) * sizeof *file->entry);
+    for (int i = 0; i < file->metas; i++) {
+        bool it = key && strcmp(file->meta[i].key, key) == 0;
+
+        found |= it;
+        if (strcmp(file->meta[i].key, "format") != 0 && !(it && !value))
+            file->meta[metas++] = (Meta){ file->meta[i].key, it ? value : file->meta[i].value };
+    }
+    file->meta = xrealloc(file->meta, ((size_t)metas + 1) * sizeof *file->meta);
+    if (value && !found)
+        file->meta[metas++] = (Meta){ key, value };
+    if (damage)
+        damage(file);
+    safetensors_write(in_folder("model"), file->entry, file->entries, file->meta, metas);
+    safetensors_free(file);
+    small_close(s);
+}
+
+START_TEST(a_file_with_other_tensors_is_refused)
+{
+    static const struct {
+        void (*damage)(Safetensors *s);
+        const char *words;
+    } row[] = {
+        { lose_a_tensor, "tensors, its configuration asks for" },
+        { add_a_tensor, "tensors, its configuration asks for" },
+        { rename_a_tensor, "has no tensor blocks.1.ffn.up" },
+        { turn_a_tensor, "blocks.1.ffn.up is" },
+        { flatten_a_tensor, "blocks.1.ffn.up is" },
+        { count_in_a_tensor, "norm is I" },
+        { spoil_with_nan, "of head is not finite" },
+        { spoil_with_infinity, "of embed is not finite" },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        save_damaged(row[i].damage, NULL, NULL);
+        check_dies(load, in_folder("model"), EXIT_DATA, row[i].words);
+    }
+}
+END_TEST
+
+START_TEST(a_file_with_other_metadata_is_refused)
+{
+    static const char *const row[][2] = {
+        { "attnc.version", NULL },
+        { "attnc.version", "2" },
+        { "attnc.version", "5" },
+        { "attnc.attn", "gau" },
+        { "attnc.config.scale", "log" },
+        { "attnc.config.norm", "" },
+        { "attnc.config.norm", "fixed" },
+        { "attnc.config.interaction", "add" },
+        { "attnc.config.base", "" },
+        { "attnc.config.base", "1" },
+        { "attnc.config.window", "-1" },
+        { "attnc.config.window", "16777217" },
+        { "attnc.config.horizon", "8" },
+        { "attnc.config.chunk", "4" },
+        { "attnc.config.key_size", "5" },
+        { "attnc.config.key_size", "16384" },
+        { "attnc.config.key_size", "16385" },
+        { "attnc.config.features", "7" },
+        { "attnc.config.share", "8" },
+        { "attnc.config.share", "1" },
+        { "attnc.config.share", "qv" },
+        { "attnc.config.gate", "0" },
+        { "attnc.config.gate", "on" },
+        { "attnc.attn", NULL },
+        { "attnc.attn", "telepathy" },
+        { "attnc.config.position", NULL },
+        { "attnc.config.position", "Rope" },
+        { "attnc.config.position", "rope" },
+        { "attnc.config.ffn", "" },
+        { "attnc.config.ffn", "swiglu" },
+        { "attnc.config.layer_norm", "batch" },
+        { "attnc.config.layer_norm", "layer" },
+        { "attnc.config.tied", "2" },
+        { "attnc.config.tied", "1" },
+        { "attnc.config.bias", "true" },
+        { "attnc.config.bias", "1" },
+        { "attnc.config.vocab", "0" },
+        { "attnc.config.vocab", "12" },
+        { "attnc.config.vocab", "16777216" },
+        { "attnc.config.n_layer", NULL },
+        { "attnc.config.n_layer", "" },
+        { "attnc.config.n_layer", "-1" },
+        { "attnc.config.n_layer", "+2" },
+        { "attnc.config.n_layer", " 2" },
+        { "attnc.config.n_layer", "2x" },
+        { "attnc.config.n_layer", "1" },
+        { "attnc.config.n_layer", "1000" },
+        { "attnc.config.n_layer", "1001" },
+        { "attnc.config.n_layer", "99999999999999999999" },
+        { "attnc.config.n_head", "0" },
+        { "attnc.config.n_head", "5" },
+        { "attnc.config.n_embd", "13" },
+        { "attnc.config.n_embd", "16384" },
+        { "attnc.config.block_size", "9" },
+        { "attnc.config.block_size", "67108864" },
+        { "attnc.config.block_size", "1e1" },
+        { "attnc.config.task", "classify" },
+        { "attnc.config.classes", "-1" },
+        { "attnc.config.classes", "3" },
+        { "attnc.hash", NULL },
+        { "attnc.hash", "0123456789abcdef" },
+        { "attnc.hash.head", NULL },
+        { "attnc.hash.head", "" },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        save_damaged(NULL, row[i][0], row[i][1]);
+        check_dies(load, in_folder("model"), EXIT_DATA, "model");
+    }
+}
+END_TEST
+
+START_TEST(a_file_that_is_no_checkpoint_is_refused)
+{
+    put(in_folder("text"), "Once upon a time, there was no tensor anywhere.", 47);
+    check_dies(load, in_folder("text"), EXIT_DATA, "no safetensors file");
+    safetensors_write(in_folder("other"), NULL, 0, NULL, 0);
+    check_dies(load, in_folder("other"), EXIT_DATA, "not a checkpoint of attn.c");
+    check_dies(load, in_folder("missing"), EXIT_IO, "No such file");
+}
+END_TEST
+
+/* Keys of settings that this program does not have. */
+START_TEST(an_unknown_setting_is_refused_unless_it_is_zero)
+{
+    static const char *const values[] = { "1", "rms", "0" };
+    Small *s = open_variant(1, B, T), loaded = { .mem = s->mem };
+
+    for (int i = 0; i < COUNT(values); i++) {
+        const Meta meta = { "attnc.config.of_tomorrow", values[i] };
+
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ &meta, 1, NULL, 0 });
+        if (strcmp(values[i], "0") != 0)
+            check_dies(load, in_folder("model"), EXIT_DATA,
+                       "a setting that this version does not know");
+        else
+            safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
+    }
+    small_close(s);
+}
+END_TEST
+
+/* A setting at its default leaves no key: files of today can be read by tomorrow's programs. */
+START_TEST(a_setting_at_its_default_is_not_in_the_file)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_variant(i, B, T);
+        const Config *c = &s->model.config;
+        const Values plain = settings_default(c->attention);
+
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+        Safetensors *file = safetensors_read(in_folder("model"));
+        for (int k = 0; settings_at(k); k++) {
+            char key[64];
+
+            snprintf(key, sizeof key, "attnc.config.%.40s", setting_key(settings_at(k)).at);
+            ck_assert((safetensors_meta(file, key) != NULL) == (c->set.at[k] != plain.at[k]));
+        }
+        safetensors_free(file);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* Files that version 3 of the format has left, which must be read for ever. */
+START_TEST(a_checkpoint_of_version_3_loads)
+{
+    static const struct {
+        const char *path, *attention, *setting;
+        int value;
+    } row[] = {
+        { "tests/checkpoints/version-3-gau.safetensors", "gau", "gate", 0 },
+        { "tests/checkpoints/version-3-gau.safetensors", "gau", "base", 8 },
+        { "tests/checkpoints/version-3-gau.safetensors", "gau", "key-size", 4 },
+        { "tests/checkpoints/version-3-gau.safetensors", "gau", "norm", 5 },
+        { "tests/checkpoints/version-3-fastformer.safetensors", "fastformer", "share", 5 },
+        { "tests/checkpoints/version-3-fastformer.safetensors", "fastformer", "interaction", 2 },
+        { "tests/checkpoints/version-3-performer.safetensors", "performer", "features", 6 },
+        { "tests/checkpoints/version-3-performer.safetensors", "performer", "window", 7 },
+    };
+
+    for (int i = 0; i < COUNT(row) && !in_double; i++) {
+        Arena *mem = arena_new();
+        Model model;
+
+        safetensors_free(checkpoint_load(row[i].path, &model, mem));
+        ck_assert_str_eq(model.config.attention->name, row[i].attention);
+        ck_assert_int_eq(setting(&model.config.set, row[i].setting), row[i].value);
+        ck_assert_int_eq(model.config.width, 8);
+        ck_assert_int_eq(model.config.task, TASK_CAUSAL);
+        arena_free(mem);
+    }
+}
+END_TEST
+
+Suite *suite_checkpoint(void)
+{
+    Suite *s = suite_create("checkpoint");
+    TCase *t = with_folder(s, "checkpoint");
+
+    tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
+    tcase_add_test(t, a_masked_model_comes_back_as_one);
+    tcase_add_test(t, what_is_put_beside_a_model_is_in_its_file);
+    tcase_add_test(t, a_bit_that_turned_anywhere_is_noticed);
+    tcase_add_test(t, a_file_with_other_tensors_is_refused);
+    tcase_add_test(t, a_file_with_other_metadata_is_refused);
+    tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);
+    tcase_add_test(t, an_unknown_setting_is_refused_unless_it_is_zero);
+    tcase_add_test(t, a_setting_at_its_default_is_not_in_the_file);
+    tcase_add_test(t, a_checkpoint_of_version_3_loads);
+    return s;
+}

@@ -1,0 +1,325 @@
+/* What an attention may see and what it may not: the future, padding, windows. _i is `causal`. */
+#include "tests/mixings.h"
+#include "tests/suites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Weights that are positive and sum to 1 without being a softmax's: those of positive features. */
+static bool is_positive(const Variant *v)
+{
+    return (v->traits & QUOTIENT) && !(v->traits & (RECTIFIED | SIGNED | SQUARED));
+}
+
+/* And its weight cannot change: nothing is passed on to q and k. */
+START_TEST(a_key_that_is_seen_alone_is_the_result)
+{
+    Arena *mem = arena_new();
+    real *dy = weights_new(mem);
+
+    EACH_VARIANT(v)
+    {
+        Mixing m = mixing(mem, v, (Shape){ 3, 1, 2, 6, 37 }, _i);
+        double small = in_double ? 1e-14 : 1e-5;
+
+        if (!(v->traits & AVERAGES) && !is_positive(v))
+            continue;
+        Outcome o = mixing_outcome(mem, &m, dy);
+        if ((v->traits & AVERAGES)) {
+            ck_assert_msg(same_bits(o.y, m.x[V]->data, o.n), "%s", m.name);
+            small = 0;
+        }
+        ck_assert_double_le(distance(o.y, m.x[V]->data, o.n), in_double ? 1e-14 : 1e-6);
+        for (int j = Q; j <= K; j++)
+            for (size_t i = 0; i < m.x[j]->n; i++)
+                ck_assert_msg(fabs((double)o.dx[j][i]) <= small, "%s: %g", m.name,
+                              (double)o.dx[j][i]);
+    }
+    arena_free(mem);
+}
+END_TEST
+
+static void check_same_up_to(const Mixing *m, const Outcome *o, const Outcome *clean, int t)
+{
+    int n = mixing_width(m, V);
+
+    for (int b = 0; b < m->s.B; b++) {
+        size_t at = mixing_before(m, b, 0, n);
+        ck_assert_msg(same_bits(o->y + at, clean->y + at, (size_t)((t + 1) * n)),
+                      "%s: what comes after position %d is seen there", m->name, t);
+    }
+}
+
+/* Not zeros only: bits. What is seen at t is what is at t or before. */
+START_TEST(the_future_does_not_leak)
+{
+    static const int positions[] = { 0, 31, 64, 1, 32, 63, 69 };
+    const real values[] = { R(3.5), R(nan("")), R(HUGE_VAL), R(-1e30), R(-HUGE_VAL) };
+
+    EACH_VARIANT(v)
+    for (int p = 0; p < (v->plain ? COUNT(positions) : 3); p++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, usual, true);
+        Outcome clean = mixing_outcome(mem, &m, NULL);
+
+        for (int i = 0; i < (v->plain ? COUNT(values) : 3); i++) {
+            for (int b = 0; b < m.s.B; b++)
+                for (int t = positions[p] + 1; t < m.s.T; t++)
+                    set_position(&m, b, t, values[i]);
+            Outcome o = mixing_outcome(mem, &m, NULL);
+            check_same_up_to(&m, &o, &clean, positions[p]);
+        }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+START_TEST(a_loss_up_to_here_has_no_gradient_after_it)
+{
+    static const int positions[] = { 0, 31, 64, 1, 32, 63, 69 };
+
+    EACH_VARIANT(v)
+    for (int p = 0; p < (v->plain ? COUNT(positions) : 3); p++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, usual, true);
+        Outcome o = mixing_outcome(mem, &m, weights_until(mem, &m, positions[p] + 1));
+
+        for (int b = 0; b < m.s.B; b++)
+            check_none(&m, &o, b, positions[p] + 1, m.s.T);
+        arena_free(mem);
+    }
+}
+END_TEST
+
+/* The first n positions of every sequence. */
+static Mixing prefix(Arena *mem, const Mixing *m, int n)
+{
+    Shape s = m->s;
+
+    s.T = n;
+    Mixing p = mixing(mem, m->variant, s, m->causal);
+    for (int b = 0; b < s.B; b++)
+        for (int j = 0; j < m->batched; j++) {
+            int w = mixing_width(m, m->which[j]);
+
+            memcpy(p.operand[j]->data + mixing_before(&p, b, 0, w),
+                   m->operand[j]->data + mixing_before(m, b, 0, w), (size_t)(n * w) * sizeof(real));
+        }
+    return p;
+}
+
+START_TEST(a_prefix_alone_is_the_prefix_of_the_whole)
+{
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, usual, true);
+        Outcome whole = mixing_outcome(mem, &m, NULL);
+
+        for (int n = 1; n < m.s.T && !minds_length(&m); n += v->plain ? 1 : 7) {
+            Mixing p = prefix(mem, &m, n);
+            Outcome o = mixing_outcome(mem, &p, NULL);
+
+            for (int b = 0; b < m.s.B; b++)
+                ck_assert_msg(same_bits(o.y + mixing_before(&p, b, 0, mixing_width(&m, V)),
+                                        whole.y + mixing_before(&m, b, 0, mixing_width(&m, V)),
+                                        (size_t)(n * mixing_width(&m, V))),
+                              "%s: the first %d", m.name, n);
+        }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+/* Rows in the padding have the bits of the others, unless their own v is in them. */
+static void check_same_but_for_padding(const Mixing *m, const Outcome *o, const Outcome *clean)
+{
+    int n = mixing_width(m, V);
+
+    for (int b = 0; b < m->s.B; b++) {
+        int rows = (m->variant->traits & HAS_MATRIX) ? m->s.T : m->length[b];
+
+        ck_assert_msg(same_bits(o->y + mixing_before(m, b, 0, n),
+                                clean->y + mixing_before(m, b, 0, n), (size_t)(rows * n)),
+                      "%s: a padded key of sequence %d is seen", m->name, b);
+    }
+}
+
+START_TEST(padding_is_not_seen)
+{
+    const real values[] = { R(3.5), R(nan("")), R(HUGE_VAL) };
+
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 4, 71, 2, 8, 5 }, _i);
+
+        m.length = mixing_lengths(mem, m.s);
+        Outcome clean = mixing_outcome(mem, &m, NULL);
+        for (int i = 0; i < COUNT(values); i++) {
+            for (int b = 0; b < m.s.B; b++)
+                for (int t = m.length[b]; t < m.s.T; t++)
+                    set_key(&m, b, t, values[i]);
+            Outcome o = mixing_outcome(mem, &m, NULL);
+            check_same_but_for_padding(&m, &o, &clean);
+        }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+START_TEST(padding_gets_no_gradient)
+{
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 4, 71, 2, 8, 5 }, _i);
+
+        m.length = mixing_lengths(mem, m.s);
+        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        check_finite(&m, &o);
+        for (int b = 0; b < m.s.B; b++)
+            for (int j = K; j <= ((v->traits & HAS_MATRIX) ? V : K); j++) {
+                int n = mixing_width(&m, j);
+
+                ck_assert_msg(all_zero(o.dx[j] + mixing_before(&m, b, m.length[b], n),
+                                       (size_t)((m.s.T - m.length[b]) * n)),
+                              "%s: operand %d", m.name, j);
+            }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+START_TEST(a_position_that_sees_no_key_gives_zeros_and_passes_no_gradient)
+{
+    static const int sizes[] = { 1, 7, 71 };
+
+    EACH_VARIANT(v)
+    for (int i = 0; i < COUNT(sizes); i++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, sizes[i], 2, 8, 5 }, _i);
+
+        m.length = (int[]){ sizes[i], 0 };
+        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        check_finite(&m, &o);
+        ck_assert_msg(all_zero(o.y + o.n / 2, o.n / 2), "%s", m.name);
+        check_none(&m, &o, 1, 0, m.s.T);
+        arena_free(mem);
+    }
+}
+END_TEST
+
+/* One position holds a value: rows further away have the bits that they have without. */
+static void check_outside_is_not_seen(const Variant *v, bool causal, real value)
+{
+    static const int positions[] = { 0, 31, 64, 133 };
+    int w = variant_window(v), n;
+
+    for (int p = 0; p < COUNT(positions); p++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, 134, 2, 6, 5 }, causal);
+        Outcome clean = mixing_outcome(mem, &m, NULL);
+
+        n = mixing_width(&m, V);
+        for (int b = 0; b < m.s.B; b++)
+            set_key(&m, b, positions[p], value);
+        Outcome o = mixing_outcome(mem, &m, NULL);
+        for (int t = 0; t < m.s.T; t++)
+            if (abs(t - positions[p]) > w)
+                for (int b = 0; b < m.s.B; b++)
+                    ck_assert_msg(same_bits(o.y + mixing_before(&m, b, t, n),
+                                            clean.y + mixing_before(&m, b, t, n), (size_t)n),
+                                  "%s: %g at %d is seen at %d", m.name, (double)value, positions[p],
+                                  t);
+        arena_free(mem);
+    }
+}
+
+START_TEST(a_key_outside_the_window_is_not_seen)
+{
+    EACH_VARIANT(v)
+    if (variant_window(v)) {
+        check_outside_is_not_seen(v, _i, R(3.5));
+        check_outside_is_not_seen(v, _i, R(nan("")));
+        check_outside_is_not_seen(v, _i, R(HUGE_VAL));
+    }
+}
+END_TEST
+
+START_TEST(a_loss_at_one_position_has_no_gradient_outside_its_window)
+{
+    enum { HERE = 70 };
+
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, 151, 2, 6, 5 }, _i);
+        real *dy = weights_until(mem, &m, HERE + 1);
+        int w = variant_window(v), n = mixing_width(&m, V);
+
+        for (int b = 0; b < m.s.B; b++)
+            memset(dy + mixing_before(&m, b, 0, n), 0, (size_t)(HERE * n) * sizeof *dy);
+        Outcome o = mixing_outcome(mem, &m, dy);
+        for (int b = 0; b < m.s.B && w; b++) {
+            check_none(&m, &o, b, 0, HERE - w);
+            check_none(&m, &o, b, HERE + w + 1, m.s.T);
+        }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+/* The same with another window. */
+static Outcome with_window(Arena *mem, Mixing m, int window, const real *dy)
+{
+    Variant v = *m.variant;
+
+    *setting_at(&v.set, "window") = window;
+    m.variant = &v;
+    return mixing_outcome(mem, &m, dy);
+}
+
+START_TEST(a_window_as_wide_as_the_sequence_is_none)
+{
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 4, 71, 2, 6, 5 }, _i);
+        real *dy = weights_new(mem);
+
+        m.length = mixing_lengths(mem, m.s);
+        mixing_leave_kinks(&m);
+        for (int w = 70; w < 74 && variant_window(v) == 5; w += 3) {
+            Outcome none = with_window(mem, m, 0, dy), o = with_window(mem, m, w, dy);
+
+            check_close(m.name, o.y, doubles(mem, none.y, o.n), o.n, forward_tolerance);
+            for (int j = 0; j < m.n; j++)
+                check_close(m.name, o.dx[j], doubles(mem, none.dx[j], m.operand[j]->n),
+                            m.operand[j]->n, backward_tolerance);
+        }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+Suite *suite_masks(void)
+{
+    Suite *s = suite_create("masks");
+    TCase *masks = tcase_create("masks");
+
+    tcase_set_timeout(masks, 300);
+    tcase_add_loop_test(masks, a_key_that_is_seen_alone_is_the_result, 0, 2);
+    tcase_add_test(masks, the_future_does_not_leak);
+    tcase_add_test(masks, a_loss_up_to_here_has_no_gradient_after_it);
+    tcase_add_test(masks, a_prefix_alone_is_the_prefix_of_the_whole);
+    tcase_add_loop_test(masks, padding_is_not_seen, 0, 2);
+    tcase_add_loop_test(masks, padding_gets_no_gradient, 0, 2);
+    tcase_add_loop_test(masks, a_key_outside_the_window_is_not_seen, 0, 2);
+    tcase_add_loop_test(masks, a_loss_at_one_position_has_no_gradient_outside_its_window, 0, 2);
+    tcase_add_loop_test(masks, a_window_as_wide_as_the_sequence_is_none, 0, 2);
+    tcase_add_loop_test(masks, a_position_that_sees_no_key_gives_zeros_and_passes_no_gradient, 0,
+                        2);
+    suite_add_tcase(s, masks);
+    return s;
+}
