@@ -1,54 +1,84 @@
 #include "tests/small.h"
 
+#include "model/layer.h"
 #include "training/saved.h"
 
 #include <string.h>
 
-/* What a frame's variants have beside the common. */
+/* A model of another attention: what it has beside the common, and its settings. */
 typedef struct {
-    const char *name;
-    Position position;
+    const char *attention;
     Config with;
-} Framed;
+    struct {
+        const char *name, *value;
+    } set[4];
+} Other;
 
-static const Framed framed[VARIANTS - PLAIN_VARIANTS] = {
+static const Other others[VARIANTS - PLAIN_VARIANTS] = {
     { "softmax",
-      POSITION_ROPE,
-      { .key_size = 4, .set = { .scale = SCALE_ENTROPY, .base = 8 }, .bias = true } },
-    { "softmax", POSITION_LEARNED, { .key_size = 9, .set = { .window = 4 }, .ffn = FFN_SWIGLU } },
+      { .position = POSITION_ROPE, .bias = true },
+      { { "key-size", "4" }, { "scale", "entropy" }, { "base", "8" } } },
+    { "softmax",
+      { .position = POSITION_LEARNED, .ffn = FFN_SWIGLU },
+      { { "key-size", "9" }, { "window", "4" } } },
     { "gau",
-      POSITION_ROPE,
-      { .key_size = 6, .set = { .norm = GAU_SOFTMAX }, .bias = true, .norm = NORM_LAYER } },
-    { "gau", POSITION_LEARNED, { .key_size = 6, .tied = true } },
-    { "gau", POSITION_NONE, { .key_size = 8, .gateless = true, .set = { .norm = GAU_SUM } } },
-    { "gau", POSITION_ROPE, { .set = { .norm = GAU_ENTROPY, .base = 4 } } },
-    { "flash", POSITION_ROPE, { .key_size = 6, .set = { .chunk = 3 }, .tied = true } },
-    { "flash", POSITION_SINUSOIDAL, { .key_size = 4, .gateless = true } },
-    { "fastformer", POSITION_LEARNED, { .bias = true } },
-    { "fastformer", POSITION_LEARNED, { .share = SHARE_QV, .tied = true } },
-    { "fastformer", POSITION_SINUSOIDAL, { .share = SHARE_LAYERS, .norm = NORM_LAYER } },
-    { "fastformer", POSITION_LEARNED, { .share = SHARE_HEADS, .ffn = FFN_SWIGLU } },
+      { .position = POSITION_ROPE, .bias = true, .norm = NORM_LAYER },
+      { { "key-size", "6" }, { "norm", "softmax" } } },
+    { "gau", { .position = POSITION_LEARNED, .tied = true }, { { "key-size", "6" } } },
+    { "gau",
+      { .position = POSITION_NONE },
+      { { "key-size", "8" }, { "gate", "0" }, { "norm", "sum" } } },
+    { "gau", { .position = POSITION_ROPE }, { { "norm", "entropy" }, { "base", "4" } } },
+    { "flash-gau",
+      { .position = POSITION_ROPE, .tied = true },
+      { { "key-size", "6" }, { "chunk", "3" } } },
+    { "flash-gau", { .position = POSITION_SINUSOIDAL }, { { "key-size", "4" }, { "gate", "0" } } },
+    { "fastformer", { .position = POSITION_LEARNED, .bias = true }, { { 0 } } },
+    { "fastformer", { .position = POSITION_LEARNED, .tied = true }, { { "share", "qv" } } },
     { "fastformer",
-      POSITION_LEARNED,
-      { .share = SHARE_QV | SHARE_LAYERS | SHARE_HEADS, .bias = true } },
-    { "fastformer", POSITION_LEARNED, { .set = { .interaction = INTERACTION_CONCAT } } },
-    { "performer", POSITION_ROPE, { .features = 10, .key_size = 4 } },
-    { "performer", POSITION_LEARNED, { .norm = NORM_LAYER } },
+      { .position = POSITION_SINUSOIDAL, .norm = NORM_LAYER },
+      { { "share", "layers" } } },
+    { "fastformer", { .position = POSITION_LEARNED, .ffn = FFN_SWIGLU }, { { "share", "heads" } } },
+    { "fastformer",
+      { .position = POSITION_LEARNED, .bias = true },
+      { { "share", "qv" }, { "share", "layers" }, { "share", "heads" } } },
+    { "fastformer", { .position = POSITION_LEARNED }, { { "interaction", "concat" } } },
+    { "performer", { .position = POSITION_ROPE }, { { "features", "10" }, { "key-size", "4" } } },
+    { "performer", { .position = POSITION_LEARNED, .norm = NORM_LAYER }, { { 0 } } },
 };
 
-static Config framed_variant(const Framed *f)
+void small_set(Config *c, const char *name, const char *value)
 {
-    Config c = f->with;
+    const Setting *s = attention_takes(c->attention, name);
+    int *to = setting_at(&c->set, name), bit = 0;
 
-    c.attention = attention_find(f->name);
-    c.vocab = 11, c.layers = 2, c.width = 12, c.context = 8, c.position = f->position;
-    c.heads = c.attention->frame == FRAME_GATED ? 1 : 2;
+    ck_assert_msg(s != NULL, "%s does not take %s", c->attention->name, name);
+    if (s->kind != SETTING_SET) {
+        ck_assert_msg(setting_parse(s, value, to), "%s is never %s", name, value);
+        return;
+    }
+    while (s->choices[bit] && strcmp(s->choices[bit], value) != 0)
+        bit++;
+    ck_assert_msg(s->choices[bit] != NULL, "%s is never %s", name, value);
+    *to |= 1 << bit;
+}
+
+static Config small_other(const Other *o)
+{
+    Config c = o->with;
+
+    c.attention = attention_find(o->attention);
+    c.set = settings_default(c.attention);
+    c.vocab = 11, c.layers = 2, c.width = 12, c.context = 8;
+    c.heads = layer_of(c.attention)->one_head ? 1 : 2;
+    for (int i = 0; i < COUNT(o->set) && o->set[i].name; i++)
+        small_set(&c, o->set[i].name, o->set[i].value);
     return c;
 }
 
 bool small_drops_key_bias(const Config *c)
 {
-    return c->attention == &attention_softmax && c->position != POSITION_ROPE;
+    return attention_traits(c->attention, &c->set) & AVERAGES && c->position != POSITION_ROPE;
 }
 
 Config small_variant(int i)
@@ -56,7 +86,7 @@ Config small_variant(int i)
     int position = i % 4, ffn = i / 4 % 2, norm = i / 8;
 
     if (i >= PLAIN_VARIANTS)
-        return framed_variant(&framed[i - PLAIN_VARIANTS]);
+        return small_other(&others[i - PLAIN_VARIANTS]);
 
     return (Config){
         .attention = &attention_softmax,
@@ -65,11 +95,12 @@ Config small_variant(int i)
         .heads = 2,
         .width = 12,
         .context = 8,
-        .position = (Position)position,
-        .ffn = (Ffn)ffn,
-        .norm = (NormKind)norm,
+        .position = position,
+        .ffn = ffn,
+        .norm = norm,
         .tied = (position + ffn + norm) % 2,
         .bias = (position / 2 + norm) % 2,
+        .set = settings_default(&attention_softmax),
     };
 }
 

@@ -7,12 +7,15 @@
 
 /*
  * Softmax with every position, feed-forward layer and norm, tied or not, with
- * biases or not; then the other frames, and what layers around a mix can be told.
+ * biases or not; then other attentions and layers, with settings.
  */
 enum { PLAIN_VARIANTS = 16, VARIANTS = 32, MASK = 5 };
 Config small_variant(int i); /* 2 layers, 2 heads, width 12, vocabulary 11, context 8 */
 
-/* A bias of k adds the same to all scores of a row where they are not turned: softmax drops it. */
+/* A setting of the model's attention by the words of its option; a set gains the one named. */
+void small_set(Config *c, const char *name, const char *value);
+
+/* Without RoPE a bias of k adds the same to all scores of a row: a softmax ignores it. */
 bool small_drops_key_bias(const Config *c);
 
 /*
