@@ -36,7 +36,9 @@ bool setting_parse(const Setting *s, const char *words, int *value)
     }
     long n = strtol(words, &end, 10);
     *value = (int)n;
-    return *words >= '0' && *words <= '9' && !*end && (n == 0 || n >= s->least) && n <= most_of(s);
+    const bool in_range = (n >= s->least || (n == 0 && s->zero)) && n <= most_of(s);
+
+    return *words >= '0' && *words <= '9' && !*end && in_range;
 }
 
 Text setting_key(const Setting *s)

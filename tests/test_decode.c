@@ -256,7 +256,7 @@ START_TEST(memory_is_the_same_after_every_token_and_for_linear_ones_for_any_numb
         if (!v->plain)
             continue;
         Small *s = open_model(c, CONTEXT);
-        size_t few = held_after(s, BEYOND, BEYOND), many = held_after(s, 3, 100 * BEYOND);
+        size_t few = held_after(s, BEYOND, 3 * BEYOND), many = held_after(s, 3, 100 * BEYOND);
         ck_assert_msg((many == few) == !!(v->traits & IS_LINEAR), "%s", v->attention->name);
         small_close(s);
     }

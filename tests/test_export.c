@@ -186,11 +186,14 @@ static Config config_of(int i)
         { .position = POSITION_NONE, .ffn = FFN_GELU },
         { .position = POSITION_ROPE, .ffn = FFN_SWIGLU, .task = TASK_MLM },
         { .attention = &attention_cosformer, .position = POSITION_ROPE, .ffn = FFN_SWIGLU },
-        { .attention = &attention_performer, .position = POSITION_LEARNED, .features = 6 },
+        { .attention = &attention_performer, .position = POSITION_LEARNED },
     };
     Config c = with[i];
 
     c.attention = c.attention ? c.attention : &attention_softmax;
+    c.set = settings_default(c.attention);
+    if (attention_takes(c.attention, "features"))
+        *setting_at(&c.set, "features") = 6;
     c.vocab = 256 + (c.task == TASK_MLM);
     c.layers = 2, c.heads = 2, c.width = 12, c.context = 20;
     return c;

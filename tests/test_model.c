@@ -486,7 +486,9 @@ START_TEST(the_decay_is_for_matrices_and_tables)
 END_TEST
 
 /* The smallest of Radford et al., 2019: 124,439,808 parameters. */
-static const Config gpt2 = {
+static Config gpt2(void)
+{
+    Config c = {
     .attention = &attention_softmax,
     .vocab = 50257,
     .layers = 12,
@@ -497,20 +499,24 @@ static const Config gpt2 = {
     .norm = NORM_LAYER,
     .tied = true,
     .bias = true,
-};
+    };
+
+    c.set = settings_default(c.attention);
+    return c;
+}
 
 START_TEST(gpt2_has_its_parameters_and_operations)
 {
-    ck_assert_double_eq(config_matrix_parameters(&gpt2), 123532032);
-    ck_assert_double_eq(config_matrix_parameters(&gpt2) + other_parameters(&gpt2), 124439808);
+    ck_assert_double_eq(config_matrix_parameters(&(Config[]){ gpt2() }[0]), 123532032);
+    ck_assert_double_eq(config_matrix_parameters(&(Config[]){ gpt2() }[0]) + other_parameters(&(Config[]){ gpt2() }[0]), 124439808);
     /* a token is multiplied with 512 keys and 512 values of 768 numbers, in 12 layers */
-    ck_assert_double_eq(config_flops(&gpt2), 6 * (123532032.0 + 12 * 2 * 512 * 768));
+    ck_assert_double_eq(config_flops(&(Config[]){ gpt2() }[0]), 6 * (123532032.0 + 12 * 2 * 512 * 768));
 }
 END_TEST
 
 START_TEST(to_see_both_sides_costs_twice_the_attention)
 {
-    Config c = gpt2;
+    Config c = gpt2();
 
     c.task = TASK_MLM;
     ck_assert_double_eq(config_flops(&c), 6 * (123532032.0 + 12 * 2 * 1024 * 768));
@@ -533,7 +539,7 @@ END_TEST
 
 START_TEST(heads_that_do_not_divide_the_width_are_refused)
 {
-    Config c = gpt2;
+    Config c = gpt2();
 
     c.heads = 11;
     config_check(&c);
@@ -542,7 +548,7 @@ END_TEST
 
 START_TEST(heads_of_odd_width_cannot_be_turned)
 {
-    Config c = gpt2;
+    Config c = gpt2();
 
     c.heads = 256;
     config_check(&c);
@@ -553,7 +559,7 @@ END_TEST
 
 START_TEST(matrices_too_large_to_index_are_refused)
 {
-    Config c = gpt2;
+    Config c = gpt2();
 
     c.width = 23170, c.heads = 10;
     config_check(&c);
@@ -564,7 +570,7 @@ END_TEST
 
 START_TEST(what_fits_together_is_not_refused)
 {
-    config_check(&gpt2);
+    config_check(&(Config[]){ gpt2() }[0]);
     for (int i = 0; i < VARIANTS; i++)
         config_check(&(Config[]){ small_variant(i) }[0]);
 }

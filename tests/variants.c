@@ -37,10 +37,22 @@ static Variant with(Variant v, const char *name, int value)
     return v;
 }
 
-/* With RoPE, where the attention takes it. */
+static int size_of_m(const Variant *v, int D)
+{
+    int m = 0;
+
+    for (const Setting *s = v->attention->settings; s && s->name; s++)
+        if (s->size == 'm')
+            m = setting(&v->set, s->name) ? setting(&v->set, s->name) : s->of_key * D;
+    return m;
+}
+
+/* With RoPE, where the attention takes it and pairs can be made. */
 static Variant rotated(Variant v, RopeScale scale)
 {
-    v.rope = v.attention->traits & CAN_ROPE;
+    const MixSize size = { .attention = v.attention, .D = 2, .m = size_of_m(&v, 2), .set = v.set };
+
+    v.rope = (v.attention->traits & CAN_ROPE) && attention_rotated(&size) % 2 == 0;
     v.rope_scale = v.rope ? scale : (RopeScale){ 0 };
     return v;
 }
@@ -167,16 +179,6 @@ int mixing_shape(const Mixing *m, const Operand *o, int dim[4])
                  : o->shape[n] == 'N' ? m->s.T
                                       : operand_dimension(&size, o->shape[n]);
     return n;
-}
-
-static int size_of_m(const Variant *v, int D)
-{
-    int m = 0;
-
-    for (const Setting *s = v->attention->settings; s && s->name; s++)
-        if (s->size == 'm')
-            m = setting(&v->set, s->name) ? setting(&v->set, s->name) : s->of_key * D;
-    return m;
 }
 
 /*

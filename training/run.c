@@ -18,7 +18,7 @@ struct Run {
     int log;
     const Origin *origin;
     Tensorboard *board; /* NULL: there is none */
-    Curve train, validation;
+    LossCurve train, validation;
 };
 
 /* mkdir -p. Returns false if the last part existed already. */
@@ -111,7 +111,7 @@ void run_file(const Run *run, const char *name, Print *print, void *ctx)
     file_print(path, print, ctx);
 }
 
-static void curve_add(Curve *p, double x, double y)
+static void curve_add(LossCurve *p, double x, double y)
 {
     if (p->n == p->room) {
         p->room = 2 * p->room + 256;
@@ -239,12 +239,12 @@ void run_save(const Run *run, const char *name, const Model *model, const Optimi
     saved_write(path, model, o, progress, run->origin);
 }
 
-const Curve *run_training_curve(const Run *run)
+const LossCurve *run_training_curve(const Run *run)
 {
     return &run->train;
 }
 
-const Curve *run_validation_curve(const Run *run)
+const LossCurve *run_validation_curve(const Run *run)
 {
     return &run->validation;
 }

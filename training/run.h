@@ -53,9 +53,9 @@ void run_save(const Run *run, const char *name, const Model *model, const Optimi
 typedef struct {
     double *x, *y;
     int n, room;
-} Curve;
-const Curve *run_training_curve(const Run *run);
-const Curve *run_validation_curve(const Run *run);
+} LossCurve;
+const LossCurve *run_training_curve(const Run *run);
+const LossCurve *run_validation_curve(const Run *run);
 
 void run_close(Run *run);
 

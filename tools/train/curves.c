@@ -10,7 +10,7 @@ static void draw(FILE *out, void *plot)
 
 void curves_draw(const Run *run, const char *title, const char *target, double floor)
 {
-    const Curve *train = run_training_curve(run), *validation = run_validation_curve(run);
+    const LossCurve *train = run_training_curve(run), *validation = run_validation_curve(run);
     const Series series[] = {
         { .name = "training loss",
           .x = train->x,
