@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-char folder[64], said[4000];
+char folder[64], said[16000];
 
 static void folder_open(void)
 {

@@ -23,7 +23,7 @@ void put(const char *path, const void *at, size_t bytes);
 void leaks_are_expected(void);
 
 /* Runs f in a process of its own: its exit code (or minus its signal), and what it said. */
-extern char said[4000];
+extern char said[16000];
 int exit_code_of(void (*f)(const char *path), const char *path);
 
 /* It stops with that code and one line that has `words` in it. */

@@ -1,9 +1,9 @@
 /*
- * ./attend as it lies in the root, or ./attend64 in the proof build: files in,
- * files out, against the same mix in this process. What else its command line
- * refuses is in programs.sh.
+ * ./attend: files in, files out, against the same mix in this process. What else its
+ * command line refuses is in programs.sh.
  */
-#include "model/safetensors.h"
+#include "tests/attend.h"
+
 #include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/promises.h"
@@ -12,158 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* --- the program -------------------------------------------------------------------------------
- */
-
-enum { WORDS = 24 };
-static const char *const program = sizeof(real) == sizeof(double) ? "./attend64" : "./attend";
-static const char *word[WORDS]; /* of the command line, and NULL */
-
-#define WITH(...) ((const char *const[]){ __VA_ARGS__, NULL })
-
-static void execute(const char *path)
-{
-    execv(path, (char *const *)(uintptr_t)word);
-    _exit(127);
-}
-
-/* attend --attn NAME, the words, in, out: its exit code, and in `said` what it said. */
-static int attend(const char *name, const char *const *more)
-{
-    static char in[400], out[400];
-    int n = 0;
-
-    strcpy(in, in_folder("in.safetensors"));
-    strcpy(out, in_folder("out.safetensors"));
-    word[n++] = program, word[n++] = "--attn", word[n++] = name;
-    while (*more && n < WORDS - 3)
-        word[n++] = *more++;
-    word[n++] = in, word[n++] = out, word[n] = NULL;
-    return exit_code_of(execute, program);
-}
-
-/* What it wrote. */
-static Safetensors *attended(const char *name, const char *const *more)
-{
-    const int code = attend(name, more);
-
-    ck_assert_msg(code == 0 && !*said, "%s: exit %d: %s", name, code, said);
-    ck_assert_int_eq(files(false), 2);
-    return safetensors_read(in_folder("out.safetensors"));
-}
-
-/* It ends with that code and one line that has the words in it, and writes nothing. */
-static void check_refused(const char *name, const char *const *more, int code, const char *words)
-{
-    const int got = attend(name, more);
-    const char *end = strchr(said, '\n');
-
-    ck_assert_msg(got == code, "exit %d instead of %d: %s", got, code, said);
-    ck_assert_msg(strstr(said, words) != NULL, "no '%s' in: %s", words, said);
-    ck_assert_msg(strncmp(said, "attn.c: error: ", 15) == 0 && end && !end[1], "%s", said);
-    ck_assert_int_eq(files(false), 1);
-}
-
-/* --- what it is given --------------------------------------------------------------------------
- */
-
-/* B, T, H, d, e, m in a shape are what a Case has, and x is 2d. */
-static const char *const shapes[MIX_OPERANDS] = {
-    [MIX_Q] = "BTHd",     [MIX_K] = "BTHd",    [MIX_V] = "BTHe",
-    [MIX_OMEGA] = "Hmd",  [MIX_POOL_Q] = "Hd", [MIX_POOL_K] = "Hd",
-    [MIX_CONCAT] = "Hdx", [MIX_QL] = "BTHd",   [MIX_KL] = "BTHd",
-};
-
-typedef struct {
-    const Attention *a;
-    Mix mix;
-    Tensor *dout;
-    int B, T, H, D, E;
-} Case;
-
-static int size_of(const Case *c, char letter)
-{
-    static const char letters[] = "BTHdexm";
-    const int size[] = { c->B, c->T, c->H, c->D, c->E, 2 * c->D, 10 };
-
-    return size[strchr(letters, letter) - letters];
-}
-
-static Tensor *tensor(Arena *mem, const Case *c, const char *shape, uint64_t seed)
-{
-    int dim[4], n = 0;
-
-    for (; shape[n]; n++)
-        dim[n] = size_of(c, shape[n]);
-    return leaf(mem, seed, 0.7, n, dim);
-}
-
-/* Three sequences of 2 heads: whole, empty and half, if padded. */
-static Case case_new(Arena *mem, const Attention *a, Settings set, int T)
-{
-    Case c = { .a = a, .mix = { .set = set }, .B = 3, .T = T, .H = 2, .D = 6 };
-
-    c.E = a->frame == FRAME_POOLED ? c.D : 5;
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++)
-        if (mix_needs(a, set, i))
-            *mix_operand(&c.mix, i) = tensor(mem, &c, shapes[i], 40 + (uint64_t)i);
-    c.dout = tensor(mem, &c, "BTHe", 60);
-    return c;
-}
-
-static void pad(Arena *mem, Case *c)
-{
-    int *length = arena_take(mem, (size_t)c->B * sizeof *length);
-
-    length[0] = c->T, length[1] = 0, length[2] = (c->T + 1) / 2;
-    c->mix.length = length;
-}
-
-static Entry entry_of(const char *name, const Tensor *t)
-{
-    Entry e = { .name = name,
-                .dtype = in_double ? DTYPE_F64 : DTYPE_F32,
-                .ndim = t->ndim,
-                .data = t->data,
-                .bytes = t->n * sizeof(real) };
-
-    for (int d = 0; d < t->ndim; d++)
-        e.dim[d] = (size_t)t->dim[d];
-    return e;
-}
-
-/* The entries of a case: operands, lengths if it is padded, dout if `gradients`. */
-static int entries_of(Case *c, bool gradients, Entry *entry)
-{
-    int n = 0;
-
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++)
-        if (*mix_operand(&c->mix, i))
-            entry[n++] = entry_of(mix_operand_names[i], *mix_operand(&c->mix, i));
-    if (c->mix.length)
-        entry[n++] =
-            (Entry){ "lengths", DTYPE_I32, 1, { (size_t)c->B }, c->mix.length, (size_t)c->B * 4 };
-    if (gradients)
-        entry[n++] = entry_of("dout", c->dout);
-    return n;
-}
-
-static void give(const Entry *entry, int n)
-{
-    files(true);
-    safetensors_write(in_folder("in.safetensors"), entry, n, NULL, 0);
-}
-
-static void give_case(Case *c, bool gradients)
-{
-    Entry entry[MIX_OPERANDS + 2];
-
-    give(entry, entries_of(c, gradients, entry));
-}
-
-/* --- what it should make of that ---------------------------------------------------------------
- */
 
 /* The entry of that name and shape, whose numbers are copied to where they are aligned. */
 static real *got(Arena *mem, const Safetensors *s, const char *name, const Tensor *like)
@@ -185,96 +33,45 @@ static void check_bits(const Safetensors *s, const Case *c, const char *name, co
 {
     Arena *mem = arena_new();
 
-    ck_assert_msg(same_bits(got(mem, s, name, like), want, like->n), "%s: %s", c->a->name, name);
+    ck_assert_msg(same_bits(got(mem, s, name, like), want, like->n), "%s: %s",
+                  c->mix.attention->name, name);
     arena_free(mem);
 }
 
-/* All that the file should have: out and gradients, to the bit. */
+/* out and all gradients, to the bit, and nothing else. */
 static void check_results(Case *c, const Safetensors *s)
 {
     Tape tape = tape_open(2);
-    Tensor *y = attention_mix(c->a, &tape, c->mix);
+    Tensor *y = attention_mix(&tape, &c->mix);
+    const Operand *o;
     int n = 1;
 
     check_bits(s, c, "out", y, y->data);
     tape_backward(&tape, y, c->dout->data);
-    for (MixOperand i = MIX_Q; i < MIX_OPERANDS; i++) {
-        const Tensor *x = *mix_operand(&c->mix, i);
-        char name[20];
+    for (int i = 0; (o = attention_operand(c->mix.attention, i)); i++) {
+        char name[32];
 
-        if (!x || i == MIX_OMEGA)
+        if (!c->mix.x[i] || o->draw)
             continue;
-        snprintf(name, sizeof name, "d%s", mix_operand_names[i]);
-        check_bits(s, c, name, x, x->grad);
+        snprintf(name, sizeof name, "d%s", o->name);
+        check_bits(s, c, name, c->mix.x[i], c->mix.x[i]->grad);
         n++;
     }
     ck_assert_int_eq(s->entries, n);
     tape_close(&tape);
 }
 
-/* What a mechanism can be told, for those that can be told it. */
-static const struct {
-    unsigned bit;
-    const char *words[2];
-    Settings set;
-    const char *key, *value; /* of the metadata */
-} told[] = {
-    { ~0u, { NULL }, { 0 }, "attnc.causal", "false" },
-    { TAKES_SCALE, { "--scale", "entropy" }, { .scale = SCALE_ENTROPY }, "attnc.scale", "entropy" },
-    { TAKES_SCALE, { "--scale", "logn" }, { .scale = SCALE_LOGN }, "attnc.base", "512" },
-    { TAKES_NORM, { "--norm", "fixed" }, { .norm = GAU_FIXED }, "attnc.norm", "fixed" },
-    { TAKES_NORM, { "--norm", "sum" }, { .norm = GAU_SUM }, "attnc.norm", "sum" },
-    { TAKES_NORM, { "--norm", "entropy" }, { .norm = GAU_ENTROPY }, "attnc.norm", "entropy" },
-    { TAKES_INTERACTION,
-      { "--interaction", "add" },
-      { .interaction = INTERACTION_ADD },
-      "attnc.interaction",
-      "add" },
-    { TAKES_INTERACTION,
-      { "--interaction", "concat" },
-      { .interaction = INTERACTION_CONCAT },
-      "attnc.interaction",
-      "concat" },
-    { TAKES_BASE, { "--base", "5" }, { .base = 5 }, "attnc.base", "5" },
-    { TAKES_WINDOW, { "--window", "3" }, { .window = 3 }, "attnc.window", "3" },
-    { TAKES_HORIZON, { "--horizon", "40" }, { .horizon = 40 }, "attnc.horizon", "40" },
-    { TAKES_CHUNK, { "--chunk", "4" }, { .chunk = 4 }, "attnc.chunk", "4" },
-    { TAKES_CHUNK, { "--chunk", "0" }, { 0 }, "attnc.chunk", "256" },
-    { TAKES_ROPE, { "--rope" }, { .rope = true }, "attnc.rope", "true" },
-    { TAKES_ROPE, { "--rope" }, { .rope = true }, "attnc.rope_scale", "none" },
-    { TAKES_ROPE,
-      { "--rope", "--rope-scale=linear:2.5" },
-      { .rope = true, .rope_scale = { ROPE_LINEAR, 2.5 } },
-      "attnc.rope_scale",
-      "linear:2.5" },
-    { TAKES_ROPE,
-      { "--rope", "--rope-scale=ntk:4" },
-      { .rope = true, .rope_scale = { ROPE_NTK, 4 } },
-      "attnc.rope_scale",
-      "ntk:4" },
-};
-
-static bool can_be_told(const Attention *a, int i)
-{
-    return told[i].bit == ~0u || (a->takes & told[i].bit);
-}
-
 /* _i: causal, padded */
 START_TEST(the_results_are_those_of_the_mix_to_the_bit)
 {
     for (const Attention *const *a = attentions; *a; a++)
-        for (int i = 0; i < COUNT(told); i++) {
+        for (int i = 0; i < trial_count; i++) {
             Arena *mem = arena_new();
-            Case c = case_new(mem, *a, told[i].set, 13);
-            const char *causal = _i & 1 ? "--causal" : "--no-causal";
+            Case c = case_new(mem, *a, &trials[i], 13);
 
-            c.mix.causal = _i & 1;
-            if (_i & 2)
-                pad(mem, &c);
-            give_case(&c, true);
-            if (can_be_told(*a, i)) {
-                Safetensors *s =
-                    attended((*a)->name, WITH(causal, told[i].words[0], told[i].words[1]));
+            if (can_try(*a, &trials[i]) && case_mask(mem, &c, _i)) {
+                give_case(&c, true);
+                Safetensors *s = attended(&c, WITH(NULL));
                 check_results(&c, s);
                 safetensors_free(s);
             }
@@ -287,12 +84,12 @@ START_TEST(without_dout_there_is_the_result_alone)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Arena *mem = arena_new();
-        Case c = case_new(mem, *a, (Settings){ 0 }, 13);
+        Case c = case_new(mem, *a, trials, 13);
         Tape tape = tape_open(1);
 
         give_case(&c, false);
-        Safetensors *s = attended((*a)->name, WITH("--threads", "1"));
-        Tensor *y = attention_mix((*a), &tape, c.mix);
+        Safetensors *s = attended(&c, WITH("--threads", "1"));
+        Tensor *y = attention_mix(&tape, &c.mix);
         check_bits(s, &c, "out", y, y->data);
         ck_assert_int_eq(s->entries, 1);
         safetensors_free(s);
@@ -302,24 +99,71 @@ START_TEST(without_dout_there_is_the_result_alone)
 }
 END_TEST
 
+static void check_meta(const Safetensors *s, const char *key, const char *value)
+{
+    const char *is = safetensors_meta(s, key);
+
+    ck_assert_msg(is && strcmp(is, value) == 0, "%s is %s, not %s", key, is ? is : "?", value);
+}
+
+/* Every setting of the mix is in the metadata, 0 as what it stands for. */
+static void check_metadata(const Case *c, const Safetensors *s)
+{
+    const Attention *a = c->mix.attention;
+
+    check_meta(s, "attnc.attn", a->name);
+    check_meta(s, "attnc.causal", c->mix.causal ? "true" : "false");
+    if (a->traits & CAN_ROPE) {
+        check_meta(s, "attnc.rope", c->trial->rope ? "true" : "false");
+        check_meta(s, "attnc.rope_scale", c->trial->rope ? c->trial->rope : "none");
+    }
+    for (const Setting *of = a->settings; of && of->name; of++) {
+        const int value = setting(&c->mix.set, of->name);
+        char key[64];
+
+        snprintf(key, sizeof key, "attnc.%s", of->name);
+        for (char *at = strchr(key, '-'); at; at = strchr(at, '-'))
+            *at = '_';
+        if (of->layer)
+            ck_assert_msg(safetensors_meta(s, key) == NULL, "%s is of the layer", key);
+        else
+            check_meta(s, key, word_of(of, value ? value : of->zero));
+    }
+}
+
 START_TEST(the_metadata_say_how_it_was_computed)
 {
     for (const Attention *const *a = attentions; *a; a++)
-        for (int i = 0; i < COUNT(told); i++) {
+        for (int i = 0; i < trial_count; i++) {
             Arena *mem = arena_new();
-            Case c = case_new(mem, *a, told[i].set, 4);
+            Case c = case_new(mem, *a, &trials[i], 4);
 
-            give_case(&c, false);
-            if (!can_be_told(*a, i)) {
-                check_refused((*a)->name, WITH(told[i].words[0], told[i].words[1]), EXIT_USAGE,
-                              "means nothing to");
-            } else {
-                Safetensors *s = attended((*a)->name, WITH(told[i].words[0], told[i].words[1]));
-
-                ck_assert_str_eq(safetensors_meta(s, "attnc.attn"), (*a)->name);
-                ck_assert_str_eq(safetensors_meta(s, told[i].key), told[i].value);
+            if (can_try(*a, &trials[i])) {
+                give_case(&c, false);
+                Safetensors *s = attended(&c, WITH(NULL));
+                check_metadata(&c, s);
                 safetensors_free(s);
             }
+            arena_free(mem);
+        }
+}
+END_TEST
+
+/* One value of each setting, and RoPE. */
+START_TEST(an_option_that_means_nothing_to_the_attention_is_refused)
+{
+    for (const Attention *const *a = attentions; *a; a++)
+        for (int i = 1; i < trial_count; i++) {
+            const Setting *s = trials[i].setting;
+            Arena *mem = arena_new();
+            Case c = case_new(mem, *a, trials, 4);
+            const char *value = s && s->kind != SETTING_FLAG ? word_of(s, trials[i].value) : NULL;
+            char option[64];
+
+            snprintf(option, sizeof option, "--%s", s ? s->name : "rope");
+            give_case(&c, false);
+            if (!can_try(*a, &trials[i]) && (!s || s != trials[i - 1].setting))
+                check_refused(&c, WITH(option, value), EXIT_USAGE, "means nothing to");
             arena_free(mem);
         }
 }
@@ -346,11 +190,9 @@ static double *product(Arena *mem, const Case *c, const real *A)
 }
 
 /* Weights of both signs cancel: what is lost by that depends on the order of the sums. */
-static double order_tolerance(const Attention *a)
+static double order_tolerance(const Case *c)
 {
-    const bool cancels = strcmp(a->name, "identity") == 0 || strcmp(a->name, "leaky") == 0;
-
-    return (cancels ? 10 : 1) * forward_tolerance;
+    return (c->mix.attention->traits & SIGNED ? 10 : 1) * forward_tolerance;
 }
 
 /* A is 0 for what is not seen, and A v is out. */
@@ -364,14 +206,14 @@ static void check_product(Arena *mem, const Case *c, const Safetensors *s)
         const int T = c->T, j = (int)at % T, i = (int)at / T % T, b = (int)at / T / T / c->H;
 
         if ((c->mix.causal && j > i) || (c->mix.length && j >= c->mix.length[b]))
-            ck_assert_msg(A[at] == 0, "%s: %d sees %d", c->a->name, i, j);
+            ck_assert_msg(A[at] == 0, "%s: %d sees %d", c->mix.attention->name, i, j);
     }
-    check_close(c->a->name, out, product(mem, c, A), c->mix.v->n, order_tolerance(c->a));
+    check_close(c->mix.attention->name, out, product(mem, c, A), c->mix.v->n, order_tolerance(c));
 }
 
-static void check_matrix(Arena *mem, Case *c)
+static void check_matrix(Arena *mem, const Case *c)
 {
-    Safetensors *s = attended(c->a->name, WITH("--matrix", c->mix.causal ? "--causal" : NULL));
+    Safetensors *s = attended(c, WITH("--matrix"));
 
     check_product(mem, c, s);
     ck_assert_int_eq(s->entries, 2);
@@ -386,16 +228,14 @@ START_TEST(the_matrix_times_v_is_the_result)
     for (const Attention *const *a = attentions; *a; a++)
         for (int i = 0; i < COUNT(sizes); i++) {
             Arena *mem = arena_new();
-            Case c = case_new(mem, *a, (Settings){ 0 }, sizes[i]);
+            Case c = case_new(mem, *a, trials, sizes[i]);
+            const bool can = case_mask(mem, &c, _i);
 
-            c.mix.causal = _i & 1;
-            if (_i & 2)
-                pad(mem, &c);
             give_case(&c, false);
-            if ((*a)->matrix)
+            if (can && ((*a)->traits & HAS_MATRIX))
                 check_matrix(mem, &c);
-            else
-                check_refused((*a)->name, WITH("--matrix"), EXIT_USAGE, "weighted sum");
+            else if (can)
+                check_refused(&c, WITH("--matrix"), EXIT_USAGE, "weighted sum");
             arena_free(mem);
         }
 }
@@ -404,25 +244,25 @@ END_TEST
 /* --- steps -------------------------------------------------------------------------------------
  */
 
-static void check_steps(Case *c, int i)
+/* --steps implies --causal. */
+static void check_steps(Case *c)
 {
     Arena *mem = arena_new();
     Tape tape = tape_open(1);
-    const char *too = c->a->matrix ? "--matrix" : "--steps";
-    Safetensors *s = attended(c->a->name, WITH("--steps", too, told[i].words[0], told[i].words[1]));
-    Tensor *y = attention_mix(c->a, &tape, c->mix);
-    const real *out = got(mem, s, "out", y);
+    const bool matrix = c->mix.attention->traits & HAS_MATRIX;
 
-    check_close(c->a->name, out, doubles(mem, y->data, y->n), y->n, order_tolerance(c->a));
+    c->mix.causal = false;
+    Safetensors *s = attended(c, WITH("--steps", matrix ? "--matrix" : "--steps"));
+    c->mix.causal = true;
+    Tensor *y = attention_mix(&tape, &c->mix);
+    check_close(c->mix.attention->name, got(mem, s, "out", y), doubles(mem, y->data, y->n), y->n,
+                order_tolerance(c));
     tape_backward(&tape, y, c->dout->data);
-    for (MixOperand j = MIX_Q; j <= MIX_V; j++) {
-        const Tensor *x = *mix_operand(&c->mix, j);
-
-        check_bits(s, c, (const char *[]){ "dq", "dk", "dv" }[j], x, x->grad);
-    }
-    if (c->a->matrix)
+    for (int i = 0; i < 3; i++)
+        check_bits(s, c, (const char *[]){ "dq", "dk", "dv" }[i], c->mix.x[i], c->mix.x[i]->grad);
+    if (matrix)
         check_product(mem, c, s);
-    ck_assert_str_eq(safetensors_meta(s, "attnc.causal"), "true");
+    check_meta(s, "attnc.causal", "true");
     safetensors_free(s);
     tape_close(&tape);
     arena_free(mem);
@@ -432,22 +272,21 @@ static void check_steps(Case *c, int i)
 START_TEST(steps_are_the_causal_result)
 {
     for (const Attention *const *a = attentions; *a; a++)
-        for (int i = 0; i < COUNT(told); i++) {
+        for (int i = 0; i < trial_count; i++) {
             Arena *mem = arena_new();
-            Case c = case_new(mem, *a, told[i].set, 13);
+            Case c = case_new(mem, *a, &trials[i], 13);
 
-            c.mix.causal = true;
             if (_i)
-                pad(mem, &c);
+                case_pad(mem, &c);
             give_case(&c, true);
-            if (can_be_told(*a, i))
-                check_steps(&c, i);
+            if (attention_decodes(*a) && can_try(*a, &trials[i]))
+                check_steps(&c);
             arena_free(mem);
         }
 }
 END_TEST
 
-/* --- what it takes, and what not ---------------------------------------------------------------
+/* --- what it takes and refuses -----------------------------------------------------------------
  */
 
 /* The same numbers in the type that reals are not. */
@@ -467,14 +306,14 @@ static void retype(Arena *mem, Entry *e)
 START_TEST(either_type_of_number_is_taken)
 {
     Arena *mem = arena_new();
-    Case c = case_new(mem, &attention_softmax, (Settings){ 0 }, 13);
+    Case c = case_new(mem, &attention_softmax, trials, 13);
     int64_t wide[3];
-    Entry entry[MIX_OPERANDS + 2];
+    Entry entry[ENTRIES];
 
-    pad(mem, &c);
+    case_pad(mem, &c);
     const int n = entries_of(&c, true, entry);
-    for (MixOperand i = MIX_Q; i <= MIX_V; i++) {
-        Tensor *x = *mix_operand(&c.mix, i);
+    for (int i = 0; i < 3; i++) {
+        Tensor *x = c.mix.x[i];
 
         for (size_t j = 0; j < x->n; j++)
             x->data[j] = R((float)x->data[j]);
@@ -484,7 +323,7 @@ START_TEST(either_type_of_number_is_taken)
         wide[b] = c.mix.length[b];
     entry[3].dtype = DTYPE_I64, entry[3].data = wide, entry[3].bytes = sizeof wide;
     give(entry, n);
-    Safetensors *s = attended("softmax", WITH(NULL));
+    Safetensors *s = attended(&c, WITH(NULL));
     check_results(&c, s);
     safetensors_free(s);
     arena_free(mem);
@@ -494,12 +333,12 @@ END_TEST
 START_TEST(numbers_that_are_not_finite_are_computed_with)
 {
     Arena *mem = arena_new();
-    Case c = case_new(mem, &attention_softmax, (Settings){ 0 }, 5);
+    Case c = case_new(mem, &attention_softmax, trials, 5);
 
     c.mix.v->data[0] = R(nan(""));
     c.mix.v->data[7] = R(HUGE_VAL);
     give_case(&c, true);
-    Safetensors *s = attended("softmax", WITH(NULL));
+    Safetensors *s = attended(&c, WITH(NULL));
     const real *out = got(mem, s, "out", c.mix.v);
     ck_assert(isnan(out[0]) && isinf(out[7]));
     safetensors_free(s);
@@ -557,7 +396,7 @@ static const Bad bad[] = {
     { { "lengths", DTYPE_I32, 1, { 2 }, negative, 0 }, "lengths[1] is -1, but", NULL },
     { { "lengths", DTYPE_I64, 1, { 2 }, huge, 0 }, "lengths[0] is 4294967296, but", NULL },
     { { "q", DTYPE_F32, 4, { 2, 7, 3, 5 }, zeros, 0 },
-      "--rope turns pairs of numbers, but d is 5: it must be even",
+      "--rope rotates pairs of numbers, but d is 5: it must be even",
       "--rope" },
 };
 
@@ -590,79 +429,146 @@ static void give_with(const Bad *b)
     give(entry, n);
 }
 
+static const Case plain = { .mix.attention = &attention_softmax, .trial = trials };
+
 START_TEST(a_tensor_that_does_not_fit_is_named_with_what_would)
 {
     give_with(&bad[_i]);
-    check_refused("softmax", WITH(bad[_i].option), EXIT_DATA, bad[_i].words);
+    check_refused(&plain, WITH(bad[_i].option), EXIT_DATA, bad[_i].words);
 }
 END_TEST
 
-/* Every operand of every mechanism: left out, and with one head more. */
+static void check_missing(const Case *c, const Entry *entry, int n, int i)
+{
+    Entry less[ENTRIES];
+    char why[100];
+
+    memcpy(less, entry, sizeof less);
+    less[i] = entry[n - 1];
+    give(less, n - 1);
+    snprintf(why, 100, "no tensor %s, which %s needs", entry[i].name, c->mix.attention->name);
+    check_refused(c, WITH(NULL), EXIT_DATA, why);
+}
+
+/* One head more than there should be; if it is q's, then k is what does not fit. */
+static void check_too_large(Arena *mem, const Case *c, const Entry *entry, int n, int i)
+{
+    Entry more[ENTRIES];
+    char why[100];
+    int H = 0;
+
+    while (entry[i].dim[H] != (size_t)c->H) /* no other dimension is that small */
+        H++;
+    memcpy(more, entry, sizeof more);
+    more[i].bytes = entry[i].bytes / entry[i].dim[H] * ++more[i].dim[H];
+    more[i].data = arena_zeros(mem, more[i].bytes);
+    give(more, n);
+    snprintf(why, sizeof why, ": %s is [", i == 0 ? "k" : entry[i].name);
+    check_refused(c, WITH(NULL), EXIT_DATA, why);
+}
+
+/* Each operand is tried once: by default, or with the setting that calls for it. */
+static bool is_tried_with(const Operand *o, const Trial *t)
+{
+    if (o->with && t->setting)
+        return strcmp(t->setting->name, o->with) == 0;
+    return !o->with && !t->setting && !t->rope;
+}
+
 START_TEST(every_operand_is_checked)
 {
-    for (const Attention *const *a = attentions; *a; a++) {
-        Arena *mem = arena_new();
-        const Settings set = { .interaction = INTERACTION_CONCAT };
-        const bool concat = (*a)->takes & TAKES_INTERACTION;
-        Case c = case_new(mem, *a, concat ? set : (Settings){ 0 }, 5);
-        Entry entry[MIX_OPERANDS + 2], less[MIX_OPERANDS + 2];
-        const int n = entries_of(&c, false, entry);
-        const char *const *more = concat ? WITH("--interaction", "concat") : WITH(NULL);
+    for (const Attention *const *a = attentions; *a; a++)
+        for (int t = 0; t < trial_count; t++) {
+            Arena *mem = arena_new();
+            Case c = case_new(mem, *a, &trials[t], 5);
+            Entry entry[ENTRIES];
+            const int n = entries_of(&c, false, entry);
+            const Operand *o;
 
-        for (int i = 0; i < n; i++) {
-            const int at = entry[i].ndim == 4 ? 2 : 0; /* where H is */
-            char words[100];
-
-            memcpy(less, entry, sizeof entry);
-            less[i] = entry[n - 1];
-            give(less, n - 1);
-            snprintf(words, sizeof words, "no tensor %s, which %s needs", entry[i].name,
-                     (*a)->name);
-            check_refused((*a)->name, more, EXIT_DATA, words);
-            less[n - 1] = entry[n - 1], less[i] = entry[i];
-            less[i].bytes = less[i].bytes / less[i].dim[at] * (less[i].dim[at] + 1);
-            less[i].dim[at]++;
-            less[i].data = arena_zeros(mem, less[i].bytes);
-            give(less, n);
-            snprintf(words, sizeof words, ": %s is [", i == 0 ? "k" : entry[i].name);
-            check_refused((*a)->name, more, EXIT_DATA, words);
+            for (int i = 0, at = 0; (o = attention_operand(*a, i)); at += c.mix.x[i++] != NULL)
+                if (c.mix.x[i] && is_tried_with(o, &trials[t])) {
+                    check_missing(&c, entry, n, at);
+                    check_too_large(mem, &c, entry, n, at);
+                }
+            arena_free(mem);
         }
-        arena_free(mem);
-    }
 }
 END_TEST
 
-/* Fastformer multiplies v with what it makes of q and k, number by number. */
+/* Some mechanisms multiply v with what they make of q and k, number by number. */
 START_TEST(values_as_wide_as_keys_where_they_are_multiplied)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Arena *mem = arena_new();
-        Case c = case_new(mem, *a, (Settings){ 0 }, 5);
+        Case c = case_new(mem, *a, trials, 5);
 
-        if ((*a)->frame == FRAME_POOLED) {
+        if ((*a)->traits & V_AS_WIDE) {
             c.E = c.D + 1;
-            c.mix.v = tensor(mem, &c, "BTHe", 1);
+            c.mix.v = case_tensor(mem, &c, "BNHe", 1);
             give_case(&c, false);
-            check_refused((*a)->name, WITH(NULL), EXIT_DATA, ": v is [3,5,2,7], but q is");
+            check_refused(&c, WITH(NULL), EXIT_DATA, ": v is [3,5,2,7], but q is");
         }
         arena_free(mem);
     }
 }
 END_TEST
 
-START_TEST(a_tensor_for_another_attention_is_ignored_and_an_unknown_one_is_warned_of)
+START_TEST(a_tensor_for_another_attention_is_ignored)
 {
-    static const Bad other = { { "omega", DTYPE_U8, 1, { 9 }, zeros, 9 }, NULL, NULL },
-                     unknown = { { "dou\nt", DTYPE_U8, 1, { 9 }, zeros, 9 }, NULL, NULL };
+    for (const Attention *const *a = attentions; *a; a++)
+        for (const Operand *o = (*a)->operands; o && o->name; o++) {
+            give_with(&(Bad){ { o->name, DTYPE_U8, 1, { 9 }, zeros, 9 }, NULL, NULL });
+            ck_assert_int_eq(attend(&plain, WITH(NULL)), 0);
+            ck_assert_str_eq(said, "");
+        }
+}
+END_TEST
 
-    give_with(&other);
-    ck_assert_int_eq(attend("softmax", WITH(NULL)), 0);
-    ck_assert_str_eq(said, "");
-    give_with(&unknown);
-    ck_assert_int_eq(attend("softmax", WITH(NULL)), 0);
+START_TEST(an_unknown_tensor_is_warned_of)
+{
+    give_with(&(Bad){ { "dou\nt", DTYPE_U8, 1, { 9 }, zeros, 9 }, NULL, NULL });
+    ck_assert_int_eq(attend(&plain, WITH(NULL)), 0);
     ck_assert_msg(strncmp(said, "attn.c: warning: ", 17) == 0, "%s", said);
     ck_assert_msg(strstr(said, "the tensor dou?t: it is ignored\n") != NULL, "%s", said);
     ck_assert_int_eq(files(false), 2);
+}
+END_TEST
+
+/* --- help --------------------------------------------------------------------------------------
+ */
+
+static void execute_help(const char *path)
+{
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execl(path, path, "--help", (char *)NULL);
+    _exit(127);
+}
+
+/* Whether a line begins with `start`, after spaces, and contains `words`. */
+static bool help_says(const char *start, const char *words)
+{
+    for (const char *line = said; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        const char *first = line + strspn(line, " "), *at = strstr(line, words);
+
+        if (strncmp(first, start, strlen(start)) == 0 && at &&
+            !memchr(line, '\n', (size_t)(at - line)))
+            return true;
+    }
+    return false;
+}
+
+/* With its dimensions, and the attention it is for. */
+START_TEST(help_names_every_operand)
+{
+    ck_assert_int_eq(exit_code_of(execute_help, program), 0);
+    for (const Attention *const *a = attentions; *a; a++)
+        for (const Operand *o = (*a)->operands; o && o->name; o++) {
+            char start[64], why[200];
+
+            snprintf(start, sizeof start, "%s [%c,%c", o->name, o->shape[0], o->shape[1]);
+            snprintf(why, sizeof why, "%s: %s", (*a)->name, o->help);
+            ck_assert_msg(help_says(start, why), "no line '%s ...  %s' in: %s", start, why, said);
+        }
 }
 END_TEST
 
@@ -671,9 +577,11 @@ Suite *suite_attend(void)
     Suite *s = suite_create("attend");
     TCase *t = with_folder(s, "results");
 
+    trials_init();
     tcase_add_loop_test(t, the_results_are_those_of_the_mix_to_the_bit, 0, 4);
     tcase_add_test(t, without_dout_there_is_the_result_alone);
     tcase_add_test(t, the_metadata_say_how_it_was_computed);
+    tcase_add_test(t, an_option_that_means_nothing_to_the_attention_is_refused);
     tcase_add_loop_test(t, the_matrix_times_v_is_the_result, 0, 4);
     tcase_add_loop_test(t, steps_are_the_causal_result, 0, 2);
     t = with_folder(s, "what is taken");
@@ -682,6 +590,8 @@ Suite *suite_attend(void)
     tcase_add_loop_test(t, a_tensor_that_does_not_fit_is_named_with_what_would, 0, COUNT(bad));
     tcase_add_test(t, every_operand_is_checked);
     tcase_add_test(t, values_as_wide_as_keys_where_they_are_multiplied);
-    tcase_add_test(t, a_tensor_for_another_attention_is_ignored_and_an_unknown_one_is_warned_of);
+    tcase_add_test(t, a_tensor_for_another_attention_is_ignored);
+    tcase_add_test(t, an_unknown_tensor_is_warned_of);
+    tcase_add_test(t, help_names_every_operand);
     return s;
 }
