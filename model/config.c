@@ -51,6 +51,11 @@ int *config_value(Config *c, int i)
     return i < OWN ? (int *)(void *)((char *)c + own[i].at) : &c->set.at[i - OWN];
 }
 
+bool config_has(const Config *c, int i)
+{
+    return i < OWN || attention_takes(c->attention, config_key(i)->name);
+}
+
 bool config_needs(int i)
 {
     return i < OWN && own[i].key.least > 0;

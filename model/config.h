@@ -7,15 +7,15 @@
 
 #include "ops/attention.h"
 
-enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE };
-enum { FFN_GELU, FFN_SWIGLU };
-enum { NORM_RMS, NORM_LAYER };
+typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
+typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;
+typedef enum { NORM_RMS, NORM_LAYER } NormKind;
 
 /*
  * What a model predicts, and from what: each token from those before it; the masked
  * tokens from all others; or one class for a whole sequence.
  */
-enum { TASK_CAUSAL, TASK_MLM, TASK_CLASSIFY };
+typedef enum { TASK_CAUSAL, TASK_MLM, TASK_CLASSIFY } Task;
 
 /* The names of the values above, in their order, ended by NULL. */
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
@@ -39,6 +39,9 @@ typedef struct {
  */
 const Setting *config_key(int i);
 int *config_value(Config *c, int i);
+
+/* Whether the i-th key means something: settings of other mechanisms do not. */
+bool config_has(const Config *c, int i);
 
 /* Whether a configuration without the i-th key is incomplete: a number that must not be 0. */
 bool config_needs(int i);

@@ -64,17 +64,20 @@ static void put_word(FILE *out, const char *name, const char *value)
     fprintf(out, ",\n  \"%s\": \"%s\"", name, value);
 }
 
-/* With the names of ./train's options; of a set, each name by itself. */
+/* With the names of ./train's options, but for vocab_size, which others have as well. */
 static void own_config(const Config *of, FILE *out)
 {
     Config c = *of;
     const Setting *key;
 
     put_word(out, "attn", c.attention->name);
+    put_number(out, "vocab_size", c.vocab);
     for (int i = 0; (key = config_key(i)); i++) {
         const int value = *config_value(&c, i);
         const Text name = setting_key(key);
 
+        if (config_value(&c, i) == &c.vocab || !config_has(&c, i))
+            continue;
         if (key->kind == SETTING_CHOICE)
             put_word(out, name.at, key->choices[value]);
         for (int bit = 0; key->kind == SETTING_SET && key->choices[bit]; bit++)

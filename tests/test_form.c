@@ -99,12 +99,10 @@ static const char *const gpt_text =
     "  \"resid_pdrop\": 0.0,\n  \"embd_pdrop\": 0.0,\n  \"attn_pdrop\": 0.0\n}\n";
 
 static const char *const own_text =
-    "  \"attn\": \"fastformer\",\n  \"task\": \"mlm\",\n  \"position\": \"sinusoidal\",\n"
-    "  \"ffn\": \"gelu\",\n  \"layer_norm\": \"layer\",\n  \"scale\": \"sqrt\",\n"
-    "  \"norm\": \"n\",\n  \"interaction\": \"concat\",\n  \"vocab_size\": 11,\n"
+    "  \"attn\": \"fastformer\",\n  \"vocab_size\": 11,\n  \"position\": \"sinusoidal\",\n"
+    "  \"ffn\": \"gelu\",\n  \"layer_norm\": \"layer\",\n  \"task\": \"mlm\",\n"
     "  \"n_layer\": 2,\n  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n"
-    "  \"tied\": 0,\n  \"bias\": 1,\n  \"base\": 0,\n  \"window\": 0,\n  \"horizon\": 0,\n"
-    "  \"chunk\": 0,\n  \"features\": 0,\n  \"key_size\": 0,\n  \"gate\": 1,\n"
+    "  \"tied\": 0,\n  \"bias\": 1,\n  \"classes\": 0,\n  \"interaction\": \"concat\",\n"
     "  \"share_qv\": 1,\n  \"share_layers\": 0,\n  \"share_heads\": 1\n}\n";
 
 START_TEST(the_configuration_is_in_the_words_of_the_class)
@@ -128,18 +126,19 @@ END_TEST
 
 START_TEST(without_a_class_the_configuration_is_in_our_words)
 {
-    const Config c = { .attention = &attention_fastformer,
-                       .vocab = 11,
-                       .layers = 2,
-                       .heads = 3,
-                       .width = 18,
-                       .context = 7,
-                       .position = POSITION_SINUSOIDAL,
-                       .norm = NORM_LAYER,
-                       .bias = true,
-                       .task = TASK_MLM,
-                       .set = { .interaction = INTERACTION_CONCAT },
-                       .share = SHARE_QV | SHARE_HEADS };
+    Config c = { .attention = &attention_fastformer,
+                 .vocab = 11,
+                 .layers = 2,
+                 .heads = 3,
+                 .width = 18,
+                 .context = 7,
+                 .position = POSITION_SINUSOIDAL,
+                 .norm = NORM_LAYER,
+                 .bias = true,
+                 .task = TASK_MLM,
+                 .set = settings_default(&attention_fastformer) };
+    *setting_at(&c.set, "interaction") = 2;
+    *setting_at(&c.set, "share") = 1 | 4; /* qv, heads */
     char *text = config_text(NULL, &c), want[2000];
 
     snprintf(want, sizeof want, "%s%s%s", TYPE("attn.c"), in_double ? IN("float64") : IN("float32"),
@@ -171,13 +170,18 @@ START_TEST(what_no_class_computes_has_no_form_and_a_reason)
 {
     static const struct {
         Config with;
+        const char *setting;
+        int value;
         const char *why;
     } other[] = {
-        { { .task = TASK_MLM }, "its task is mlm, not causal" },
-        { { .attention = &attention_cosformer }, "its attention is cosformer, not softmax" },
-        { { .set = { .scale = SCALE_LOGN } }, "its scale is logn, not sqrt" },
-        { { .set = { .window = 3 } }, "its window is 3, not all" },
-        { { .key_size = 4 }, "its keys are 4 wide and its values 6" },
+        { { .task = TASK_MLM }, NULL, 0, "its task is mlm, not causal" },
+        { { .attention = &attention_cosformer },
+          NULL,
+          0,
+          "its attention is cosformer, not softmax" },
+        { { .vocab = 0 }, "scale", 2, "its scale is logn, not sqrt" },
+        { { .vocab = 0 }, "window", 3, "its window is 3, not 0" },
+        { { .vocab = 0 }, "key-size", 4, "its keys are 4 wide and its values 6" },
     };
     Text why;
 
@@ -185,10 +189,11 @@ START_TEST(what_no_class_computes_has_no_form_and_a_reason)
         for (int form = 0; form < CLASSES; form++) {
             Config c = config_of(form);
 
-            c.task = other[i].with.task, c.set = other[i].with.set;
-            c.key_size = other[i].with.key_size;
+            c.task = other[i].with.task;
             if (other[i].with.attention)
                 c.attention = other[i].with.attention;
+            if (other[i].setting)
+                *setting_at(&c.set, other[i].setting) = other[i].value;
             ck_assert_ptr_null(form_of_config(&c, &why));
             ck_assert_str_eq(why.at, other[i].why);
         }
@@ -220,7 +225,7 @@ START_TEST(keys_as_wide_as_values_have_a_class)
     Config c = config_of(0);
     Text why;
 
-    c.key_size = 6;
+    *setting_at(&c.set, "key-size") = 6;
     ck_assert_ptr_eq(form_of_config(&c, &why), &form_llama);
 }
 END_TEST

@@ -259,15 +259,15 @@ END_TEST
 START_TEST(a_scale_of_angles_reaches_the_model_and_one_of_1_changes_no_bit)
 {
     Judged j = judged_open(with_position(POSITION_ROPE), N);
-    Settings *set = &j.s->model.config.set;
+    Config *c = &j.s->model.config;
     const Protocol p = { .length = 16, .stride = 16 };
     const Score plain = judge(&j, p);
 
     for (int kind = ROPE_LINEAR; kind <= ROPE_NTK; kind++) {
-        set->rope_scale = (RopeScale){ (RopeKind)kind, 1 };
+        c->rope_scale = (RopeScale){ (RopeKind)kind, 1 };
         const Score same = judge(&j, p);
         ck_assert_mem_eq(&same, &plain, sizeof plain);
-        set->rope_scale.by = 2;
+        c->rope_scale.by = 2;
         const Score other = judge(&j, p);
         ck_assert_double_ne(other.nats, plain.nats);
     }

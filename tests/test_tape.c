@@ -185,9 +185,10 @@ static Config model_of(const char *attention, int context, Config with)
     Config c = with;
 
     c.attention = attention_find(attention);
-    c.heads = c.attention->frame == FRAME_GATED ? 1 : 4;
+    c.set = settings_default(c.attention);
+    c.heads = layer_of(c.attention)->one_head ? 1 : 4;
     c.vocab = 200, c.width = 64, c.context = context;
-    c.position = c.attention->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    c.position = c.attention->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     return c;
 }
 
@@ -278,27 +279,33 @@ START_TEST(the_estimate_of_a_steps_memory_is_near)
 {
     static const struct {
         const char *name;
-        int context;
+        int context, key_size;
+        bool no_gate;
         Config with;
     } row[] = {
-        { "softmax", 128, { .layers = 4, .ffn = FFN_SWIGLU } },
-        { "softmax", 128, { .layers = 1, .dropout = 0.1 } },
-        { "softmax", 128, { .layers = 4, .key_size = 24 } },
-        { "softmax", 2048, { .layers = 2 } },
-        { "cosformer", 256, { .layers = 4 } },
-        { "cosformer", 256, { .layers = 2, .ffn = FFN_SWIGLU } },
-        { "efficient", 256, { .layers = 4, .key_size = 64 } },
-        { "performer", 256, { .layers = 4 } },
-        { "fastformer", 256, { .layers = 4, .dropout = 0.2 } },
-        { "gau", 128, { .layers = 2, .key_size = 32 } },
-        { "gau", 2048, { .layers = 1, .key_size = 32 } },
-        { "gau", 128, { .layers = 2, .key_size = 32, .gateless = true } },
-        { "flash", 256, { .layers = 3, .key_size = 16 } },
+        { "softmax", 128, 0, false, { .layers = 4, .ffn = FFN_SWIGLU } },
+        { "softmax", 128, 0, false, { .layers = 1, .dropout = 0.1 } },
+        { "softmax", 128, 24, false, { .layers = 4 } },
+        { "softmax", 2048, 0, false, { .layers = 2 } },
+        { "cosformer", 256, 0, false, { .layers = 4 } },
+        { "cosformer", 256, 0, false, { .layers = 2, .ffn = FFN_SWIGLU } },
+        { "efficient", 256, 64, false, { .layers = 4 } },
+        { "performer", 256, 0, false, { .layers = 4 } },
+        { "fastformer", 256, 0, false, { .layers = 4, .dropout = 0.2 } },
+        { "gau", 128, 32, false, { .layers = 2 } },
+        { "gau", 2048, 32, false, { .layers = 1 } },
+        { "gau", 128, 32, true, { .layers = 2 } },
+        { "flash", 256, 16, false, { .layers = 3 } },
     };
 
     for (int i = 0; i < COUNT(row); i++) {
         const int T = row[i].context, B = T > 256 ? 1 : 4;
-        const Config c = model_of(row[i].name, in_double ? T * B / 16 : T, row[i].with);
+        Config c = model_of(row[i].name, in_double ? T * B / 16 : T, row[i].with);
+
+        if (row[i].key_size)
+            *setting_at(&c.set, "key-size") = row[i].key_size;
+        if (row[i].no_gate)
+            *setting_at(&c.set, "gate") = 0;
 
         check_estimate(&c, B, false);
         check_estimate(&c, B, true);
@@ -332,8 +339,11 @@ START_TEST(the_estimate_of_what_an_optimiser_takes_is_near)
             Optimiser o = { .kind = (OptimiserKind)kind };
             Model model;
 
-            c.vocab = 600, c.width = 96, c.key_size = c.key_size ? 48 : 0,
-            c.features = c.features ? 96 : 0;
+            c.vocab = 600, c.width = 96;
+            if (setting(&c.set, "key-size"))
+                *setting_at(&c.set, "key-size") = 48;
+            if (setting(&c.set, "features"))
+                *setting_at(&c.set, "features") = 96;
             model_init(&model, c, mem, 1);
             optimiser_init(&o, &model.params, mem);
             const Load load = { .state = optimiser_numbers(o.kind, &c) };
