@@ -9,5 +9,6 @@ Suite *(*const suites[])(void) = {
     suite_lra,     suite_layers,    suite_model,      suite_checkpoint, suite_tape,
     suite_decode,  suite_training,  suite_perplexity, suite_plot,       suite_tensorboard,
     suite_form,    suite_options,   suite_attend,     suite_export,     suite_bench,
-    suite_svd,     suite_analysis,  suite_csv,        suite_figure,     NULL,
+    suite_svd,     suite_focus,     suite_analysis,   suite_csv,        suite_figure,
+    NULL,
 };

@@ -8,7 +8,8 @@ extern Suite *(*const suites[])(void); /* ended by NULL */
 
 Suite *suite_base(void);        /* arena, pool, random numbers, tape */
 Suite *suite_svd(void);         /* singular values */
-Suite *suite_analysis(void);    /* what attention matrices are like */
+Suite *suite_focus(void);       /* where the rows of an attention matrix look */
+Suite *suite_analysis(void);    /* the attention matrices of a model */
 Suite *suite_optimiser(void);   /* Muon, the moments of optimisers, schedules */
 Suite *suite_json(void);        /* the reader of JSON */
 Suite *suite_report(void);      /* the page of ./report */
