@@ -20,7 +20,7 @@ static Config config_of(int i)
     };
     Config c = with[i % CLASSES];
 
-    c.attention = &attention_softmax;
+    c.attention = &attention_softmax, c.set = settings_default(c.attention);
     c.vocab = 11, c.layers = 2, c.heads = 3, c.width = 18, c.context = 7;
     c.tied = i / CLASSES % 2, c.bias = i / CLASSES / 2;
     return c;
@@ -99,11 +99,26 @@ static const char *const gpt_text =
     "  \"resid_pdrop\": 0.0,\n  \"embd_pdrop\": 0.0,\n  \"attn_pdrop\": 0.0\n}\n";
 
 static const char *const own_text =
-    "  \"attn\": \"fastformer\",\n  \"vocab_size\": 11,\n  \"position\": \"sinusoidal\",\n"
-    "  \"ffn\": \"gelu\",\n  \"layer_norm\": \"layer\",\n  \"task\": \"mlm\",\n"
-    "  \"n_layer\": 2,\n  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n"
-    "  \"tied\": 0,\n  \"bias\": 1,\n  \"classes\": 0,\n  \"interaction\": \"concat\",\n"
-    "  \"share_qv\": 1,\n  \"share_layers\": 0,\n  \"share_heads\": 1\n}\n";
+    ",\n  \"vocab_size\": 11,\n  \"position\": \"sinusoidal\",\n  \"ffn\": \"gelu\",\n"
+    "  \"layer_norm\": \"layer\",\n  \"task\": \"mlm\",\n  \"n_layer\": 2,\n"
+    "  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n  \"tied\": 0,\n"
+    "  \"bias\": 1,\n  \"classes\": 0";
+
+/* Each setting at a value that is no default, and its line. */
+static void change(const Setting *s, int *value, Text *line)
+{
+    Text name = setting_key(s);
+
+    *value = 3;
+    if (s->kind == SETTING_FLAG || s->kind == SETTING_CHOICE)
+        *value = !s->value;
+    if (s->kind == SETTING_CHOICE)
+        text_add(line, ",\n  \"%s\": \"%s\"", name.at, s->choices[*value]);
+    else if (s->kind != SETTING_SET)
+        text_add(line, ",\n  \"%s\": %d", name.at, *value);
+    for (int i = 0; s->kind == SETTING_SET && s->choices[i]; i++)
+        text_add(line, ",\n  \"%s_%s\": %d", name.at, s->choices[i], i < 2);
+}
 
 START_TEST(the_configuration_is_in_the_words_of_the_class)
 {
@@ -124,27 +139,25 @@ START_TEST(the_configuration_is_in_the_words_of_the_class)
 }
 END_TEST
 
+/* With the settings of its attention, and no others. */
 START_TEST(without_a_class_the_configuration_is_in_our_words)
 {
-    Config c = { .attention = &attention_fastformer,
-                 .vocab = 11,
-                 .layers = 2,
-                 .heads = 3,
-                 .width = 18,
-                 .context = 7,
-                 .position = POSITION_SINUSOIDAL,
-                 .norm = NORM_LAYER,
-                 .bias = true,
-                 .task = TASK_MLM,
-                 .set = settings_default(&attention_fastformer) };
-    *setting_at(&c.set, "interaction") = 2;
-    *setting_at(&c.set, "share") = 1 | 4; /* qv, heads */
-    char *text = config_text(NULL, &c), want[2000];
+    for (const Attention *const *a = attentions; *a; a++) {
+        Config c = config_of(0);
+        Text lines = { 0 };
+        char want[2000];
 
-    snprintf(want, sizeof want, "%s%s%s", TYPE("attn.c"), in_double ? IN("float64") : IN("float32"),
-             own_text);
-    ck_assert_str_eq(text, want);
-    free(text);
+        c.attention = *a, c.bias = true;
+        c.position = POSITION_SINUSOIDAL, c.ffn = FFN_GELU, c.norm = NORM_LAYER, c.task = TASK_MLM;
+        for (int i = 0; settings_at(i); i++)
+            if (attention_takes(*a, settings_at(i)->name))
+                change(settings_at(i), &c.set.at[i], &lines);
+        snprintf(want, sizeof want, "%s%s  \"attn\": \"%s\"%s%s\n}\n", TYPE("attn.c"),
+                 in_double ? IN("float64") : IN("float32"), (*a)->name, own_text, lines.at);
+        char *text = config_text(NULL, &c);
+        ck_assert_str_eq(text, want);
+        free(text);
+    }
 }
 END_TEST
 
@@ -165,38 +178,60 @@ START_TEST(without_a_class_the_tensors_are_what_they_were)
 }
 END_TEST
 
-/* One thing away from a class each, or two. */
-START_TEST(what_no_class_computes_has_no_form_and_a_reason)
+static void check_reason(Config c, const char *reason)
 {
-    static const struct {
-        Config with;
-        const char *setting;
-        int value;
-        const char *why;
-    } other[] = {
-        { { .task = TASK_MLM }, NULL, 0, "its task is mlm, not causal" },
-        { { .attention = &attention_cosformer },
-          NULL,
-          0,
-          "its attention is cosformer, not softmax" },
-        { { .vocab = 0 }, "scale", 2, "its scale is logn, not sqrt" },
-        { { .vocab = 0 }, "window", 3, "its window is 3, not 0" },
-        { { .vocab = 0 }, "key-size", 4, "its keys are 4 wide and its values 6" },
-    };
     Text why;
 
-    for (int i = 0; i < COUNT(other); i++)
+    ck_assert_ptr_null(form_of_config(&c, &why));
+    ck_assert_str_eq(why.at, reason);
+}
+
+START_TEST(another_task_or_attention_has_no_form_and_a_reason)
+{
+    for (const Attention *const *a = attentions; *a; a++)
         for (int form = 0; form < CLASSES; form++) {
             Config c = config_of(form);
+            Text why = { 0 };
 
-            c.task = other[i].with.task;
-            if (other[i].with.attention)
-                c.attention = other[i].with.attention;
-            if (other[i].setting)
-                *setting_at(&c.set, other[i].setting) = other[i].value;
-            ck_assert_ptr_null(form_of_config(&c, &why));
-            ck_assert_str_eq(why.at, other[i].why);
+            c.attention = *a, c.set = settings_default(*a);
+            text_add(&why, "its attention is %s, not softmax", (*a)->name);
+            if (*a != &attention_softmax)
+                check_reason(c, why.at);
+            c.task = TASK_MLM;
+            check_reason(c, "its task is mlm, not causal");
         }
+}
+END_TEST
+
+/* What is neither a size nor a length, which alone do nothing. */
+START_TEST(a_setting_has_no_form_and_a_reason)
+{
+    for (const Setting *s = attention_softmax.settings; s->name; s++)
+        for (int form = 0; form < CLASSES; form++) {
+            Config c = config_of(form);
+            Text why = { 0 };
+
+            *setting_at(&c.set, s->name) = s->kind == SETTING_NUMBER ? s->tries[0] : !s->value;
+            text_add(&why, "its %s is %s, not %s", s->name,
+                     setting_print(s, setting(&c.set, s->name)).at, setting_print(s, s->value).at);
+            if (s->length == NO_LENGTH && !s->size)
+                check_reason(c, why.at);
+            else
+                ck_assert_ptr_nonnull(form_of_config(&c, &why));
+        }
+}
+END_TEST
+
+/* A width of keys that is that of the values, and was asked for, changes nothing. */
+START_TEST(keys_as_wide_as_values_have_a_class_and_others_a_reason)
+{
+    Config c = config_of(0);
+    Text why;
+
+    *setting_at(&c.set, "key-size") = 6;
+    ck_assert_ptr_eq(form_of_config(&c, &why), &form_llama);
+    *setting_at(&c.set, "key-size") = 4;
+    check_reason(c, "its keys are 4 wide and its values 6");
 }
 END_TEST
 
@@ -219,17 +254,6 @@ START_TEST(only_three_ways_of_building_a_block_have_a_class)
 }
 END_TEST
 
-/* A width of keys that was asked for, and is that of the values, changes nothing. */
-START_TEST(keys_as_wide_as_values_have_a_class)
-{
-    Config c = config_of(0);
-    Text why;
-
-    *setting_at(&c.set, "key-size") = 6;
-    ck_assert_ptr_eq(form_of_config(&c, &why), &form_llama);
-}
-END_TEST
-
 Suite *suite_form(void)
 {
     Suite *s = suite_create("form");
@@ -239,8 +263,9 @@ Suite *suite_form(void)
     tcase_add_test(t, the_configuration_is_in_the_words_of_the_class);
     tcase_add_test(t, without_a_class_the_configuration_is_in_our_words);
     tcase_add_loop_test(t, without_a_class_the_tensors_are_what_they_were, 0, VARIANTS);
-    tcase_add_test(t, what_no_class_computes_has_no_form_and_a_reason);
+    tcase_add_test(t, another_task_or_attention_has_no_form_and_a_reason);
+    tcase_add_test(t, a_setting_has_no_form_and_a_reason);
+    tcase_add_test(t, keys_as_wide_as_values_have_a_class_and_others_a_reason);
     tcase_add_test(t, only_three_ways_of_building_a_block_have_a_class);
-    tcase_add_test(t, keys_as_wide_as_values_have_a_class);
     return s;
 }
