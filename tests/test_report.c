@@ -5,6 +5,7 @@
 #include "tools/report/report.h"
 
 #include "model/checkpoint.h"
+#include "model/layer.h"
 #include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/small.h"
@@ -484,11 +485,12 @@ END_TEST
  */
 
 /* Leaves weights in the folder: 2 layers, 2 heads, context 24; all else as the attention has it. */
-static void put_model(const char *attention, Task task)
+static void put_model(const Attention *a, Task task)
 {
     Arena *mem = arena_new();
     Model model;
-    Config c = { .attention = attention_find(attention),
+    Config c = { .attention = a,
+                 .set = settings_default(a),
                  .layers = 2,
                  .heads = 2,
                  .width = 12,
@@ -496,10 +498,11 @@ static void put_model(const char *attention, Task task)
                  .task = task };
 
     c.vocab = task == TASK_MLM ? 257 : 256;
-    c.heads = c.attention->frame == FRAME_GATED ? 1 : 2;
-    c.key_size = c.attention->frame == FRAME_GATED ? 6 : 0;
-    c.position = c.attention->takes & TAKES_ROPE ? POSITION_ROPE : POSITION_LEARNED;
-    c.set.horizon = c.attention->takes & TAKES_HORIZON ? 24 : 0;
+    c.heads = layer_of(a)->one_head ? 1 : 2;
+    if (attention_takes(a, "key-size"))
+        *setting_at(&c.set, "key-size") = 6;
+    c.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    settings_fit_context(&c.set, a, CONTEXT_AT_LEAST, c.context);
     model_init(&model, c, mem, 5);
     for (Param *p = model.params.first; p; p = p->next)
         for (size_t i = 0; i < p->tensor->n && !p->fixed; i++)
@@ -549,7 +552,7 @@ START_TEST(rows_of_softmax_sum_to_one)
         double sum[8][24];
         int minus;
 
-        put_model("softmax", mlm ? TASK_MLM : TASK_CAUSAL);
+        put_model(&attention_softmax, mlm ? TASK_MLM : TASK_CAUSAL);
         char *page = page_here(sentence);
         ck_assert_int_eq(sum_rows(page, !mlm, sum, &minus), 4);
         ck_assert_int_eq(minus, 0);
@@ -571,33 +574,37 @@ END_TEST
 
 START_TEST(maps_show_the_sign)
 {
-    double sum[8][24];
-    int minus;
+    for (const Attention *const *a = attentions; *a; a++) {
+        const Values set = settings_default(*a);
+        const unsigned traits = attention_traits(*a, &set);
+        double sum[8][24];
+        int minus;
 
-    put_model("identity", TASK_CAUSAL);
-    char *page = page_here(sentence);
-    ck_assert_int_eq(sum_rows(page, true, sum, &minus), 4);
-    ck_assert_int_gt(minus, 0);
-    free(page);
-    put_model("gau", TASK_CAUSAL);
-    page = page_here(sentence);
-    ck_assert_int_eq(sum_rows(page, true, sum, &minus), 4);
-    ck_assert_int_eq(minus, 0);
-    check_says(page, "<b>Layer 2, unit 2</b>");
-    free(page);
+        if (!(traits & HAS_MATRIX))
+            continue;
+        put_model(*a, TASK_CAUSAL);
+        char *page = page_here(sentence);
+        ck_assert_int_eq(sum_rows(page, true, sum, &minus), 4);
+        if (traits & (SIGNED | AVERAGES | SQUARED))
+            ck_assert_msg((minus > 0) == !!(traits & SIGNED), "%s: %d", (*a)->name, minus);
+        check_says(page,
+                   layer_of(*a)->mixes > 1 ? "<b>Layer 2, unit 2</b>" : "<b>Layer 2, head 2</b>");
+        free(page);
+    }
 }
 END_TEST
 
 START_TEST(every_attention_has_its_maps_or_says_that_it_has_none)
 {
     for (const Attention *const *a = attentions; *a; a++) {
+        const bool matrix = (*a)->traits & HAS_MATRIX;
         double sum[8][24];
         int minus;
 
-        put_model((*a)->name, TASK_CAUSAL);
+        put_model(*a, TASK_CAUSAL);
         char *page = page_here("a");
-        ck_assert_int_eq(sum_rows(page, true, sum, &minus), (*a)->matrix ? 4 : 0);
-        ck_assert_int_eq(times(page, "no weighted sum of v"), !(*a)->matrix);
+        ck_assert_int_eq(sum_rows(page, true, sum, &minus), matrix ? 4 : 0);
+        ck_assert_int_eq(times(page, "no weighted sum of v"), !matrix);
         free(page);
         page = page_here(NULL);
         check_says(page, "--prompt");
@@ -618,7 +625,6 @@ typedef struct {
 static void look(void *ctx, const Mix *in)
 {
     Seen *seen = ctx;
-    const Attention *a = seen->model->config.attention;
     const int T = in->q->dim[1], H = in->q->dim[2], E = in->v->dim[3];
     Tape tape = { .mem = arena_new(), .pool = seen->pool, .forward_only = true };
     Arena *mem = arena_new();
@@ -627,9 +633,9 @@ static void look(void *ctx, const Mix *in)
 
     const MixSize size = config_mix_size(&seen->model->config);
     ck_assert_int_eq(in->causal, size.causal);
-    ck_assert_int_eq(in->set.rope, size.set.rope);
-    ck_assert_int_eq(in->set.horizon, size.set.horizon);
-    attention_matrix(a, &tape, *in, A);
+    ck_assert_int_eq(in->rope, size.rope);
+    ck_assert_mem_eq(&in->set, &size.set, sizeof in->set);
+    attention_matrix(&tape, in, A);
     for (int i = 0; i < T; i++)
         for (int h = 0; h < H; h++)
             for (int e = 0; e < E; e++) {
@@ -639,7 +645,7 @@ static void look(void *ctx, const Mix *in)
                     o += (double)A[(h * T + i) * T + j] * (double)in->v->data[(j * H + h) * E + e];
                 av[(i * H + h) * E + e] = o;
             }
-    const Tensor *o = attention_mix(a, &tape, *in);
+    const Tensor *o = attention_mix(&tape, in);
     seen->off = fmax(seen->off, distance_rms(o->data, av, o->n));
     seen->mixes++;
     arena_free(mem);
@@ -648,23 +654,24 @@ static void look(void *ctx, const Mix *in)
 
 START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
 {
-    static const char *const name[] = { "softmax", "cosformer", "gau", "flash" };
     const int id[] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9 };
 
-    for (int i = 0; i < COUNT(name); i++) {
+    for (const Attention *const *a = attentions; *a; a++) {
+        if (!((*a)->traits & HAS_MATRIX))
+            continue;
         Tape tape = tape_open(2);
         Arena *mem = arena_new();
         Model model;
 
-        put_model(name[i], TASK_CAUSAL);
+        put_model(*a, TASK_CAUSAL);
         safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
         Seen seen = { &model, tape.pool, 0, 0 };
         tape.forward_only = true;
         const Tensor *plain = model_logits(&tape, &model, id, 1, COUNT(id), 0);
         const Tensor *watched = model_watch(&tape, &model, id, COUNT(id), (Watch){ look, &seen });
         ck_assert(same_bits(plain->data, watched->data, plain->n));
-        ck_assert_int_eq(seen.mixes, model.config.attention->frame == FRAME_GATED ? 4 : 2);
-        ck_assert_msg(seen.off < (in_double ? 1e-12 : 1e-4), "%s: %g", name[i], seen.off);
+        ck_assert_int_eq(seen.mixes, config_mixes(&model.config));
+        ck_assert_msg(seen.off < (in_double ? 1e-12 : 1e-4), "%s: %g", (*a)->name, seen.off);
         arena_free(mem);
         tape_close(&tape);
     }
@@ -674,7 +681,7 @@ END_TEST
 START_TEST(damaged_weights_are_a_note_and_the_last_ones_are_taken)
 {
     put_run();
-    put_model("softmax", TASK_CAUSAL);
+    put_model(&attention_softmax, TASK_CAUSAL);
     ck_assert_int_eq(rename(in_folder("best.safetensors"), in_folder("model.safetensors")), 0);
     put_text("best.safetensors", "{\"a\"");
     Record *r = record_read(folder);
@@ -689,13 +696,22 @@ START_TEST(damaged_weights_are_a_note_and_the_last_ones_are_taken)
 }
 END_TEST
 
-START_TEST(directions_are_no_parameters)
+START_TEST(what_is_drawn_once_is_no_parameter)
 {
-    put_model("performer", TASK_CAUSAL);
-    Record *r = record_read(folder);
+    for (const Attention *const *a = attentions; *a; a++) {
+        Arena *mem = arena_new();
+        double trained = 0;
+        Model model;
 
-    ck_assert_double_eq(r->parameters, 2 * 256 * 12 + 2 * (12 * 12 * 12 + 2 * 12) + 12);
-    record_free(r);
+        put_model(*a, TASK_CAUSAL);
+        Record *r = record_read(folder);
+        safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
+        for (const Param *p = model.params.first; p; p = p->next)
+            trained += p->fixed ? 0 : (double)p->tensor->n;
+        ck_assert_double_eq(r->parameters, trained);
+        record_free(r);
+        arena_free(mem);
+    }
 }
 END_TEST
 
@@ -729,6 +745,6 @@ Suite *suite_report(void)
     tcase_add_test(t, every_attention_has_its_maps_or_says_that_it_has_none);
     tcase_add_test(t, a_watched_model_says_the_same_and_shows_every_mix);
     tcase_add_test(t, damaged_weights_are_a_note_and_the_last_ones_are_taken);
-    tcase_add_test(t, directions_are_no_parameters);
+    tcase_add_test(t, what_is_drawn_once_is_no_parameter);
     return s;
 }
