@@ -30,10 +30,12 @@ static const char *const share_choices[] = { "qv", "all_layers", "heads", NULL }
 static Choice attention_row(int i)
 {
     static const Choice rows[] = {
-        { "softmax", "exact, tiled" },
-        { "cosformer", "linear, with a cosine that prefers what is near to what is far away, to "
-                       "show how a long line is cut" },
-        { "gated_delta", "a state that forgets" },
+        { "softmax", "exact, tiled", NULL },
+        { "cosformer",
+          "linear, with a cosine that prefers what is near to what is far away, to "
+          "show how a long line is cut",
+          NULL },
+        { "gated_delta", "a state that forgets", "delta" },
         { 0 },
     };
     return rows[i];
@@ -394,6 +396,16 @@ START_TEST(a_choice_offers_what_is_near)
 }
 END_TEST
 
+START_TEST(an_older_name_of_a_choice_works_with_a_note)
+{
+    const Outcome got = run(ARGS("--attn", "delta"));
+
+    ck_assert_int_eq(got.code, 0);
+    ck_assert_ptr_nonnull(strstr(got.out, "\"attn\": \"gated_delta\""));
+    ck_assert_str_eq(got.err, "attn.c: warning: delta is called gated_delta now\n");
+}
+END_TEST
+
 START_TEST(a_set_is_names_with_commas)
 {
     accepts((const char *[]){ NULL }, "\"share\": null,");
@@ -582,32 +594,62 @@ START_TEST(a_number_written_reads_back_the_same)
 }
 END_TEST
 
-/* 1 for each of its numbers that is not 0, as in `takes`. */
-static unsigned settings_in(const Settings *s)
+static SettingsOptions settings;
+static Option setting_options[] = { SETTINGS_HERE, { 0 } };
+static Program setting_program = { .options = setting_options };
+
+/* The words of a value that is not the default, and the value. */
+static Text other_value(const Setting *s, int *value)
 {
-    return (s->scale ? TAKES_SCALE : 0) | (s->norm ? TAKES_NORM : 0) |
-           (s->interaction ? TAKES_INTERACTION : 0) | (s->base ? TAKES_BASE : 0) |
-           (s->window ? TAKES_WINDOW : 0) | (s->horizon ? TAKES_HORIZON : 0) |
-           (s->chunk ? TAKES_CHUNK : 0) | (s->rope ? TAKES_ROPE : 0);
+    Text words = { 0 };
+
+    *value = s->kind == SETTING_NUMBER && s->tries[0] ? s->tries[0] : !s->value;
+    if (s->kind == SETTING_FLAG)
+        text_add(&words, "--%s%s", *value ? "" : "no-", s->name);
+    else if (s->kind == SETTING_NUMBER)
+        text_add(&words, "--%s=%d", s->name, *value);
+    else
+        text_add(&words, "--%s=%s", s->name, s->choices[s->kind == SETTING_SET ? 0 : *value]);
+    return words;
 }
 
 START_TEST(a_setting_reaches_those_that_take_it)
 {
-    const SettingsOptions s = {
-        .scale = 1, .norm = 1, .interaction = 1, .set = { 0, 0, 0, 2, 3, 4, 5, false, { 0 } }
-    };
-    const unsigned given = TAKES_SCALE | TAKES_NORM | TAKES_INTERACTION | TAKES_BASE |
-                           TAKES_WINDOW | TAKES_HORIZON | TAKES_CHUNK;
+    static Text words[SETTINGS_MAX];
+    char *argv[SETTINGS_MAX + 1] = { words[0].at };
+    int value[SETTINGS_MAX], n = 0;
 
-    for (const Attention *const *a = attentions; *a; a++) {
-        Settings set = settings_part(&s, *a);
-
-        ck_assert_msg(settings_in(&set) == ((*a)->takes & given), "%s", (*a)->name);
+    for (; settings_at(n); n++) {
+        words[n] = other_value(settings_at(n), &value[n]);
+        argv[n + 1] = words[n].at;
     }
-    Attention all = { .takes = given };
-    Settings set = settings_part(&s, &all);
-    ck_assert(set.base == 2 && set.window == 3 && set.horizon == 4 && set.chunk == 5);
-    ck_assert(set.scale == 1 && set.norm == 1 && set.interaction == 1);
+    settings_add(&setting_program, &settings, true);
+    options_parse(&setting_program, n + 1, argv);
+    for (const Attention *const *a = attentions; *a; a++) {
+        const Values set = settings_part(&setting_program, &settings, *a);
+
+        for (int i = 0; i < n; i++) {
+            const Setting *s = settings_at(i);
+            const bool takes = attention_takes(*a, s->name);
+
+            ck_assert_msg(set.at[i] == (takes ? value[i] : s->value), "%s, %s: %d", (*a)->name,
+                          s->name, set.at[i]);
+        }
+    }
+}
+END_TEST
+
+/* What is not given is what the row says, whatever other rows say. */
+START_TEST(without_options_a_row_has_its_own_defaults)
+{
+    settings_add(&setting_program, &settings, true);
+    options_parse(&setting_program, 1, (char *[]){ (char *)(uintptr_t) "./train" });
+    for (const Attention *const *a = attentions; *a; a++) {
+        const Values set = settings_part(&setting_program, &settings, *a);
+
+        for (const Setting *s = (*a)->settings; s && s->name; s++)
+            ck_assert_int_eq(setting(&set, s->name), s->value);
+    }
 }
 END_TEST
 
@@ -651,6 +693,7 @@ Suite *suite_options(void)
     tcase_add_test(t, the_last_of_two_counts_and_both_are_checked);
     tcase_add_test(t, words_that_are_no_options_keep_their_order);
     tcase_add_test(t, a_choice_offers_what_is_near);
+    tcase_add_test(t, an_older_name_of_a_choice_works_with_a_note);
     tcase_add_test(t, a_set_is_names_with_commas);
     tcase_add_test(t, a_preset_gives_way_to_the_command_line);
     tcase_add_test(t, what_was_given_is_known);
@@ -662,6 +705,7 @@ Suite *suite_options(void)
     tcase_add_test(t, json_holds_every_value_and_is_escaped);
     tcase_add_test(t, a_number_written_reads_back_the_same);
     tcase_add_test(t, a_setting_reaches_those_that_take_it);
+    tcase_add_test(t, without_options_a_row_has_its_own_defaults);
     tcase_add_test(t, a_scale_of_angles_is_read_strictly);
     suite_add_tcase(s, t);
     return s;
