@@ -41,6 +41,12 @@ up=$(awk '
 left=$(grep -nE '\b(TODO|FIXME|XXX)\b' $files)
 [ -z "$left" ] || complain "$left"
 
+# Every op is in the table that the tests, ./gradcheck and ./bench loop over.
+for op in $(sed -n 's/^Tensor \*\(op_[a-z_]*\)(.*/\1/p' ops/ops.h); do
+    grep -q "return $op(" tools/common/op_table.c ||
+        complain "tools/common/op_table.c: $op() of ops/ops.h is missing"
+done
+
 bugs=$(OUT=build/bugs sh tests/mutants.sh 2>&1) || complain "$bugs"
 
 if [ -x ./train ] && ! sh tests/readme.sh | cmp -s - README.md; then

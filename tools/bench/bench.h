@@ -109,6 +109,7 @@ double bench_best(const Bench *b, double (*body)(void *ctx), void *ctx);
 bool bench_again(const Bench *b, int runs, double start);
 
 /* Numbers in [-1/2, 1/2), others each time; and a tensor of them that has a gradient. */
+void bench_fill(Bench *b, real *at, size_t n);
 real *bench_numbers(Bench *b, size_t n);
 Tensor *bench_operand(Bench *b, int ndim, const int *dim);
 
@@ -159,7 +160,7 @@ double bench_inside(Bench *b, const Model *model, int rows);
  */
 double bench_passes(Bench *b, const Model *model, int rows);
 
-/* Seconds of an op that ./bench --only ops names, forth and back, on so many rows. */
+/* Seconds of a row of the table of ops, forward and backward, on `rows` rows of `width`. */
 double bench_op(Bench *b, const char *name, int rows, int width);
 
 void bench_gemm(Bench *b);

@@ -89,7 +89,7 @@ double bench_best(const Bench *b, double (*body)(void *ctx), void *ctx)
     return best;
 }
 
-static void fill(Bench *b, real *at, size_t n)
+void bench_fill(Bench *b, real *at, size_t n)
 {
     Random r = random_stream(1, RANDOM_TEST, b->filled++);
 
@@ -101,7 +101,7 @@ real *bench_numbers(Bench *b, size_t n)
 {
     real *at = arena_take(b->mem, n * sizeof *at);
 
-    fill(b, at, n);
+    bench_fill(b, at, n);
     return at;
 }
 
@@ -110,7 +110,7 @@ Tensor *bench_operand(Bench *b, int ndim, const int *dim)
     Tensor *t = tensor_new(b->mem, ndim, dim);
 
     t->grad = arena_take(b->mem, t->n * sizeof(real));
-    fill(b, t->data, t->n);
+    bench_fill(b, t->data, t->n);
     return t;
 }
 
