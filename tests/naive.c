@@ -1,22 +1,18 @@
 #include "tests/naive.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const double epsilon = 1e-5; /* of both norms */
 
-static double dot(const double *a, const double *b, int n)
+/* f of each of the n numbers of operand 0. */
+static void each(const OpCall *c, double *const *x, double (*f)(double), double *y)
 {
-    double sum = 0;
-
-    for (int i = 0; i < n; i++)
-        sum += a[i] * b[i];
-    return sum;
+    for (size_t i = 0; i < c->x[0]->n; i++)
+        y[i] = f(x[0][i]);
 }
 
-double naive_gelu(double x)
+static double gelu_of(double x)
 {
     return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
 }
@@ -26,9 +22,56 @@ double naive_silu(double x)
     return x / (1 + exp(-x));
 }
 
-double naive_swiglu(double a, double b)
+static double twice(double x)
 {
-    return naive_silu(a) * b;
+    return x + x;
+}
+
+static double itself(double x)
+{
+    return x;
+}
+
+static void gelu(const OpCall *c, double *const *x, double *y)
+{
+    each(c, x, gelu_of, y);
+}
+
+static void silu(const OpCall *c, double *const *x, double *y)
+{
+    each(c, x, naive_silu, y);
+}
+
+static void swiglu(const OpCall *c, double *const *x, double *y)
+{
+    for (size_t i = 0; i < c->x[0]->n; i++)
+        y[i] = naive_silu(x[0][i]) * x[1][i];
+}
+
+static void add(const OpCall *c, double *const *x, double *y)
+{
+    for (size_t i = 0; i < c->x[0]->n; i++)
+        y[i] = x[0][i] + x[1][i];
+}
+
+static void add_to_itself(const OpCall *c, double *const *x, double *y)
+{
+    each(c, x, twice, y);
+}
+
+/* With the same draws as the row of the table; a draw below p drops the number. */
+static void dropout(const OpCall *c, double *const *x, double *y)
+{
+    Random r = random_stream(3, RANDOM_DROPOUT, 1);
+    double p = c->row->p;
+
+    for (size_t i = 0; i < c->x[0]->n; i++)
+        y[i] = random_uniform(r, i) < p ? 0 : x[0][i] / (1 - p);
+}
+
+static void dropout_of_nothing(const OpCall *c, double *const *x, double *y)
+{
+    each(c, x, itself, y);
 }
 
 void naive_dense(const NaiveDense *d, double *y)
@@ -47,25 +90,44 @@ void naive_dense(const NaiveDense *d, double *y)
     }
 }
 
-void naive_embedding(const NaiveEmbedding *e, double *y)
+static void dense_of(const OpCall *c, double *const *x, double (*f)(double), double *y)
 {
-    for (int b = 0; b < e->B; b++)
-        for (int t = 0; t < e->T; t++)
-            for (int c = 0; c < e->C; c++) {
-                double sum = e->table[e->id[b * e->T + t] * e->C + c];
+    OpSize s = c->size;
 
-                if (e->position)
-                    sum += e->position[t * e->C + c];
-                y[(b * e->T + t) * e->C + c] = sum;
-            }
+    naive_dense(&(NaiveDense){ x[0], x[2], x[3], x[1], f, s.B * s.T, s.C, s.O }, y);
+}
+
+static void dense(const OpCall *c, double *const *x, double *y)
+{
+    dense_of(c, x, NULL, y);
+}
+
+static void dense_of_gelu(const OpCall *c, double *const *x, double *y)
+{
+    dense_of(c, x, gelu_of, y);
+}
+
+static void dense_of_silu(const OpCall *c, double *const *x, double *y)
+{
+    dense_of(c, x, naive_silu, y);
 }
 
 void naive_rmsnorm(const double *x, const double *gain, int n, double *y)
 {
-    double square = dot(x, x, n) / n;
+    double square = 0;
 
     for (int i = 0; i < n; i++)
+        square += x[i] * x[i] / n;
+    for (int i = 0; i < n; i++)
         y[i] = x[i] / sqrt(square + epsilon) * gain[i];
+}
+
+static void rmsnorm(const OpCall *c, double *const *x, double *y)
+{
+    int C = c->size.C;
+
+    for (int i = 0; i < c->size.B * c->size.T; i++)
+        naive_rmsnorm(x[0] + i * C, x[1], C, y + i * C);
 }
 
 void naive_layernorm(const double *x, const double *gain, const double *bias, int n, double *y)
@@ -78,6 +140,74 @@ void naive_layernorm(const double *x, const double *gain, const double *bias, in
         variance += (x[i] - mean) * (x[i] - mean) / n;
     for (int i = 0; i < n; i++)
         y[i] = (x[i] - mean) / sqrt(variance + epsilon) * gain[i] + bias[i];
+}
+
+static void layernorm(const OpCall *c, double *const *x, double *y)
+{
+    int C = c->size.C;
+
+    for (int i = 0; i < c->size.B * c->size.T; i++)
+        naive_layernorm(x[0] + i * C, x[1], x[2], C, y + i * C);
+}
+
+static void scale_offset(const OpCall *c, double *const *x, double *y)
+{
+    int C = c->size.C;
+
+    for (int i = 0; i < c->size.B * c->size.T * C; i++)
+        y[i] = x[1][i % C] * x[0][i] + x[2][i % C];
+}
+
+static void repeat(const OpCall *c, double *const *x, double *y)
+{
+    int C = c->size.C;
+
+    for (int i = 0; i < c->size.B * c->size.T * C; i++)
+        y[i] = x[0][i % C];
+}
+
+static void mean(const OpCall *c, double *const *x, double *y)
+{
+    int T = c->size.T, C = c->size.C;
+
+    for (int i = 0; i < c->size.B * C; i++) {
+        int b = i / C, n = c->id && c->id[b] < T ? c->id[b] : T;
+
+        y[i] = 0;
+        for (int t = 0; t < n; t++)
+            y[i] += x[0][(b * T + t) * C + i % C] / n;
+    }
+}
+
+/* y[b][t] = table[id[b][t]] + position[OP_FROM + t], or without position */
+static void embedding(const OpCall *c, double *const *x, double *y)
+{
+    int T = c->size.T, C = c->size.C;
+
+    for (int i = 0; i < c->size.B * T * C; i++) {
+        int at = i / C, position = OP_FROM + at % T;
+
+        y[i] = x[0][c->id[at] * C + i % C] + (x[1] ? x[1][position * C + i % C] : 0);
+    }
+}
+
+double naive_cross_entropy(const double *x, int target, int V)
+{
+    double most = -HUGE_VAL, sum = 0;
+
+    if (target == -1)
+        return 0;
+    for (int i = 0; i < V; i++)
+        most = x[i] > most ? x[i] : most;
+    for (int i = 0; i < V; i++)
+        sum += exp(x[i] - most);
+    return log(sum) + most - x[target];
+}
+
+static void cross_entropy(const OpCall *c, double *const *x, double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T; i++)
+        y[i] = naive_cross_entropy(x[0] + i * c->size.V, c->id[i], c->size.V);
 }
 
 void naive_rope(const double *x, int position, int D, RopeScale scale, double *y)
@@ -97,15 +227,37 @@ void naive_rope(const double *x, int position, int D, RopeScale scale, double *y
     }
 }
 
-double naive_cross_entropy(const double *x, int target, int V)
-{
-    double most = -HUGE_VAL, sum = 0;
+static const struct {
+    const char *name;
+    OpFormula *formula;
+} formulas[] = {
+    { "gelu", gelu },
+    { "silu", silu },
+    { "swiglu", swiglu },
+    { "add", add },
+    { "add to itself", add_to_itself },
+    { "dropout", dropout },
+    { "dropout of nothing", dropout_of_nothing },
+    { "dense", dense },
+    { "dense of gelu", dense_of_gelu },
+    { "dense of silu", dense_of_silu },
+    { "rmsnorm", rmsnorm },
+    { "layernorm", layernorm },
+    { "scale and offset", scale_offset },
+    { "repeat", repeat },
+    { "mean", mean },
+    { "mean without padding", mean },
+    { "embedding", embedding },
+    { "embedding, repeated tokens", embedding },
+    { "embedding, fixed positions", embedding },
+    { "cross entropy", cross_entropy },
+    { "cross entropy, ignored rows", cross_entropy },
+};
 
-    if (target == -1)
-        return 0;
-    for (int i = 0; i < V; i++)
-        most = x[i] > most ? x[i] : most;
-    for (int i = 0; i < V; i++)
-        sum += exp(x[i] - most);
-    return log(sum) + most - x[target];
+OpFormula *naive_op(const char *name)
+{
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++)
+        if (strcmp(formulas[i].name, name) == 0)
+            return formulas[i].formula;
+    return NULL;
 }

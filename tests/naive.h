@@ -1,18 +1,20 @@
 /*
- * The textbook formulas of the ops: in double, one number at a time, straight from the
- * papers. They are what the ops are compared with, so they share no line with them.
- * (Attentions have their twins in ops/attention/plain.)
+ * The textbook formulas of the ops: in double, one number at a time, straight from the papers.
+ * They are what the ops are compared with, so they share no line with them. The formulas of the
+ * attentions are in ops/attention/plain.
  */
 #ifndef TESTS_NAIVE_H
 #define TESTS_NAIVE_H
 
 #include "ops/rope.h"
+#include "tools/common/op_table.h"
 
-#include <stdbool.h>
+/* y of the operands of c; x[i] is NULL where c has no operand i. */
+typedef void OpFormula(const OpCall *c, double *const *x, double *y);
+/* The formula of the row of that name in the table of ops, or NULL. */
+OpFormula *naive_op(const char *name);
 
-double naive_gelu(double x);
 double naive_silu(double x);
-double naive_swiglu(double a, double b);
 
 /* y = f(x) W^T + b + r; f, b and r may be NULL. x is (rows, in), w (out, in). */
 typedef struct {
@@ -21,14 +23,6 @@ typedef struct {
     int rows, in, out;
 } NaiveDense;
 void naive_dense(const NaiveDense *d, double *y);
-
-/* y[b][t] = table[id[b][t]] + position[t]; position may be NULL. */
-typedef struct {
-    const double *table, *position;
-    const int *id;
-    int B, T, C;
-} NaiveEmbedding;
-void naive_embedding(const NaiveEmbedding *e, double *y);
 
 /* Rows of n numbers. */
 void naive_rmsnorm(const double *x, const double *gain, int n, double *y);

@@ -3,12 +3,17 @@
 #include <stddef.h>
 
 Suite *(*const suites[])(void) = {
-    suite_base,    suite_optimiser, suite_json,       suite_report,     suite_derivative,
-    suite_ops,     suite_attention, suite_masks,      suite_promises,   suite_safetensors,
-    suite_stories, suite_corpus,    suite_tokenizer,  suite_masking,    suite_synthetic,
-    suite_lra,     suite_layers,    suite_model,      suite_checkpoint, suite_tape,
-    suite_decode,  suite_training,  suite_perplexity, suite_plot,       suite_tensorboard,
-    suite_form,    suite_options,   suite_attend,     suite_export,     suite_bench,
-    suite_svd,     suite_focus,     suite_analysis,   suite_csv,        suite_figure,
-    NULL,
+    suite_base,        suite_svd,        suite_focus,
+    suite_analysis,    suite_optimiser,  suite_json,
+    suite_report,      suite_derivative, suite_ops,
+    suite_activation,  suite_kernel,     suite_rope,
+    suite_attention,   suite_masks,      suite_promises,
+    suite_safetensors, suite_stories,    suite_corpus,
+    suite_tokenizer,   suite_masking,    suite_synthetic,
+    suite_lra,         suite_layers,     suite_model,
+    suite_checkpoint,  suite_tape,       suite_decode,
+    suite_training,    suite_perplexity, suite_plot,
+    suite_csv,         suite_figure,     suite_tensorboard,
+    suite_form,        suite_options,    suite_attend,
+    suite_export,      suite_bench,      NULL,
 };

@@ -14,7 +14,10 @@ Suite *suite_optimiser(void);   /* Muon, the moments of optimisers, schedules */
 Suite *suite_json(void);        /* the reader of JSON */
 Suite *suite_report(void);      /* the page of ./report */
 Suite *suite_derivative(void);  /* what derivatives are compared with */
-Suite *suite_ops(void);         /* every op but the attentions */
+Suite *suite_ops(void);         /* every op except attention */
+Suite *suite_activation(void);  /* activations at large arguments */
+Suite *suite_kernel(void);      /* the kernel of the matrix product, elementary functions */
+Suite *suite_rope(void);        /* RoPE */
 Suite *suite_attention(void);   /* every attention against its twin, alone and in a block */
 Suite *suite_masks(void);       /* what an attention may see */
 Suite *suite_promises(void);    /* what holds for every attention */

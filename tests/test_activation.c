@@ -1,0 +1,75 @@
+/* Activations at large arguments. */
+#include "tests/promises.h"
+#include "tests/suites.h"
+
+#include <float.h>
+
+/* f(x) and f'(x). */
+static void activate(const Activation *f, double x, double *y, double *dx)
+{
+    /* Several, so that the vector loop runs and its scalar rest. */
+    real at[19], d[19];
+
+    for (int i = 0; i < COUNT(at); i++)
+        at[i] = R(x), d[i] = 1;
+    f->chain(d, at, COUNT(at));
+    f->apply(at, COUNT(at));
+    ck_assert(same_bits(at + 1, at, COUNT(at) - 1) && same_bits(d + 1, d, COUNT(d) - 1));
+    *y = (double)at[0];
+    *dx = (double)d[0];
+}
+
+START_TEST(an_activation_of_a_large_number_is_that_number_or_nothing)
+{
+    static const Activation *const f[] = { &activation_gelu, &activation_silu };
+    static const double sizes[] = { 50, 89, 100, 710, 1e4, 1e15, 1e30, (double)FLT_MAX };
+    double y, dx;
+
+    for (int a = 0; a < COUNT(f); a++)
+        for (int i = 0; i < COUNT(sizes); i++) {
+            double x = (double)R(sizes[i]);
+            /* silu(-x) falls like x e^-x, gelu(-x) faster than any power of it */
+            double nothing = a == 0 ? 1e-30 : 2 * x * exp(-x) + 1e-35;
+
+            activate(f[a], x, &y, &dx);
+            ck_assert_msg(y == x, "%s(%g) = %g", f[a]->name, x, y);
+            ck_assert_msg(fabs(dx - 1) < 1e-6, "%s'(%g) = %g", f[a]->name, x, dx);
+            activate(f[a], -x, &y, &dx);
+            ck_assert_msg(fabs(y) <= nothing, "%s(%g) = %g", f[a]->name, -x, y);
+            ck_assert_msg(fabs(dx) <= nothing, "%s'(%g) = %g", f[a]->name, -x, dx);
+        }
+}
+END_TEST
+
+START_TEST(the_tails_of_an_activation_are_monotone)
+{
+    static const Activation *const f[] = { &activation_gelu, &activation_silu };
+    const double slack = in_double ? 1e-15 : 1e-6;
+
+    for (int a = 0; a < COUNT(f); a++) {
+        double right = 0, left = 0, y, dx;
+
+        for (int i = 0; i <= 4000; i++) {
+            double x = 1.5 + i * 0.01;
+
+            activate(f[a], x, &y, &dx);
+            ck_assert_msg(y > right, "%s(%g) = %g after %g", f[a]->name, x, y, right);
+            right = y;
+            activate(f[a], -x, &y, &dx);
+            ck_assert_msg(y <= 0 && (i == 0 || y >= left - slack), "%s(%g) = %g after %g",
+                          f[a]->name, -x, y, left);
+            left = y;
+        }
+    }
+}
+END_TEST
+
+Suite *suite_activation(void)
+{
+    Suite *s = suite_create("activation");
+    TCase *t = group(s, "activation");
+
+    tcase_add_test(t, an_activation_of_a_large_number_is_that_number_or_nothing);
+    tcase_add_test(t, the_tails_of_an_activation_are_monotone);
+    return s;
+}
