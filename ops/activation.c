@@ -1,28 +1,34 @@
 /*
- * Functions of one number. Both are x times a sigmoid, s(z) = 1 / (1 + e^-z),
- * whose derivative is s (1 - s).
+ * Activations, element by element: y = f(x), and with g = dy, dx += g f'(x). Both f are x times a
+ * sigmoid,
  *
- * GELU, tanh form (Hendrycks and Gimpel, 2016, arXiv:1606.08415), with
- * u = sqrt(2/pi) (x + 0.044715 x^3) and (1 + tanh u) / 2 = s(2u):
+ *     s(z) = 1 / (1 + e^-z),    s'(z) = e^-z / (1 + e^-z)^2 = s (1 - s)
  *
- *     f(x)  = x s(2u)
- *     f'(x) = s + x s (1 - s) 2u',        u' = sqrt(2/pi) (1 + 3 * 0.044715 x^2)
+ * GELU, tanh form (Hendrycks and Gimpel, 2016, arXiv:1606.08415). With z = 2u,
+ * u = sqrt(2/pi) (x + 0.044715 x^3), and (1 + tanh u) / 2 = 1 / (1 + e^-2u) = s(z):
  *
- * SiLU:
+ *     f(x)  = x s(z)
+ *     f'(x) = s + x s (1 - s) z',         z' = 2 sqrt(2/pi) (1 + 3 * 0.044715 x^2)
+ *
+ * SiLU, with z = x:
  *
  *     f(x)  = x s(x)
  *     f'(x) = s + x s (1 - s)
  *
- * SwiGLU (Shazeer, 2020, arXiv:2002.05202), y = silu(a) b, with g = dy:
+ * SwiGLU (Shazeer, 2020, arXiv:2002.05202), y = silu(a) b:
  *
  *     da += g b silu'(a)                  db += g silu(a)
  */
 #include "ops/kernel/elementary.h"
 #include "ops/ops.h"
 
-enum { GRAIN = 1 << 13, CHUNK = 256, FLAT = 40 }; /* beyond +-FLAT, s is 0 or 1 in any precision */
+enum {
+    GRAIN = 1 << 13,
+    CHUNK = 256,
+    FLAT = 40
+}; /* beyond +-FLAT, s is 0 or 1 in either precision */
 
-static inline real gelu_inner(real x) /* 2u */
+static inline real gelu_inner(real x) /* z */
 {
     return R(1.59576912160573071) * x * (1 + R(0.044715) * x * x);
 }
@@ -36,7 +42,7 @@ static void gelu_apply(real *restrict x, int n)
 static void gelu_chain(real *restrict dx, const real *restrict x, int n)
 {
     for (int i = 0; i < n; i++) {
-        real c = x[i] < -FLAT ? -FLAT : x[i] > FLAT ? FLAT : x[i]; /* c^2 stays finite */
+        real c = x[i] < -FLAT ? -FLAT : x[i] > FLAT ? FLAT : x[i]; /* keeps c^2 finite */
         real s = sigmoid(gelu_inner(c));
         real slope = R(1.59576912160573071) * (1 + R(3 * 0.044715) * c * c);
 
@@ -79,7 +85,7 @@ static void apply_forward(void *ctx, int begin, int end)
     op->f->apply(y + begin, end - begin);
 }
 
-/* dx = dy f'(x); dy is not needed again, so the product is made in its place. */
+/* g f'(x), in place of g, which is not needed again. */
 static void apply_backward_range(void *ctx, int begin, int end)
 {
     Apply *op = ctx;

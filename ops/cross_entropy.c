@@ -1,15 +1,17 @@
 /*
  * Softmax and cross-entropy in one: for a row x of V numbers and its target c,
  *
- *     L = log s - (x_c - m),    s = sum over j of e^(x_j - m),    m = max x_j
+ *     y = -log(e^(x_c) / sum over j of e^(x_j))
+ *       = log s - (x_c - m),    s = sum over j of e^(x_j - m),    m = max x_j
  *
- * Only m and s are kept. Backward, with g = dL: m cancels, and
- * d(log s)/dx_j = e^(x_j - m) / s = p_j, so
+ * m keeps the exponentials in range and cancels, so it counts as a constant. Only m and s are
+ * stored. Backward, with g = dy and p_j = e^(x_j - m) / s, the probability of j:
  *
+ *     d(log s)/dx_j = 1/s ds/dx_j = p_j
  *     dx_j += g (p_j - [j = c])
  *
- * The probabilities of a row are made when its gradient is, over the row
- * itself: x has no other reader, so dx takes its place.
+ * The probabilities of a row are recomputed for its gradient. x has no other reader, so dx is
+ * written over x.
  */
 #include "ops/base/error.h"
 #include "ops/kernel/elementary.h"

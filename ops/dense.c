@@ -1,20 +1,24 @@
 /*
- * Dense layer.  Forward: y = f(x) W^T + b + r.  Backward, with g = dy:
+ * Dense layer.  y = f(x) W^T + b + r: row by row,
  *
- *     dx += (g W) f'(x)       dW += g^T f(x)      db += sum of the rows of g
- *     dr += g
+ *     y_io = sum over j of f(x_ij) W_oj + b_o + r_io
  *
- * Bias and residual ride on the product: they are added to a row while it is in
- * cache. The function f belongs to the layer that reads its values, not to the
- * one before, and is applied to the copies that the product makes of x: so
- * f(x) is never stored, the backward keeps nothing but x, and f' is multiplied
- * to rows of g W that are still in cache. g W is made DENSE_ROWS rows at a time, and
- * dx, where nothing is in it yet, over x.
+ * Backward, with g = dy: x_ij is in all y_io of its row, W_oj in y_io of every row i, so
  *
- * A row by itself needs each number of W once, where gemm would first copy them
- * all: so a decoder's tape asks for y_o = W_o . f(x), row by row, which takes the
- * time of reading W. These sums have another order than gemm's; hence the tape
- * decides, never the number of rows, and a row's bits do not depend on its batch.
+ *     dx_ij += f'(x_ij) sum over o of g_io W_oj       dx += (g W) f'(x), element by element
+ *     dW_oj += sum over i of g_io f(x_ij)             dW += g^T f(x)
+ *     db_o  += sum over i of g_io                     dr += g
+ *
+ * Bias and residual are added to a row of the product while it is in cache. f is part of
+ * the layer that reads its values, and is applied to the packed copies of x that the product
+ * makes: f(x) is never stored, the backward pass needs nothing but x, and f' is applied to
+ * rows of g W that are still in cache. g W is computed DENSE_ROWS rows at a time, and dx is
+ * written over x if it is the first contribution.
+ *
+ * A single row reads each number of W once, where gemm would first pack them all. So on a
+ * decoder's tape y_o = W_o . f(x) is computed row by row, in the time of reading W. The order
+ * of these sums differs from gemm's; hence the tape selects the method, never the number of
+ * rows, and the bits of a row do not depend on its batch.
  */
 #include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
@@ -23,7 +27,7 @@
 
 #include <string.h>
 
-/* GRAIN: numbers of W that are worth a piece of the work. */
+/* GRAIN: the numbers of W that make a piece of work large enough for a thread. */
 #ifdef PROOF
 enum { COLUMNS = 32, GRAIN = 20 };
 #else
@@ -60,7 +64,7 @@ static void add_bias_residual(void *ctx, int i, int j0, int j1)
             y[j] += op->in.r->data[at + (size_t)j];
 }
 
-/* A row of dx, from that of g W. */
+/* A row of dx, from a row of g W. */
 static void chain_row(void *ctx, int i, int j0, int j1)
 {
     const DenseNode *op = ctx;

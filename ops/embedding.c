@@ -1,11 +1,11 @@
 /*
  * Embedding.  y[b][t] = table[id[b][t]] + position[from + t].  Backward, with g = dy:
  *
- *     dtable[i]           += sum of g[b][t] over the places where id[b][t] = i
+ *     dtable[i]           += sum of g[b][t] over all b, t with id[b][t] = i
  *     dposition[from + t] += sum of g[b][t] over b
  *
- * Many places share a row of the table, so the threads share the columns: each
- * adds up its own, over all places in order.
+ * Many tokens share a row of the table, so the work is divided by columns: a thread sums
+ * its columns over all tokens in order.
  */
 #include "ops/base/error.h"
 #include "ops/ops.h"

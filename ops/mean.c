@@ -1,9 +1,13 @@
 /*
- * The mean of a sequence: of its first n positions, the others are padding.
+ * The mean of the first n_b positions of each sequence b; the others are padding.
  *
- *     y_b = 1/n_b sum over t < n_b of x_bt       dx_bt += dy_b / n_b, where t < n_b
+ *     y_b = 1/n_b sum over t < n_b of x_bt
  *
- * A sequence without any position has the mean 0.
+ * Backward, with g = dy:
+ *
+ *     dx_bt += g_b / n_b for t < n_b
+ *
+ * The mean of an empty sequence is 0.
  */
 #include "ops/ops.h"
 

@@ -7,14 +7,22 @@
  *
  * with mu = mean x for LayerNorm, and mu = 0 and no bias for RMSNorm.
  *
- * Backward, with g = dy and h = gain g = dxhat. Moving one x_j moves xhat_i by
- * r (delta_ij - 1/C - xhat_i xhat_j / C), where 1/C is the part through mu, so
+ * Backward, with g = dy. The gradient of xhat is h = gain g. For columns c and l of a row, and
+ * v = mean (x - mu)^2 + eps, whose derivative through mu is 0 since the x - mu sum to 0:
  *
- *     dx    += r (h - mean(h) - xhat mean(h xhat))      no mean(h) for RMSNorm
+ *     dmu/dx_l     = 1/C                                               0 for RMSNorm
+ *     dv/dx_l      = 2 (x_l - mu) / C
+ *     dr/dx_l      = -1/2 v^(-3/2) dv/dx_l = -r^3 (x_l - mu) / C = -r^2 xhat_l / C
+ *     dxhat_c/dx_l = ([c = l] - dmu/dx_l) r + (x_c - mu) dr/dx_l
+ *                  = r ([c = l] - 1/C - xhat_c xhat_l / C)             no 1/C for RMSNorm
+ *
+ * and the sum over c of h_c dxhat_c/dx_l is dx_l:
+ *
+ *     dx    += r (h - mean(h) - xhat mean(h xhat))                     no mean(h) for RMSNorm
  *     dgain += sum over rows of g xhat
  *     dbias += sum over rows of g
  *
- * The sums over rows are taken over ROWS rows at a time and then in order.
+ * The rows are summed in blocks of ROWS, and the blocks in order.
  */
 #include "ops/kernel/elementary.h"
 #include "ops/ops.h"
@@ -30,7 +38,7 @@ typedef struct {
     int rows, C;
     real *mean, *scale; /* (rows): mu and r */
     Grad dx, dgain, dbias;
-    real *partial; /* for each ROWS rows: dgain (C), dbias (C) */
+    real *partial; /* of each block: dgain (C), dbias (C) */
 } Norm;
 
 static void norm_rows(void *ctx, int begin, int end)
@@ -54,7 +62,7 @@ static void norm_rows(void *ctx, int begin, int end)
     }
 }
 
-/* h and xhat of the row are left in the scratch, for the means and for dx. */
+/* Computes h and xhat of the row in the scratch memory, for the means and for dx. */
 static void backward_row(const Norm *op, int i, real *restrict dgain, real *restrict dbias)
 {
     int C = op->C;

@@ -1,11 +1,11 @@
-/* Every op, but for the attentions: what a model is written with. */
+/* The ops that a model is built from, except attention. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
 #include "ops/base/random.h"
 #include "ops/tape.h"
 
-/* A function of one number: f over n numbers in place, and dx *= f'(x). */
+/* A function f of one number: `apply` computes f of n numbers in place, `chain` dx *= f'(x). */
 typedef struct {
     const char *name;
     void (*apply)(real *x, int n);
@@ -20,9 +20,9 @@ Tensor *op_activation(Tape *tape, Tensor *x, const Activation *f);
 Tensor *op_swiglu(Tape *tape, Tensor *a, Tensor *b);
 
 /*
- * y = f(x) W^T + b + r, on the last dimension of x. w is (out, in). f, b and r
- * may be NULL; b is (out), and r has the shape of y: a residual. Through f nobody else reads x,
- * whose gradient takes its place.
+ * y = f(x) W^T + b + r, on the last dimension of x. w is (out, in), b is (out), and r, a
+ * residual, has the shape of y; f, b and r may be NULL. With f, nothing else may read x, since
+ * its gradient is written over it.
  */
 typedef struct {
     Tensor *x, *w, *b, *r;
@@ -30,7 +30,7 @@ typedef struct {
 } Dense;
 Tensor *op_dense(Tape *tape, Dense operands);
 
-/* So many rows of the gradient through f are in memory twice. */
+/* The rows of the gradient through f that are held in memory twice at a time. */
 #ifdef PROOF
 enum { DENSE_ROWS = 4 };
 #else
@@ -39,8 +39,8 @@ enum { DENSE_ROWS = 4096 };
 
 /*
  * y[b][t] = table[id[b][t]] + position[from + t]. `table` is (V, C). `position`
- * is learned, (at least from + T, C), or `fixed` is an array of as many numbers,
- * or both are NULL. `id` has to last until the backward.
+ * is learned, with at least from + T rows of C, or `fixed` is an array of the same shape,
+ * or both are NULL. `id` has to last until the backward pass.
  */
 typedef struct {
     Tensor *table, *position;
@@ -50,7 +50,7 @@ typedef struct {
 } Embedding;
 Tensor *op_embedding(Tape *tape, Embedding operands);
 
-/* Both norms work on the last dimension, with epsilon 1e-5. */
+/* Both norms are over the last dimension, with epsilon 1e-5. */
 Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain);
 Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
@@ -62,8 +62,8 @@ Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gamma, Tensor *beta);
 /* The row x (1, C), `n` times: (n, C). */
 Tensor *op_repeat(Tape *tape, Tensor *x, int n);
 
-/* The mean of the first length[b] positions of each sequence of x (B, T, C), or of all T of them
- * where `length`, which has to last until the backward, is NULL: (B, C). */
+/* The mean of the first length[b] positions of each sequence of x (B, T, C), or of all T if
+ * `length` is NULL: (B, C). `length` has to last until the backward pass. */
 Tensor *op_mean(Tape *tape, Tensor *x, const int *length);
 
 /* Each element is dropped with probability p, or kept and divided by 1 - p. */
@@ -71,8 +71,8 @@ Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
 
 /*
  * The loss of each row of x (.., V), in nats: -log softmax(x)[target]. A row
- * whose target is -1 has loss 0 and passes no gradient. `target` has to last
- * until the backward. The result has as many numbers as x has rows.
+ * whose target is -1 has loss 0 and no gradient. `target` has to last until the
+ * backward pass. The result has one number per row of x.
  */
 Tensor *op_cross_entropy(Tape *tape, Tensor *x, const int *target);
 

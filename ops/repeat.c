@@ -1,7 +1,7 @@
 /*
- * One row for several: a pooling vector that all heads share.
+ * One row repeated: a pooling vector that all heads share. With g = dy:
  *
- *     y_h = x                 dx += sum over h of dy_h, in order
+ *     y_h = x                 dx += sum over h of g_h, in order
  */
 #include "ops/ops.h"
 

@@ -1,6 +1,6 @@
 /*
- * A gain and an offset for each of C columns: how the gated attention unit makes
- * q and k of one z (Hua et al., 2022, arXiv:2202.10447).
+ * A gain and an offset for each of C columns, by which the gated attention unit derives
+ * q and k from one z (Hua et al., 2022, arXiv:2202.10447).
  *
  *     y = gamma x + beta
  *
@@ -10,7 +10,7 @@
  *     dgamma += sum over rows of g x
  *     dbeta  += sum over rows of g
  *
- * The sums over rows are taken over ROWS rows at a time and then in order.
+ * The rows are summed in blocks of ROWS, and the blocks in order.
  */
 #include "ops/ops.h"
 
@@ -23,7 +23,7 @@ typedef struct {
     Tensor *x, *gamma, *beta;
     int rows, C;
     Grad dx;
-    real *partial; /* for each ROWS rows: dgamma (C), dbeta (C) */
+    real *partial; /* of each block: dgamma (C), dbeta (C) */
 } ScaleOffset;
 
 static void scale_rows(void *ctx, int begin, int end)

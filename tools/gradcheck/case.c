@@ -1,9 +1,9 @@
-/* One case of ./gradcheck: both derivatives by every operand, and what is printed of them. */
+/* One case of ./gradcheck: compares both derivatives for every operand, and prints them. */
 #include "tools/gradcheck/gradcheck.h"
 
 #include "ops/base/error.h"
 
-static bool is_over(double off) /* NaN is */
+static bool is_over(double off) /* true for NaN */
 {
     return !(off <= DERIVATIVE_TOLERANCE);
 }
@@ -18,13 +18,13 @@ void put_operand(Case *c, const char *name, Tensor *x)
 
 void print_header(const Report *r)
 {
-    printf("The derivative by hand, which is what the backward computes, and by differences of the "
-           "forward,\nin double, of a loss that weighs every output by a random number. `off` is "
-           "the largest\ndifference among all elements of an operand, relative to the largest "
-           "element; %.0e is allowed.\n",
+    printf("The derivative by hand, which is what the backward pass computes, and by finite "
+           "differences\nof the forward pass, in double, of a loss that weights every output by a "
+           "random number. `off`\nis the largest difference over all elements of an operand, "
+           "relative to the largest element;\nat most %.0e is allowed.\n",
            DERIVATIVE_TOLERANCE);
     if (r->verbose)
-        printf("The two numbers of a line are along one random direction.\n\n"
+        printf("The two numbers on a line are derivatives along one random direction.\n\n"
                "    %-22s %-14s %19s  %19s  %8s\n",
                "operand", "shape", "by hand", "by differences", "off");
     else
@@ -63,12 +63,12 @@ static void print_case(const Case *c)
     printf("%s%s%s\n", c->name, c->set[0] ? ": " : "", c->set);
 }
 
-/* By hand is in the gradient. Without --verbose what is right is not shown. */
+/* The derivative by hand is in the gradient. Without --verbose only failures are printed. */
 static void check_operand(Report *r, const Case *c, Loss l, int j)
 {
     Tensor *x = c->x[j];
 
-    if (!x->has_grad) /* nothing came back: that is no derivative, not even 0 */
+    if (!x->has_grad) /* no gradient arrived: that is an error even where 0 would be right */
         fill(x->grad, x->n, 0, HUGE_VAL);
     double off = derivative_off(l, x, x->grad, SIZE_MAX);
 
@@ -99,7 +99,6 @@ void check(Report *r, const Case *c)
     arena_reset(r->mem);
 }
 
-/* The line of what has been checked since the last. */
 void sum_up(Report *r, const char *name, const char *where)
 {
     char title[64];

@@ -1,10 +1,9 @@
 /*
- * ./gradcheck: every derivative of this repository, by hand and by differences,
- * side by side. In double only: in float the differences are too rough to show
- * more than that the two resemble each other.
+ * ./gradcheck: every derivative of this repository, by hand and by finite differences,
+ * side by side. In double only: in float, differences are too inexact to prove anything.
  *
- * Sizes are small, odd and unlike each other, so that a mixed-up index shows,
- * and every element of every operand is checked: a direction alone would hide
+ * Sizes are small, odd and different from each other, so that a swapped index shows,
+ * and every element of every operand is checked: a single direction could hide
  * one wrong element among many.
  */
 #include "tools/gradcheck/gradcheck.h"
@@ -19,14 +18,14 @@ static bool verbose;
 static Option options[] = {
     { .name = "Options" },
     { "attn", OPTION_CHOICE, &attention, .choice = settings_attention,
-      .help = "this one only, and no other op" },
-    { "verbose", OPTION_FLAG, &verbose, .letter = 'v', .help = "a line for every operand" },
+      .help = "check this attention only, and no other op" },
+    { "verbose", OPTION_FLAG, &verbose, .letter = 'v', .help = "print a line for every operand" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./gradcheck [options]",
-    .summary = "Compares every derivative by hand with differences, in double.",
+    .summary = "Compares every derivative by hand with finite differences, in double.",
     .options = options,
 };
 

@@ -1,6 +1,6 @@
 /*
- * The parts of ./gradcheck. A part builds cases, each a function with the operands it is
- * differentiated by, and check() compares their two derivatives.
+ * The parts of ./gradcheck. A part builds cases, each a function and the operands to
+ * differentiate it by, and check() compares the derivatives by hand and by differences.
  */
 #ifndef TOOLS_GRADCHECK_GRADCHECK_H
 #define TOOLS_GRADCHECK_GRADCHECK_H
@@ -15,7 +15,7 @@ _Static_assert(sizeof(real) == sizeof(double), "differences are compared in doub
 
 enum { MOST_OPERANDS = 64 };
 
-/* A function and the operands that it is differentiated by. */
+/* A function and the operands to differentiate it by. */
 typedef struct {
     const char *name;
     char set[96]; /* the setting: "causal, window 2" */
@@ -30,7 +30,7 @@ typedef struct {
     int cases, operands, over;
     size_t derivatives;
     double worst;
-    char what[160]; /* the worst */
+    char what[160]; /* the worst operand and its case */
 } Tally;
 
 typedef struct {
@@ -38,15 +38,15 @@ typedef struct {
     Arena *mem;   /* operands of the case; empty after check() */
     bool verbose; /* a line for every operand */
     Tally all, these;
-    int shown; /* the last case with a line */
+    int shown; /* the last case whose name was printed */
 } Report;
 
 void put_operand(Case *c, const char *name, Tensor *x);
 
-/* Compares the derivatives by every operand of the case. */
+/* Compares the derivatives for every operand of the case. */
 void check(Report *r, const Case *c);
 
-/* Prints the line of all cases since the last such line. */
+/* Prints a line about all cases since the last such line. */
 void sum_up(Report *r, const char *name, const char *where);
 
 void print_header(const Report *r);

@@ -17,9 +17,9 @@ static Tensor *apply_model(Tape *tape, void *ctx)
 }
 
 /*
- * Every parameter of one block and its two ends, gains too, as large as makes
- * each of them matter. No biases: where one is added to every logit of a row,
- * its derivative is 0, and rounding is all that there is to compare.
+ * Every parameter of a model of one block, gains too, large enough that each of them
+ * matters. No biases: the derivative of one that is added to every logit of a row is 0,
+ * and only rounding would be compared.
  */
 void check_model(Report *r, const Attention *a)
 {
