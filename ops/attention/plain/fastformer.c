@@ -11,19 +11,19 @@
  * Backward. dh_i = g_i * v_i and dv_i = g_i * h_i. A row that is pooled is in the average and in
  * its weights: with da_ij = dy_i.x_j and ds_i from the softmax,
  *
- *     dx_j = sum over i of (a_ij dy_i + ds_ij w / sqrt(D))       dw = sum over i, j of ds_ij x_j /
- * sqrt(D)
+ *     dx_j = sum over i of (a_ij dy_i + ds_ij w / sqrt(D))
+ *     dw = sum over i and j of ds_ij x_j / sqrt(D)
  *
- * Between the pools dy_j = dp_j * k_j and dk_j = dp_j * y_j, or both dp_j, or [dy_j; dk_j] = W^T
- * dp_j with dW = sum over j of dp_j [y_j; k_j]^T.
+ * Between the pools, mul: dy_j = dp_j * k_j, dk_j = dp_j * y_j; add: both are dp_j; concat:
+ * [dy_j; dk_j] = W^T dp_j, dW = sum over j of dp_j [y_j; k_j]^T.
  */
 #include "ops/attention/plain/pairs.h"
 
 #include <math.h>
 
 typedef struct {
-    const double *x, *w;
-    double *a, *y; /* (T, T), (T, D) */
+    const double *x, *w; /* (T, D), (D) */
+    double *a, *y;       /* (T, T), (T, D) */
     double *dy, *dx, *dw;
 } Pooled;
 
@@ -64,35 +64,40 @@ static bool is(const PlainHead *x, const char *interaction)
     return setting_is(&x->mix->set, "interaction", interaction);
 }
 
+/* Rows j of y, k and p, and row c of W. */
 static void interact(const PlainHead *x, const double *y, double *p)
 {
     const double *k = x->in.k;
+    int D = x->D;
 
-    for (int n = 0; n < x->T * x->D; n++)
-        if (is(x, "concat")) {
-            int D = x->D, row = n - n % D;
-            const double *W = plain_operand(x, "concat") + n % D * 2 * D;
+    for (int j = 0; j < x->T; j++, y += D, k += D, p += D)
+        for (int c = 0; c < D; c++)
+            if (is(x, "concat")) {
+                const double *W = plain_operand(x, "concat") + 2 * D * c;
 
-            p[n] = plain_dot(W, y + row, D) + plain_dot(W + D, k + row, D);
-        } else
-            p[n] = is(x, "mul") ? y[n] * k[n] : y[n] + k[n];
+                p[c] = plain_dot(W, y, D) + plain_dot(W + D, k, D);
+            } else
+                p[c] = is(x, "mul") ? y[c] * k[c] : y[c] + k[c];
 }
 
 static void interact_back(const PlainHead *x, const double *y, const double *dp, double *dy)
 {
     const double *k = x->in.k;
+    double *dk = x->d.k;
+    int D = x->D;
 
-    for (int n = 0; n < x->T * x->D; n++)
-        if (is(x, "concat")) {
-            int D = x->D, row = n - n % D, at = n % D * 2 * D;
-            double *W = plain_operand(x, "concat") + at, *dW = plain_gradient(x, "concat") + at;
+    for (int j = 0; j < x->T; j++, y += D, k += D, dp += D, dy += D, dk += D)
+        for (int c = 0; c < D; c++)
+            if (is(x, "concat")) {
+                double *W = plain_operand(x, "concat") + 2 * D * c;
+                double *dW = plain_gradient(x, "concat") + 2 * D * c;
 
-            plain_add(dy + row, dp[n], W, D), plain_add(dW, dp[n], y + row, D);
-            plain_add(x->d.k + row, dp[n], W + D, D), plain_add(dW + D, dp[n], k + row, D);
-        } else {
-            dy[n] += is(x, "mul") ? dp[n] * k[n] : dp[n];
-            x->d.k[n] += is(x, "mul") ? dp[n] * y[n] : dp[n];
-        }
+                plain_add(dy, dp[c], W, D), plain_add(dk, dp[c], W + D, D);
+                plain_add(dW, dp[c], y, D), plain_add(dW + D, dp[c], k, D);
+            } else {
+                dy[c] += is(x, "mul") ? dp[c] * k[c] : dp[c];
+                dk[c] += is(x, "mul") ? dp[c] * y[c] : dp[c];
+            }
 }
 
 void plain_fastformer(const PlainHead *x)

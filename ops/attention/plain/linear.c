@@ -19,8 +19,8 @@
 typedef struct {
     const PlainHead *x;
     int F;
-    double *f, *e, *rf, *re; /* (T, F); rotated */
-    double *sum, *A;         /* (T), what z guards; (T, T) */
+    double *f, *e, *rf, *re; /* (T, F), without and with the rotations */
+    double *sum, *A;         /* (T), z before the guard; (T, T) */
 } Linear;
 
 static void forward(Linear *l)
@@ -42,7 +42,7 @@ static void forward(Linear *l)
     plain_times(x, l->A, x->in.v, x->E, x->o);
 }
 
-/* Numerators; then dw_ij = dz_i, for w_ij = f_i.e_j with j in V(i), of which z_i is the sum. */
+/* z_i is the sum of w_ij = f_i.e_j over j in V(i): dw_ij = dz_i. */
 static void backward(const Linear *l, double *df, double *de)
 {
     const PlainHead *x = l->x;

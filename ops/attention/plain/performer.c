@@ -4,9 +4,10 @@
  *
  *     y = u / D^(1/4)       f_r = e^(omega_r.y - y.y / 2) / sqrt(m)
  *
- * whose products are e^(q.k / sqrt(D)) on average. Backward:
+ * whose products are e^(q.k / sqrt(D)) on average. Backward: the slope of f_r in y is
+ * f_r (omega_r - y), so
  *
- *     df_r/dy = f_r (omega_r - y)       du = sum over r of df_r f_r (omega_r - y) / D^(1/4)
+ *     du = sum over r of df_r f_r (omega_r - y) / D^(1/4)
  */
 #include "ops/attention/plain/linear.h"
 

@@ -58,7 +58,9 @@ bool plain_sees(const PlainHead *x, int i, int j);
 /* n_i, the number of keys that row i sees. */
 int plain_seen(const PlainHead *x, int i);
 
-/* max(z, 1e-6), or min(z, -1e-6) where z is negative; where they differ from z they are constant.
+/*
+ * max(z, 1e-6), or min(z, -1e-6) where z is negative. Where that is not z it is a constant for
+ * the gradient.
  */
 double plain_guard(double z);
 
@@ -81,8 +83,8 @@ double plain_dot(const double *a, const double *b, int n);
 void plain_add(double *a, double s, const double *b, int n);
 
 /*
- * Of rows (T, width): (T, T), a_i.b_j where row i sees j, else 0; with A (T, T),
- * o += A v and dv += A^T g.
+ * Of rows (T, width): the (T, T) products a_i.b_j where row i sees key j, else 0; and with
+ * A (T, T), o += A v and dv += A^T g.
  */
 double *plain_products(const PlainHead *x, const double *a, const double *b, int width);
 void plain_times(const PlainHead *x, const double *A, const double *v, int width, double *o);

@@ -3,10 +3,11 @@
  *
  *     A_ij = e^(tau_i s_ij) / sum over l in V(i) of e^(tau_i s_il)
  *
- * The quotient rule, with [j = l] for the numerator and A_il for the denominator:
+ * By the quotient rule the slope of A_ij in s_il is tau_i A_ij ([j = l] - A_il): the first term
+ * is the numerator's, the second the denominator's. So
  *
- *     dA_ij/ds_il = tau_i A_ij ([j = l] - A_il)
- *     ds_il = sum over j of dA_ij dA_ij/ds_il = tau_i A_il (dA_il - sum over j of A_ij dA_ij)
+ *     ds_il = sum over j of dA_ij tau_i A_ij ([j = l] - A_il)
+ *           = tau_i A_il (dA_il - sum over j of dA_ij A_ij)
  *
  * tau_i is 1 (sqrt), ln(max(n_i, 16)) / ln(n0) (entropy), or max(1, ln(n_i) / ln(n0)) (logn),
  * for the n_i keys that row i sees.
