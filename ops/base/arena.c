@@ -108,6 +108,11 @@ void *arena_zeros(Arena *arena, size_t bytes)
     return memset(arena_take(arena, bytes), 0, bytes);
 }
 
+char *arena_string(Arena *arena, const char *s)
+{
+    return strcpy(arena_take(arena, strlen(s) + 1), s);
+}
+
 void arena_give(Arena *arena, void *piece, size_t bytes)
 {
     bytes = rounded(bytes);

@@ -25,6 +25,8 @@ void arena_free(Arena *arena);
 void *arena_take(Arena *arena, size_t bytes);
 /* The same, all zeros. */
 void *arena_zeros(Arena *arena, size_t bytes);
+/* A copy of a string. */
+char *arena_string(Arena *arena, const char *s);
 /* Hands a piece back before the reset. `bytes` is what it was asked for with. */
 void arena_give(Arena *arena, void *piece, size_t bytes);
 

@@ -51,35 +51,32 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
     abort();
 }
 
-void *xmalloc(size_t bytes)
+static void *checked(void *p, size_t bytes)
 {
-    void *p = malloc(bytes ? bytes : 1);
-
     if (!p)
         die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
     return p;
 }
 
-void *xrealloc(void *p, size_t bytes)
+void *xmalloc(size_t bytes)
 {
-    void *q = realloc(p, bytes ? bytes : 1);
-
-    if (!q)
-        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
-    return q;
+    return checked(malloc(bytes ? bytes : 1), bytes);
 }
 
-/* Large pieces lie in large pages where the system has them: a matrix then spans few of them. */
+void *xrealloc(void *p, size_t bytes)
+{
+    return checked(realloc(p, bytes ? bytes : 1), bytes);
+}
+
+/* Large blocks get large pages where the system has them: a matrix then spans few of them. */
 void *xmalloc_aligned(size_t bytes)
 {
     size_t unit = bytes >= 2 * HUGE ? HUGE : ALIGN;
 
     if (bytes > (size_t)-1 - unit)
-        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+        checked(NULL, bytes);
     bytes = bytes ? (bytes + unit - 1) / unit * unit : unit;
-    void *p = aligned_alloc(unit, bytes);
-    if (!p)
-        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+    void *p = checked(aligned_alloc(unit, bytes), bytes);
 #ifdef MADV_HUGEPAGE
     if (unit == HUGE)
         madvise(p, bytes, MADV_HUGEPAGE);

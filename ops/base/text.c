@@ -1,33 +1,48 @@
 #include "ops/base/text.h"
 
+#include "ops/base/utf8.h"
+
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+__attribute__((format(printf, 2, 0))) static void add(Text *text, const char *fmt, va_list ap)
+{
+    const size_t room = sizeof text->at - text->n;
+    const int n = vsnprintf(text->at + text->n, room, fmt, ap);
+
+    text->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
 void text_add(Text *text, const char *fmt, ...)
 {
-    size_t room = sizeof text->at - text->n;
     va_list ap;
 
     va_start(ap, fmt);
-    int n = vsnprintf(text->at + text->n, room, fmt, ap);
+    add(text, fmt, ap);
     va_end(ap);
-    text->n += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room - 1;
+}
+
+Text text_format(const char *fmt, ...)
+{
+    Text text = { 0 };
+    va_list ap;
+
+    va_start(ap, fmt);
+    add(&text, fmt, ap);
+    va_end(ap);
+    return text;
 }
 
 Text text_cut(const char *s, size_t most)
 {
     size_t n = strnlen(s, most + 1);
-    Text text = { 0 };
 
     if (n > most)
         for (n = most; n && (s[n] & 0xc0) == 0x80; n--)
             ;
-    text_add(&text, "%.*s%s", (int)n, s, s[n] ? "..." : "");
-    return text;
+    return text_format("%.*s%s", (int)n, s, s[n] ? "..." : "");
 }
 
 Text text_number(double x)
@@ -35,32 +50,17 @@ Text text_number(double x)
     Text text = { 0 };
 
     for (int precision = 15; isfinite(x) && precision <= 17; precision++) {
-        text.n = 0;
-        text_add(&text, "%.*g", precision, x);
+        text = text_format("%.*g", precision, x);
         if (strtod(text.at, NULL) == x)
             break;
     }
     return text;
 }
 
-/* The bytes of the character at s, or 0 if there is none in UTF-8. */
-static int utf8_length(const unsigned char *s)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    int n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    uint32_t c = n > 1 ? s[0] & (0x7fu >> n) : s[0];
-
-    for (int i = 1; i < n; i++) {
-        if (s[i] >> 6 != 2)
-            return 0;
-        c = c << 6 | (s[i] & 0x3f);
-    }
-    return c < least[n] || c > 0x10ffff || c >> 11 == 0x1b ? 0 : n;
-}
-
 void text_json(const char *string, FILE *out)
 {
     const unsigned char *s = (const unsigned char *)string;
+    uint32_t code;
 
     if (!s) {
         fputs("null", out);
@@ -68,7 +68,7 @@ void text_json(const char *string, FILE *out)
     }
     fputc('"', out);
     for (int n; *s; s += n ? n : 1) {
-        n = utf8_length(s);
+        n = utf8_decode(s, UTF8_MOST, &code);
         if (!n)
             fputs("\\ufffd", out);
         else if (*s < 0x20 || *s == 0x7f)

@@ -52,59 +52,54 @@ double axis_place(const Axis *axis, double v)
     return axis->from + share * (axis->to - axis->from);
 }
 
-/* v in digits with `decimals` after the point; returns the end. */
-static char *put_fixed(char *to, double v, int decimals)
+/* v with `decimals` digits after the point. */
+static Text fixed(double v, int decimals)
 {
     while (decimals > 17 || (decimals > 0 && fabs(v) * pow(10, decimals) > 9e17))
         decimals--;
 
     long long unit = llround(pow(10, decimals)), whole = llround(fabs(v) * pow(10, decimals));
+    Text text = text_format("%s%lld", v < 0 && whole ? "−" : "", whole / unit);
 
-    to += sprintf(to, "%s%lld", v < 0 && whole ? "−" : "", whole / unit);
-    return decimals ? to + sprintf(to, ".%0*lld", decimals, whole % unit) : to;
+    if (decimals)
+        text_add(&text, ".%0*lld", decimals, whole % unit);
+    return text;
 }
 
-/* Takes the zeros off the end of a fraction. */
-static char *strip(char *begin, char *end)
+/* At most `decimals` of them: no zeros at the end of the fraction. */
+static Text fixed_most(double v, int decimals)
 {
-    *end = '\0';
-    if (strchr(begin, '.')) {
-        while (end[-1] == '0')
-            end--;
-        if (end[-1] == '.')
-            end--;
-    }
-    return end;
+    Text text = fixed(v, decimals);
+
+    if (strchr(text.at, '.'))
+        while (text.at[text.n - 1] == '0' || text.at[text.n - 1] == '.')
+            if (text.at[--text.n] == '.')
+                break;
+    text.at[text.n] = 0;
+    return text;
 }
 
-static void put_power(char *to, int exponent)
+static void add_power(Text *text, const char *base, int exponent)
 {
     static const char *digit[] = { "⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹" };
-    char plain[16];
+    const Text plain = text_format("%d", exponent);
 
-    sprintf(plain, "%d", exponent);
-    *to = '\0';
-    for (const char *c = plain; *c; c++)
-        strcat(to, *c == '-' ? "⁻" : digit[*c - '0']);
+    text_add(text, "%s", base);
+    for (const char *c = plain.at; *c; c++)
+        text_add(text, "%s", *c == '-' ? "⁻" : digit[*c - '0']);
 }
 
-void number_text(char to[NUMBER_BYTES], double v, int digits)
+Text number_text(double v, int digits)
 {
-    int exponent = v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)));
+    const int exponent = v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)));
 
-    if (!isfinite(v)) {
-        strcpy(to, isnan(v) ? "NaN" : v < 0 ? "−∞" : "∞");
-    } else if (exponent >= -5 && exponent < 9) {
-        int decimals = digits - 1 - exponent;
-
-        *strip(to, put_fixed(to, v, decimals > 0 ? decimals : 0)) = '\0';
-    } else {
-        double mantissa = v / pow(10, exponent);
-        char *end = strip(to, put_fixed(to, mantissa, digits - 1));
-
-        end += sprintf(end, "×10");
-        put_power(end, exponent);
-    }
+    if (!isfinite(v))
+        return text_format("%s", isnan(v) ? "NaN" : v < 0 ? "−∞" : "∞");
+    if (exponent >= -5 && exponent < 9)
+        return fixed_most(v, digits - 1 > exponent ? digits - 1 - exponent : 0);
+    Text text = fixed_most(v / pow(10, exponent), digits - 1);
+    add_power(&text, "×10", exponent);
+    return text;
 }
 
 /* The power of ten that a label leaves to its suffix. */
@@ -117,16 +112,14 @@ static int unit_of(double v)
     return v < 1e-3 || v >= 1e15 ? exponent : exponent / 3 * 3;
 }
 
-static void put_suffix(char *to, int unit)
+static void add_suffix(Text *text, int unit)
 {
     static const char *thousand[] = { "", "k", "M", "G", "T" };
 
-    if (unit >= 0 && unit <= 12 && unit % 3 == 0) {
-        strcpy(to, thousand[unit / 3]);
-    } else {
-        to += sprintf(to, "×10");
-        put_power(to, unit);
-    }
+    if (unit >= 0 && unit <= 12 && unit % 3 == 0)
+        text_add(text, "%s", thousand[unit / 3]);
+    else
+        add_power(text, "×10", unit);
 }
 
 static void label_linear(Axis *axis)
@@ -137,27 +130,25 @@ static void label_linear(Axis *axis)
         largest = fmax(largest, fabs(axis->tick[i]));
     int unit = unit_of(largest), decimals = unit - (int)floor(log10(step) + 1e-6);
     for (int i = 0; i < axis->n; i++) {
-        char *to = axis->label[i];
-        double v = axis->tick[i];
-
-        to = put_fixed(to, v / pow(10, unit), decimals > 0 ? decimals : 0);
-        if (v == 0)
-            strcpy(axis->label[i], "0");
-        else
-            put_suffix(to, unit);
+        axis->label[i] = fixed(axis->tick[i] / pow(10, unit), decimals > 0 ? decimals : 0);
+        add_suffix(&axis->label[i], unit);
+        if (axis->tick[i] == 0)
+            axis->label[i] = text_format("0");
     }
 }
 
-static void label_log(char *to, double v)
+static Text log_label(double v)
 {
-    int unit = unit_of(v);
-    char *end = strip(to, put_fixed(to, v / pow(10, unit), 3));
+    const int unit = unit_of(v);
+    Text text = fixed_most(v / pow(10, unit), 3);
 
-    *end = '\0';
-    if (end - to == 1 && *to == '1' && (unit < 0 || unit > 12))
-        strcpy(to, "10"), put_power(to + 2, unit);
-    else
-        put_suffix(end, unit);
+    if (strcmp(text.at, "1") == 0 && (unit < 0 || unit > 12)) {
+        text = (Text){ 0 };
+        add_power(&text, "10", unit);
+    } else {
+        add_suffix(&text, unit);
+    }
+    return text;
 }
 
 int axis_ticks(double lo, double hi, int most, double *tick)
@@ -226,7 +217,7 @@ static void add_log(Axis *axis, double v, bool labelled)
         return;
     axis->tick[axis->n] = v;
     if (labelled)
-        label_log(axis->label[axis->n], v);
+        axis->label[axis->n] = log_label(v);
     axis->n++;
 }
 
@@ -236,13 +227,11 @@ static void fit_twos(Axis *axis)
     int stride = 1 + (last - first) / TWOS_MOST;
 
     for (int i = first; i <= last; i += stride) {
-        char *to = axis->label[axis->n];
-
-        axis->tick[axis->n++] = ldexp(1, i);
         if (i >= 0 && i < 20)
-            sprintf(to, "%d", 1 << i);
+            text_add(&axis->label[axis->n], "%d", 1 << i);
         else
-            strcpy(to, "2"), put_power(to + 1, i);
+            add_power(&axis->label[axis->n], "2", i);
+        axis->tick[axis->n++] = ldexp(1, i);
     }
 }
 

@@ -11,9 +11,11 @@
 #ifndef TOOLS_DRAW_AXIS_H
 #define TOOLS_DRAW_AXIS_H
 
+#include "ops/base/text.h"
+
 #include <stdbool.h>
 
-enum { TICKS_MAX = 64, NUMBER_BYTES = 48 };
+enum { TICKS_MAX = 64 };
 
 typedef struct {
     bool log;
@@ -24,7 +26,7 @@ typedef struct {
     bool not_whole;  /* or that is no whole number */
     int n;
     double tick[TICKS_MAX];
-    char label[TICKS_MAX][NUMBER_BYTES]; /* "": a lesser tick */
+    Text label[TICKS_MAX]; /* empty: a minor tick */
 } Axis;
 
 Axis axis_new(bool log, bool cover);
@@ -45,7 +47,7 @@ double axis_place(const Axis *axis, double v);
  */
 int axis_ticks(double lo, double hi, int most, double *tick);
 
-/* v with so many significant digits (<= 15), as a reader would write it. */
-void number_text(char to[NUMBER_BYTES], double v, int digits);
+/* v with at most `digits` (<= 15) significant digits, as a person would write it. */
+Text number_text(double v, int digits);
 
 #endif

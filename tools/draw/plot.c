@@ -10,19 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIDTH = 960, HEIGHT = 540, MARGIN = 24, TOP = 100, BOTTOM = 478 };
-/* The right column, in pixels: a row, the longest name, from the lines to the swatch, the swatch.
- */
+enum {
+    WIDTH = 960,
+    HEIGHT = 540,
+    MARGIN = 24,
+    INNER = WIDTH - 2 * MARGIN,
+    TOP = 100,
+    BOTTOM = 478
+};
+/* The right column, in pixels: a row, the longest name, from a line to its swatch, the swatch. */
 enum { ROW = 18, NAME_WIDTH = 260, LEADER = 22, SWATCH = 22, LABELS = 32, NOTHING = INT_MIN };
-enum { NOTE_BYTES = 2 * NUMBER_BYTES + 16 };
-/* All lines together: points of their paths, points that show their value. One line: marks. */
+enum { NOTE_BYTES = 108 };
+/* Of all lines: points of their paths, points that show their value. Of one line: marks. */
 enum { PATH_POINTS = 5000, HOVERS = 400, MARKS_MOST = 64, HOVER_WIDTH = 150 };
 
 /* An entry of the right column. */
 typedef struct {
     int series; /* below 0: a reference line, counted from the last, or NOTHING */
     const char *name;
-    char note[NOTE_BYTES];
+    Text note;
     double y;   /* its middle */
     Point line; /* where its line ends; NaN: nowhere */
     int height;
@@ -39,7 +45,7 @@ typedef struct {
 /* A ring around the best point. */
 static const char RING[] = "m-8 0a8 8 0 1 0 16 0a8 8 0 1 0-16 0z\" class=\"ring\"";
 
-/* A series and its shadows are told from others by a number: of their colour, dashes, and mark. */
+/* The number of a series, shadows not counted: it selects colour, dashes and mark. */
 static int number_of(const Chart *c, int series)
 {
     int number = 0;
@@ -49,72 +55,30 @@ static int number_of(const Chart *c, int series)
     return number;
 }
 
-static const char *shape_of(const Chart *c, int series)
-{
-    const int number = number_of(c, series);
-
-    return svg_mark[(number + number / SVG_COLOURS) % SVG_COLOURS];
-}
-
-static void open_group(const Chart *c, int series)
-{
-    const int number = number_of(c, series);
-
-    fprintf(c->out, "<g class=\"s%d d%d\">\n", number % SVG_COLOURS, number / SVG_COLOURS % 3);
-}
-
 static Point place(const Chart *c, const Series *s, int i)
 {
     return (Point){ axis_place(&c->x, s->x[i]), axis_place(&c->y, s->y[i]) };
 }
 
-/* The point of the least y that has a place; -1 if none has. */
+/* The point with the least y that can be drawn; -1 if none can. */
 static int best_of(const Chart *c, const Series *s)
 {
     int best = -1;
 
     for (int i = 0; i < s->n; i++)
-        if (axis_holds(&c->x, s->x[i]) && axis_holds(&c->y, s->y[i]) &&
-            (best < 0 || s->y[i] < s->y[best]))
+        if (svg_placed(place(c, s, i)) && (best < 0 || s->y[i] < s->y[best]))
             best = i;
     return best;
 }
 
-/*
- * The mean of each point's pixel and as many to the left as to the right, as far as there are: the
- * steep beginning of a loss stays where it is. Pixels cannot overflow, and on a log axis their mean
- * is the geometric one.
- */
-static void smooth(const Chart *c, const Series *s, double *mean)
-{
-    double *sum = xmalloc(sizeof *sum * ((size_t)s->n + 1));
-    int *count = xmalloc(sizeof *count * ((size_t)s->n + 1));
-
-    sum[0] = count[0] = 0;
-    for (int i = 0; i < s->n; i++) {
-        Point p = place(c, s, i);
-        sum[i + 1] = sum[i] + (svg_placed(p) ? p.y : 0);
-        count[i + 1] = count[i] + svg_placed(p);
-    }
-    for (int i = 0; i < s->n; i++) {
-        int half = s->smooth / 2 < i ? s->smooth / 2 : i;
-        int from = i - half, to = i + half < s->n ? i + half + 1 : s->n;
-        bool here = count[i + 1] > count[i];
-        mean[i] = here ? (sum[to] - sum[from]) / (count[to] - count[from]) : (double)NAN;
-    }
-    free(sum);
-    free(count);
-}
-
-/* The line of a series; `y`: its pixels, NULL: the series' own. */
+/* The line of a series, at the pixels `y`, or at those of the series if NULL. */
 static void draw_line(const Chart *c, const Series *s, const double *y, const char *class)
 {
     int paths = 0;
 
     for (int i = 0; i < c->plot->n_series; i++)
         paths += 1 + (c->plot->series[i].smooth > 1);
-    double column = 2 * (c->x.to - c->x.from) * paths / PATH_POINTS;
-    Pen pen = { .out = c->out, .column = fmax(1, column) };
+    Pen pen = { c->out, .column = fmax(1, 2 * (c->x.to - c->x.from) * paths / PATH_POINTS) };
     fprintf(c->out, "<path class=\"%s\" d=\"", class);
     for (int i = 0; i < s->n; i++) {
         Point p = place(c, s, i);
@@ -124,13 +88,16 @@ static void draw_line(const Chart *c, const Series *s, const double *y, const ch
     fputs("\"/>\n", c->out);
 }
 
+static bool has_error(const Series *s, int i)
+{
+    return s->error && !isnan(s->error[i]);
+}
+
 static void draw_bar(const Chart *c, const Series *s, int i)
 {
     double error = fabs(s->error[i]), x = axis_place(&c->x, s->x[i]);
     double low = axis_place(&c->y, s->y[i] - error), high = axis_place(&c->y, s->y[i] + error);
 
-    if (isnan(error))
-        return;
     high = isnan(high) ? TOP : high;
     svg_point(c->out, "<path class=\"bar\" d=\"M", (Point){ x - 4, high });
     svg_point(c->out, "h8M", (Point){ x, high });
@@ -138,13 +105,9 @@ static void draw_bar(const Chart *c, const Series *s, int i)
     fputs(isnan(low) ? "\"/>\n" : "m-4 0h8\"/>\n", c->out);
 }
 
-/* The point i with its value on hovering; `mark` is how it looks. */
+/* Point i, which shows its value on hovering, drawn as `mark`. */
 static void draw_point(const Chart *c, const Series *s, int i, const char *mark)
 {
-    char x[NUMBER_BYTES], y[NUMBER_BYTES], error[NUMBER_BYTES];
-
-    number_text(x, s->x[i], 9);
-    number_text(y, s->y[i], 6);
     svg_point(c->out, "<path d=\"M", place(c, s, i));
     fprintf(c->out, "%s><title>", mark);
     svg_text(c->out, s->name, HOVER_WIDTH);
@@ -152,32 +115,29 @@ static void draw_point(const Chart *c, const Series *s, int i, const char *mark)
         fputs(", ", c->out);
         svg_text(c->out, s->note, HOVER_WIDTH);
     }
-    fprintf(c->out, ": %s", y);
-    if (s->error && !isnan(s->error[i])) {
-        number_text(error, s->error[i], 3);
-        fprintf(c->out, " ± %s", error);
-    }
-    fprintf(c->out, " at %s</title></path>\n", x);
+    fprintf(c->out, ": %s", number_text(s->y[i], 6).at);
+    if (has_error(s, i))
+        fprintf(c->out, " ± %s", number_text(s->error[i], 3).at);
+    fprintf(c->out, " at %s</title></path>\n", number_text(s->x[i], 9).at);
 }
 
-/* Bars and marks of a series, at all its points or as many as there is room for. */
+/* The bars and marks of a series, at all its points or at as many as there is room for. */
 static void draw_points(const Chart *c, int which)
 {
     const Series *s = &c->plot->series[which];
     int room = HOVERS / c->plot->n_series, most = room > 2 ? room : 2,
         n = s->n < most ? s->n : most;
     bool marks = s->points && s->n == n && n <= MARKS_MOST;
-    char mark[160];
+    const Text mark = text_format("%s\" class=\"%s\"", svg_mark(marks ? number_of(c, which) : 0),
+                                  marks ? "mark" : "hover");
 
-    sprintf(mark, "%s\" class=\"%s\"", marks ? shape_of(c, which) : svg_mark[0],
-            marks ? "mark" : "hover");
     for (int j = 0; j < n; j++) {
         int i = n == s->n ? j : (int)((long long)j * (s->n - 1) / (n - 1));
         if (!svg_placed(place(c, s, i)))
             continue;
-        if (s->error)
+        if (has_error(s, i))
             draw_bar(c, s, i);
-        draw_point(c, s, i, mark);
+        draw_point(c, s, i, mark.at);
     }
     if (s->best && best_of(c, s) >= 0)
         draw_point(c, s, best_of(c, s), RING);
@@ -186,17 +146,18 @@ static void draw_points(const Chart *c, int which)
 static void draw_series(const Chart *c, int which)
 {
     const Series *s = &c->plot->series[which];
+    const bool dense = s->n > WIDTH && s->smooth <= 1;
+    double *mean = s->smooth > 1 ? xmalloc((size_t)s->n * sizeof *mean) : NULL;
 
-    open_group(c, which);
-    if (s->smooth > 1) {
-        double *mean = xmalloc(sizeof *mean * (size_t)s->n);
+    svg_group(c->out, number_of(c, which));
+    for (int i = 0; mean && i < s->n; i++)
+        mean[i] = svg_placed(place(c, s, i)) ? place(c, s, i).y : (double)NAN;
+    if (mean) {
         draw_line(c, s, NULL, "pale");
-        smooth(c, s, mean);
-        draw_line(c, s, mean, s->shadow ? "line thin" : "line");
-        free(mean);
-    } else {
-        draw_line(c, s, NULL, s->shadow ? "line thin" : s->n > WIDTH ? "line dense" : "line");
+        pen_smooth(mean, s->n, s->smooth);
     }
+    draw_line(c, s, mean, s->shadow ? "line thin" : dense ? "line dense" : "line");
+    free(mean);
     draw_points(c, which);
     fputs("</g>\n", c->out);
 }
@@ -205,28 +166,25 @@ static Label label_of(const Chart *c, int entry)
 {
     const Plot *plot = c->plot;
     Label l = { .series = entry - plot->n_lines, .line = svg_nowhere };
-    char x[NUMBER_BYTES], y[NUMBER_BYTES];
 
     if (l.series < 0) {
         l.name = plot->lines[entry].label;
-        number_text(l.note, plot->lines[entry].value, 4);
+        l.note = number_text(plot->lines[entry].value, 4);
     } else {
         const Series *s = &plot->series[l.series];
         int best = best_of(c, s);
         l.name = s->name;
-        if (best < 0) {
-            strcpy(l.note, "no data");
-        } else if (s->best) {
-            number_text(y, s->y[best], 4);
-            number_text(x, s->x[best], 9);
-            sprintf(l.note, "best %s at %s", y, x);
-        } else if (s->smooth > 1) {
-            sprintf(l.note, "mean of %d", s->smooth);
-        } else if (s->note) {
-            strcpy(l.note, text_cut(s->note, NOTE_BYTES - 4).at);
-        }
+        if (best < 0)
+            l.note = text_format("no data");
+        else if (s->best)
+            l.note = text_format("best %s at %s", number_text(s->y[best], 4).at,
+                                 number_text(s->x[best], 9).at);
+        else if (s->smooth > 1)
+            l.note = text_format("mean of %d", s->smooth);
+        else if (s->note)
+            l.note = text_cut(s->note, NOTE_BYTES);
     }
-    l.height = l.note[0] ? 2 * ROW : ROW + 2;
+    l.height = l.note.n ? 2 * ROW : ROW + 2;
     return l;
 }
 
@@ -243,7 +201,7 @@ static void make_labels(Chart *c)
         Label l = label_of(c, i);
         if (used + l.height + (left > 1 ? ROW : 0) > room) {
             l = (Label){ .series = NOTHING, .height = ROW, .line = svg_nowhere };
-            sprintf(l.note, "and %d more", left);
+            l.note = text_format("and %d more", left);
             i = n;
         }
         c->label[c->n_labels++] = l;
@@ -252,7 +210,7 @@ static void make_labels(Chart *c)
     }
 }
 
-/* Where the label's line ends, and the label's middle with it: its first row stands there. */
+/* Finds where the label's line ends, and puts the label's first row beside it. */
 static void aim_label(const Chart *c, Label *l)
 {
     if (l->series >= 0) {
@@ -266,7 +224,7 @@ static void aim_label(const Chart *c, Label *l)
     l->y = svg_placed(l->line) ? l->line.y + (l->height - ROW) / 2.0 : HEIGHT;
 }
 
-/* Pushes labels apart: evenly, and at last one by one so that none overlap. */
+/* Pushes labels apart: evenly at first, in the end one by one so that none overlap. */
 static void spread_labels(Label *l, int n)
 {
     double top = TOP - ROW / 2.0, bottom = BOTTOM + ROW / 2.0;
@@ -305,7 +263,7 @@ static void draw_label(const Chart *c, const Label *l)
     const char *class = l->series >= 0 ? "line" : "reference";
 
     if (l->series >= 0)
-        open_group(c, l->series);
+        svg_group(c->out, number_of(c, l->series));
     else
         fputs("<g class=\"soft\">\n", c->out);
     if (svg_placed(l->line) && l->line.x > c->x.to - 2 * LEADER) {
@@ -316,12 +274,12 @@ static void draw_label(const Chart *c, const Label *l)
         svg_line(c->out, class, (Point){ x, y }, (Point){ x + SWATCH, y });
     if (l->series >= 0 && c->plot->series[l->series].points) {
         svg_point(c->out, "<path class=\"mark\" d=\"M", (Point){ x + SWATCH / 2.0, y });
-        fprintf(c->out, "%s\"/>\n", shape_of(c, l->series));
+        fprintf(c->out, "%s\"/>\n", svg_mark(number_of(c, l->series)));
     }
     x += SWATCH + 6;
     svg_words(c->out, "name", (Point){ x, y + 4.5 }, l->name, NAME_WIDTH);
     y += l->series == NOTHING ? 0 : ROW - 2;
-    svg_words(c->out, "soft note", (Point){ x, y + 4.5 }, l->note, NAME_WIDTH);
+    svg_words(c->out, "soft note", (Point){ x, y + 4.5 }, l->note.at, NAME_WIDTH);
     fputs("</g>\n", c->out);
 }
 
@@ -331,18 +289,19 @@ static void draw_grid(const Chart *c)
     double free_from = 0; /* of the labels under x */
 
     for (int i = 0; i < x->n; i++) {
-        double at = axis_place(x, x->tick[i]), half = svg_width(x->label[i]) / 2;
-        bool lesser = !x->label[i][0];
+        double at = axis_place(x, x->tick[i]), half = svg_width(x->label[i].at) / 2;
+        bool lesser = !x->label[i].n;
         svg_line(c->out, lesser ? "minor" : "grid", (Point){ at, TOP }, (Point){ at, BOTTOM });
         if (lesser || at - half < free_from)
             continue;
-        svg_words(c->out, "soft middle", (Point){ at, BOTTOM + 20 }, x->label[i], NAME_WIDTH);
+        svg_words(c->out, "soft middle", (Point){ at, BOTTOM + 20 }, x->label[i].at, NAME_WIDTH);
         free_from = at + half + 10;
     }
     for (int i = 0; i < y->n; i++) {
         Point at = { x->from, axis_place(y, y->tick[i]) };
-        svg_line(c->out, y->label[i][0] ? "grid" : "minor", at, (Point){ x->to, at.y });
-        svg_words(c->out, "soft right", (Point){ at.x - 9, at.y + 4.5 }, y->label[i], NAME_WIDTH);
+        svg_line(c->out, y->label[i].n ? "grid" : "minor", at, (Point){ x->to, at.y });
+        svg_words(c->out, "soft right", (Point){ at.x - 9, at.y + 4.5 }, y->label[i].at,
+                  NAME_WIDTH);
     }
     svg_line(c->out, "axis", (Point){ x->from, BOTTOM }, (Point){ x->to, BOTTOM });
 }
@@ -364,7 +323,7 @@ static void see_all(Chart *c)
         axis_see(&c->y, c->plot->lines[i].value);
 }
 
-/* The margins take what their labels need; the lines have the rest. */
+/* The margins take what their labels need; the lines get the rest. */
 static void lay_out(Chart *c)
 {
     double left = 0, right = 0;
@@ -373,10 +332,10 @@ static void lay_out(Chart *c)
     axis_fit(&c->y);
     make_labels(c);
     for (int i = 0; i < c->y.n; i++)
-        left = fmax(left, svg_width(c->y.label[i]));
+        left = fmax(left, svg_width(c->y.label[i].at));
     for (int i = 0; i < c->n_labels; i++) {
         right = fmax(right, svg_width(c->label[i].name));
-        right = fmax(right, svg_width(c->label[i].note));
+        right = fmax(right, svg_width(c->label[i].note.at));
     }
     c->x.from = MARGIN + left + 9;
     c->x.to = WIDTH - MARGIN - LEADER - SWATCH - 6 - fmin(right, NAME_WIDTH);
@@ -407,7 +366,7 @@ static void draw_chart(Chart *c)
         draw_label(c, &c->label[i]);
     Point below = { (c->x.from + c->x.to) / 2, BOTTOM + 46 };
     svg_words(c->out, "soft middle", below, plot->x_label, c->x.to - c->x.from);
-    svg_words(c->out, "soft", (Point){ MARGIN, TOP - 14 }, plot->y_label, WIDTH - 2 * MARGIN);
+    svg_words(c->out, "soft", (Point){ MARGIN, TOP - 14 }, plot->y_label, INNER);
 }
 
 void plot_svg(const Plot *plot, FILE *out)
@@ -420,9 +379,8 @@ void plot_svg(const Plot *plot, FILE *out)
     svg_open(out, WIDTH, HEIGHT, plot->title);
     if (!plot->bare)
         svg_style(out);
-    double width = WIDTH - 2 * MARGIN;
-    svg_words(out, "title", (Point){ MARGIN, 38 }, plot->title, width * 13 / 21);
-    svg_words(out, "soft subtitle", (Point){ MARGIN, 61 }, plot->subtitle, width * 13 / 14);
+    svg_words(out, "title", (Point){ MARGIN, 38 }, plot->title, INNER * 13.0 / 21);
+    svg_words(out, "soft subtitle", (Point){ MARGIN, 61 }, plot->subtitle, INNER * 13.0 / 14);
     draw_chart(c);
     fputs("</svg>\n", out);
     free(c);

@@ -1,6 +1,10 @@
 #include "tools/draw/svg.h"
 
+#include "ops/base/error.h"
+#include "ops/base/utf8.h"
+
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char STYLE[] =
@@ -33,43 +37,46 @@ static const char STYLE[] =
 
 const Point svg_nowhere = { (double)NAN, (double)NAN };
 
-const char *const svg_mark[SVG_COLOURS] = {
-    "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-    "m-3.7-3.7h7.4v7.4h-7.4z",
-    "m0-5.2l5.2 5.2l-5.2 5.2l-5.2-5.2z",
-    "m0-5l4.8 8.4h-9.6z",
-    "m0 5l4.8-8.4h-9.6z",
-    "m-5 0l8.4 4.8v-9.6z",
-    "m5 0l-8.4 4.8v-9.6z",
-    "m-1.6-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z"
-};
+void svg_group(FILE *out, int number)
+{
+    fprintf(out, "<g class=\"s%d d%d\">\n", number % SVG_COLOURS, number / SVG_COLOURS % 3);
+}
+
+/* The second round of colours has other marks than the first. */
+const char *svg_mark(int number)
+{
+    static const char *const mark[SVG_COLOURS] = {
+        "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+        "m-3.7-3.7h7.4v7.4h-7.4z",
+        "m0-5.2l5.2 5.2l-5.2 5.2l-5.2-5.2z",
+        "m0-5l4.8 8.4h-9.6z",
+        "m0 5l4.8-8.4h-9.6z",
+        "m-5 0l8.4 4.8v-9.6z",
+        "m5 0l-8.4 4.8v-9.6z",
+        "m-1.6-5h3.2v3.4h3.4v3.2h-3.4v3.4h-3.2v-3.4h-3.4v-3.2h3.4z"
+    };
+
+    return mark[(number + number / SVG_COLOURS) % SVG_COLOURS];
+}
 
 /*
- * The next character of s, which moves on. Bytes that are no UTF-8, characters that XML forbids and
- * those that would turn the direction of the text are U+FFFD; other blanks are a space.
+ * The next character of s, which is advanced. Bytes that are not UTF-8, characters that XML forbids
+ * and those that change the direction of the text are U+FFFD; other white space is a space.
  */
 static unsigned next_character(const char **s)
 {
-    static const unsigned least[] = { 0, 0x80, 0x800, 0x10000 };
-    const unsigned char *p = (const unsigned char *)*s;
-    unsigned c = *p;
-    int more = c < 0xc0 ? 0 : c < 0xe0 ? 1 : c < 0xf0 ? 2 : c < 0xf8 ? 3 : 0;
+    uint32_t c;
+    const int length = utf8_decode((const unsigned char *)*s, UTF8_MOST, &c);
+    const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0), none = (c & 0xfffe) == 0xfffe,
+               turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 
-    (*s)++;
-    if (c == '\t' || c == '\n' || c == '\r')
-        return ' ';
-    if (c < 0x80)
-        return c < 0x20 || c == 0x7f ? 0xfffd : c;
-    c &= 0x3fU >> more;
-    for (int i = 1; i <= more; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0xfffd;
-        c = c << 6 | (p[i] & 0x3f);
-    }
-    if (!more || c < 0xa0 || c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ||
-        (c & 0xfffe) == 0xfffe || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069))
+    if (length && (c == '\t' || c == '\n' || c == '\r'))
+        c = ' ';
+    else if (!length || control || none || turns) {
+        (*s)++;
         return 0xfffd;
-    *s += more;
+    }
+    *s += length;
     return c;
 }
 
@@ -197,6 +204,24 @@ void pen_move(Pen *pen, Point p)
     }
     pen->at = at;
     pen->gap = false;
+}
+
+void pen_smooth(double *y, int n, int points)
+{
+    double *sum = xmalloc(2 * ((size_t)n + 1) * sizeof *sum), *count = sum + n + 1;
+
+    sum[0] = count[0] = 0;
+    for (int i = 0; i < n; i++) {
+        sum[i + 1] = sum[i] + (isnan(y[i]) ? 0 : y[i]);
+        count[i + 1] = count[i] + !isnan(y[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        int half = points / 2 < i ? points / 2 : i;
+        int from = i - half, to = i + half < n ? i + half + 1 : n;
+        if (!isnan(y[i]))
+            y[i] = (sum[to] - sum[from]) / (count[to] - count[from]);
+    }
+    free(sum);
 }
 
 void svg_open(FILE *out, int width, int height, const char *title)

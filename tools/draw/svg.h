@@ -7,17 +7,20 @@
 
 enum { SVG_COLOURS = 8 };
 
-/* Begins a chart, of class plot, with its paper. It ends with </svg>. */
+/* Opens a chart, of class plot, on its background. It ends with </svg>. */
 void svg_open(FILE *out, int width, int height, const char *title);
 
 /*
- * The <style> of charts, once in each file that has any: with colours s0 to s7 that a colour-blind
- * reader can tell apart in light and in dark.
+ * The <style> of charts, once in every file that has any. A colour-blind reader can tell the
+ * colours s0 to s7 apart, in light and in dark.
  */
 void svg_style(FILE *out);
 
-/* As many marks, to be drawn from their middle by a <path>. */
-extern const char *const svg_mark[SVG_COLOURS];
+/* Opens a group with the colour and the dashes of series `number`. It ends with </g>. */
+void svg_group(FILE *out, int number);
+
+/* The mark of that series, drawn from its middle by a <path>. */
+const char *svg_mark(int number);
 
 typedef struct {
     double x, y; /* pixels; NaN: nowhere */
@@ -26,7 +29,7 @@ typedef struct {
 extern const Point svg_nowhere;
 bool svg_placed(Point p);
 
-/* About the pixels that s takes in letters of 13 pixels; NULL is "". */
+/* About how many pixels s takes in letters of 13 pixels; NULL is "". */
 double svg_width(const char *s);
 
 /* The characters of s, cut short to `width` such pixels. */
@@ -35,13 +38,13 @@ void svg_text(FILE *out, const char *s, double width);
 /* A <text> of the class, left out if s is empty. */
 void svg_words(FILE *out, const char *class, Point at, const char *s, double width);
 
-/* `command`, then the coordinates to a tenth of a pixel. */
+/* `command`, then the coordinates to a tenth of a pixel; and a straight line. */
 void svg_point(FILE *out, const char *command, Point p);
 void svg_line(FILE *out, const char *class, Point a, Point b);
 
 /*
- * Draws the data of a <path>, keeping the least and the largest y of each column of pixels. Where
- * p is nowhere there is a gap, if it is wide enough to show; a point between gaps is a dot.
+ * Writes the data of a <path>, keeping the least and the largest y of each column of pixels. Where
+ * p is nowhere there is a gap, if it is wide enough to show; a point between two gaps is a dot.
  */
 typedef struct {
     FILE *out;     /* only out and column are not zero at first */
@@ -54,5 +57,12 @@ typedef struct {
 
 void pen_move(Pen *pen, Point p);
 void pen_lift(Pen *pen);
+
+/*
+ * Makes each pixel y the mean of itself and of half of `points` on either side, as far as there are
+ * points on the left: so the steep start of a loss stays in place. NaN stays, and does not count.
+ * Pixels cannot overflow, and on a log axis their mean is the geometric one.
+ */
+void pen_smooth(double *y, int n, int points);
 
 #endif

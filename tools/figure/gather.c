@@ -34,13 +34,6 @@ struct Gather {
     size_t rows, room;
 };
 
-static const char *kept(Arena *mem, const char *s)
-{
-    const size_t n = strlen(s) + 1;
-
-    return memcpy(arena_take(mem, n), s, n);
-}
-
 static size_t *names_slot(const Names *names, const char *s)
 {
     size_t i = (size_t)hash_string(0, s);
@@ -68,7 +61,7 @@ static size_t names_number(Names *names, const char *s, Arena *mem)
         names_grow(names);
     size_t *slot = names_slot(names, s);
     if (*slot == 0) {
-        names->at[names->n++] = kept(mem, s);
+        names->at[names->n++] = arena_string(mem, s);
         *slot = names->n;
     }
     return *slot - 1;

@@ -36,14 +36,10 @@ static int decimals(const Cell *c)
 
 static void put_number(FILE *out, double x, int digits)
 {
-    char text[NUMBER_BYTES];
-
-    if (fabs(x) < 1e15 && digits < DECIMALS_MOST) {
+    if (fabs(x) < 1e15 && digits < DECIMALS_MOST)
         fprintf(out, "%.*f", digits, x);
-    } else {
-        number_text(text, x, SIGNIFICANT);
-        fputs(text, out);
-    }
+    else
+        fputs(number_text(x, SIGNIFICANT).at, out);
 }
 
 static void put_cell(FILE *out, const Cell *c, Style style, bool bold)

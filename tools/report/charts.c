@@ -8,9 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- loss --------------------------------------------------------------------------------------
- */
-
 static Series curve(const Record *r, const Rows *rows, int x)
 {
     return (Series){ .name = r->label, .x = rows->at[x], .y = rows->at[LOG_LOSS], .n = rows->n };
@@ -77,9 +74,6 @@ static bool tasks_differ(const Report *report)
     }
     return false;
 }
-
-/* --- perplexity by length ----------------------------------------------------------------------
- */
 
 typedef struct {
     double x, y, error;

@@ -53,9 +53,6 @@ static void show_byte(char word[WORD_BYTES], unsigned char byte)
         snprintf(word, WORD_BYTES, "%02x", byte);
 }
 
-/* --- one map -----------------------------------------------------------------------------------
- */
-
 static double largest_of(const real *A, int n)
 {
     double largest = 0;
@@ -69,13 +66,12 @@ static double largest_of(const real *A, int n)
 static void draw_cell(const Maps *m, double weight, double largest, int i, int j)
 {
     const double shade = sqrt(fabs(weight) / largest);
-    char number[NUMBER_BYTES];
 
     if (!(fabs(weight) > FAINT * largest))
         return;
-    number_text(number, weight, WEIGHT_DIGITS);
     fprintf(m->out, "<path%s d=\"M%d %dh1v1h-1z\" fill-opacity=\"%.2f\"><title>%s  ",
-            weight < 0 ? " class=\"minus\"" : "", j, i, shade, number);
+            weight < 0 ? " class=\"minus\"" : "", j, i, shade,
+            number_text(weight, WEIGHT_DIGITS).at);
     svg_text(m->out, m->word[i], HUGE_VAL);
     fprintf(m->out, " (%d) → ", i + 1);
     svg_text(m->out, m->word[j], HUGE_VAL);
@@ -108,10 +104,9 @@ static void draw_map(const Maps *m, const real *A, const char *title)
 {
     const int side = m->n * m->cell, all = side + m->margin;
     const double largest = largest_of(A, m->n);
-    char number[NUMBER_BYTES];
 
-    number_text(number, largest, WEIGHT_DIGITS);
-    fprintf(m->out, "<figure><figcaption><b>%s</b>, largest %s</figcaption>\n", title, number);
+    fprintf(m->out, "<figure><figcaption><b>%s</b>, largest %s</figcaption>\n", title,
+            number_text(largest, WEIGHT_DIGITS).at);
     fprintf(m->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\" width=\"%d\" height=\"%d\" "
             "viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n",
@@ -125,9 +120,6 @@ static void draw_map(const Maps *m, const real *A, const char *title)
             draw_cell(m, (double)A[i * m->n + j], largest, i, j);
     fputs("</g>\n</svg></figure>\n", m->out);
 }
-
-/* --- all maps of a model -----------------------------------------------------------------------
- */
 
 static void see(void *ctx, const Mix *in)
 {

@@ -20,13 +20,6 @@
 
 enum { CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 13, ROWS_MOST = 1 << 26, NUMBER_ROOM = 64 };
 
-static char *text_kept(Arena *mem, const char *s)
-{
-    const size_t n = strlen(s) + 1;
-
-    return memcpy(arena_take(mem, n), s, n);
-}
-
 void record_note(Record *r, const char *fmt, ...)
 {
     Note *note = arena_take(r->mem, sizeof *note);
@@ -36,13 +29,10 @@ void record_note(Record *r, const char *fmt, ...)
     va_start(ap, fmt);
     vsnprintf(words, sizeof words, fmt, ap);
     va_end(ap);
-    *note = (Note){ NULL, text_kept(r->mem, words) };
+    *note = (Note){ NULL, arena_string(r->mem, words) };
     *r->last_note = note;
     r->last_note = &note->next;
 }
-
-/* --- files, and lines of them ------------------------------------------------------------------
- */
 
 static const char *path_of(const Record *r, const char *name)
 {
@@ -110,9 +100,6 @@ static void rows_free(Rows *rows)
     for (int f = 0; f < FIELDS; f++)
         free(rows->at[f]);
 }
-
-/* --- config.json and log.jsonl -----------------------------------------------------------------
- */
 
 static void read_config(Record *r)
 {
@@ -192,9 +179,6 @@ static void read_log(Record *r)
     free(text);
 }
 
-/* --- eval.csv ----------------------------------------------------------------------------------
- */
-
 static const char *const eval_names[] = {
     [EVAL_LENGTH] = "length", [EVAL_STRIDE] = "stride", [EVAL_LOSS] = "loss",
     [EVAL_PPL] = "ppl",       [EVAL_ERROR] = "error",   [EVAL_PROTOCOL] = "protocol",
@@ -228,7 +212,7 @@ static double protocol_in(Record *r, const char *name)
     if (i == PROTOCOLS)
         return (double)NAN;
     if (i == r->protocols)
-        r->protocol[r->protocols++] = text_kept(r->mem, name);
+        r->protocol[r->protocols++] = arena_string(r->mem, name);
     return i;
 }
 
@@ -244,7 +228,7 @@ static bool read_eval_row(Record *r, const Csv *csv)
     if (!(value[EVAL_LENGTH] > 0) || !isfinite(value[EVAL_PPL]))
         return false;
     if (value[EVAL_STRIDE] > 0 && strncmp(protocol.at, "sliding", 7) == 0)
-        protocol = (Text){ 0 }, text_add(&protocol, "sliding by %.0f", value[EVAL_STRIDE]);
+        protocol = text_format("sliding by %.0f", value[EVAL_STRIDE]);
     value[EVAL_PROTOCOL] = protocol_in(r, protocol.at);
     if (!isnan(value[EVAL_PROTOCOL]))
         rows_add(&r->eval, value);
@@ -269,9 +253,6 @@ static void read_eval(Record *r)
         record_note(r, "eval.csv has no perplexities.");
     csv_close(&csv);
 }
-
-/* --- the weights -------------------------------------------------------------------------------
- */
 
 /* Numbers that are trained, as ./train counts them: all but Performer's directions. */
 static double parameters_in(const Safetensors *s)
@@ -312,13 +293,10 @@ static void read_weights(Record *r)
         record_note(r, "There are no weights that can be read.");
 }
 
-/* --- the record --------------------------------------------------------------------------------
- */
-
 /* The last part of a path, whatever slashes it ends with. */
 static const char *name_of(Arena *mem, const char *path)
 {
-    char *name = text_kept(mem, path);
+    char *name = arena_string(mem, path);
     size_t n = strlen(name);
 
     while (n > 1 && name[n - 1] == '/')
@@ -388,10 +366,9 @@ Text record_attention(const Record *r)
     const char *name = json_string(r->config, "attn");
     const Attention *a = name ? attention_find(name) : NULL;
     Values set = { { 0 } };
-    Text text = { 0 };
+    Text text = name ? text_cut(name, NUMBER_ROOM) : (Text){ 0 };
     int n = 0;
 
-    text_add(&text, "%s", name ? text_cut(name, NUMBER_ROOM).at : "");
     for (const Setting *s = a ? a->settings : NULL; s && s->name; s++)
         *setting_at(&set, s->name) = setting_in(r, s);
     for (const Setting *s = a ? a->settings : NULL; s && s->name; s++) {

@@ -1,12 +1,12 @@
 /*
- * ./report: what is read of run folders, and the parts of the page that it makes.
+ * ./report: what is read from run folders, and the parts of the page made of it.
  *
- *     folder --record_read()--> Record --page_write()--> head, tables   report_page.c
- *                                                        charts         report_charts.c
- *                                                        maps           report_maps.c
+ *     folder --record_read()--> Record --page_write()--> head, tables   page.c, style.c
+ *                                                        charts         charts.c
+ *                                                        maps           maps.c
  *
- * Nobody who wrote into a folder is trusted: what cannot be read is left out,
- * and a note of the record says so.
+ * The contents of a folder are not trusted: what cannot be read is left out, and a
+ * note of the record says so.
  */
 #ifndef TOOLS_REPORT_REPORT_H
 #define TOOLS_REPORT_REPORT_H
@@ -71,6 +71,7 @@ typedef struct {
 } Report;
 
 void page_write(FILE *out, void *report);
+extern const char page_style[];
 
 /* The sections of the page below its tables. */
 void charts_write(const Report *report, FILE *out);
