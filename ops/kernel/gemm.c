@@ -1,62 +1,39 @@
 /*
  * After Goto and van de Geijn (2008) and BLIS: both operands are copied into
- * panels that the kernel reads from beginning to end.
+ * panels that the kernel reads from beginning to end (panels.h).
  *
- *     a   in panels of MR rows and at most KC columns, by the thread that needs
- *         them; one of them stays in the first cache while b's panels pass by
- *     b   in panels of NR columns: for y = x W^T and dx = dy W, where b is small
- *         and every piece of c needs all of it, at once for all threads; for
- *         dW = dy^T x, where b is as long as a and each number of it is needed
- *         by few pieces, KC rows at a time by the thread that needs them
- *
- * The panel of a keeps the layout of a (rows or columns together), since the
- * kernel takes either; only b^T has to be turned. Copying is the only code that
- * sees strides.
+ *     a   by the thread that needs it; one of its panels stays in the first cache
+ *         while b's panels pass by
+ *     b   for y = x W^T and dx = dy W, where b is small and every piece of c needs
+ *         all of it, at once for all threads; for dW = dy^T x, where b is as long
+ *         as a and each number of it is needed by few pieces, KC rows at a time by
+ *         the thread that needs them
  *
  * A group of b's panels, COLUMNS wide, stays in the second cache while all of the
  * piece's panels of a pass by; where b is the thread's own, it is copied a group at
  * a time. The panels of a are copied MC rows at a time as the first group needs
- * them, and copied over where it is the only one: so what is copied is used at
- * once. What the next copying will read is asked for meanwhile, a few lines before
- * each kernel: copying is the only code that waits for memory, and activations
- * come from far away.
+ * them, and overwritten where it is the only one: so what is copied is used at once.
  *
  * A piece of the work is some rows by some columns of c and, for sums over the
  * batch, a range of the sum. Range 0 goes to c, the others to matrices of their
- * own that are added to c at the end, in order. Sizes alone decide about the cut.
+ * own that are added to c at the end, in order. Only sizes decide about the cut.
  */
 #include "ops/kernel/gemm.h"
 
 #include "ops/base/error.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/panels.h"
 #include "ops/kernel/transpose.h"
-
-#include <string.h>
 
 #ifdef PROOF
 enum { MC = 2 * MR, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
 enum { TALL = 3 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
-enum { UNITS = 1, NEAR = 60, SHORT = 8 };
+enum { SHORT = 8 };
 #else
 enum { MC = 96, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
 enum { TALL = 1024, WIDE = 1024, PIECES = 24, GRAIN = 1 << 13, WORK = 1 << 21 };
-enum { UNITS = 4, NEAR = 1 << 19, SHORT = 512 };
+enum { SHORT = 512 };
 #endif
-
-/*
- * Packed panels, `stride` apart: of a, rows from `first` on, or of b, columns
- * from `first` on; the numbers of the sum from k0 on.
- */
-typedef struct {
-    real *at;
-    int stride, first, k0;
-} Panels;
-
-/*
- * Panels are a little further apart than they are long: if the distance were a
- * power of two, they would all compete for the same few lines of the cache.
- */
-enum { LINE = 64 / sizeof(real), APART = LINE };
 
 typedef struct {
     Product p;
@@ -67,94 +44,6 @@ typedef struct {
     real *partial;      /* the matrices of ranges 1 .. */
     int turn;           /* a thread that draws piece n may well draw n + turn next */
 } Block;
-
-static int min(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static int ceil_div(int a, int b)
-{
-    return (a + b - 1) / b;
-}
-
-/* Too large to stay in a near cache between two uses. */
-static bool is_far(Matrix m)
-{
-    return (size_t)m.rows * (size_t)m.cols > NEAR;
-}
-
-/* The panel with row or column i, where panels are `unit` wide. */
-static real *panel_of(Panels to, int i, int unit)
-{
-    return to.at + (i - to.first) / unit * (ptrdiff_t)to.stride;
-}
-
-/* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
-static void pack_b(Panels to, Matrix b, int kc, int end)
-{
-    const int last = min(end, b.cols);
-
-    for (int j = to.first; j < end; j += NR)
-        if (j + NR > last)
-            memset(panel_of(to, j, NR), 0, (size_t)(kc * NR) * sizeof(real));
-    for (int p = 0; b.cs == 1 && p < kc; p++) { /* rows: all panels together, in long runs */
-        const real *from = b.at + (to.k0 + p) * b.rs + to.first;
-        real *restrict row = to.at + p * NR;
-
-        for (int j = to.first; j < last; j += NR, from += NR, row += to.stride)
-            if (j + NR <= last)
-                memcpy(row, from, NR * sizeof(real));
-            else
-                memcpy(row, from, (size_t)(last - j) * sizeof(real));
-    }
-    for (int j = to.first; b.cs != 1 && j < last; j += NR) /* columns: turned */
-        transpose(panel_of(to, j, NR), NR,
-                  (Strided){ b.at + to.k0 * b.rs + j * b.cs, b.cs, b.rs, min(NR, last - j), kc });
-    for (int j = to.first; b.map && j < last; j += NR)
-        b.map(panel_of(to, j, NR), kc * NR);
-}
-
-/*
- * Columns of a, n rows from i0 on, those of UNITS panels at most: so many numbers are whole
- * lines, and none is read twice.
- */
-static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
-{
-    const real *from = a.at + i0 * a.rs + to.k0 * a.cs;
-    const int whole = n / MR * MR;
-    real *restrict panel = panel_of(to, i0, MR), *restrict last = panel + n / MR * to.stride;
-
-    for (int p = 0; p < kc; p++, from += a.cs, panel += MR, last += MR) {
-        if (a.rs == 1)
-            for (int i = 0; i < whole; i += MR)
-                memcpy(panel + i / MR * to.stride, from + i, MR * sizeof(real));
-        for (int i = 0; a.rs != 1 && i < whole; i++)
-            panel[i / MR * to.stride + i % MR] = from[i * a.rs];
-        for (int i = whole; i < n; i++)
-            last[i - whole] = from[i * a.rs];
-        for (int i = n; n > whole && i < whole + MR; i++)
-            last[i - whole] = 0;
-    }
-}
-
-/* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
-static void pack_a(Panels to, Matrix a, int kc, int end)
-{
-    const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
-    const int rows = end - to.first;
-
-    for (int i = 0; a.cs == 1 && i < rows; i++)
-        memcpy(panel_of(to, to.first + i, MR) + i % MR * kc, from + i * a.rs,
-               (size_t)kc * sizeof(real));
-    if (a.cs == 1 && rows % MR)
-        memset(panel_of(to, end, MR) + rows % MR * kc, 0,
-               (size_t)(kc * (MR - rows % MR)) * sizeof(real));
-    for (int i = to.first; a.cs != 1 && i < end; i += UNITS * MR)
-        pack_columns(to, a, kc, i, min(UNITS * MR, end - i));
-    for (int i = to.first; a.map && i < end; i += MR)
-        a.map(panel_of(to, i, MR), kc * MR);
-}
 
 /* The kernel on an edge of c: computes a whole tile aside and copies what is inside. */
 static void kernel_edge(Matrix c, int i0, int j0, Factors f, bool add)
@@ -177,12 +66,6 @@ typedef struct {
     bool add, symmetric;
     int i0, i1, j0, j1, k0, k1;
 } Piece;
-
-/* Numbers that panels of KC of those rows or columns take. */
-static int own_panels(int n, int unit)
-{
-    return ceil_div(n, unit) * (unit * KC + APART);
-}
 
 static int pieces_of(const Block *blk)
 {
@@ -213,46 +96,6 @@ static Piece piece_of(const Block *blk, int number)
 static int columns_end(const Piece *w, int i)
 {
     return w->symmetric ? min(w->j1, i) : w->j1;
-}
-
-/*
- * A part of a matrix that will be read soon: rows of `length` numbers, asked for up to `at`, some
- * lines with each kernel.
- */
-typedef struct {
-    const real *at, *end; /* in a row */
-    ptrdiff_t stride;
-    int rows, length, lines;
-} Ahead;
-
-/* Of a matrix that the caches hold, nothing. */
-static Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1)
-{
-    const bool by_rows = m.cs == 1;
-    const real *at = m.at + i0 * m.rs + j0 * m.cs;
-    int rows = by_rows ? i1 - i0 : j1 - j0, length = by_rows ? j1 - j0 : i1 - i0;
-
-    return (Ahead){ at, at + length, by_rows ? m.rs : m.cs, is_far(m) ? rows : 0, length, 0 };
-}
-
-static void spread(Ahead *x, int kernels)
-{
-    x->lines = ceil_div(x->rows * ceil_div(x->length, LINE), kernels);
-}
-
-static void ask(Ahead *x)
-{
-    Ahead a = *x;
-
-    for (int line = 0; line < x->lines && a.rows > 0; line++) {
-        __builtin_prefetch(a.at, 0, 2);
-        a.at += LINE;
-        if (a.at >= a.end) {
-            a.end += a.stride, a.rows--;
-            a.at = a.end - a.length;
-        }
-    }
-    *x = a;
 }
 
 /* A piece at work on rows k .. k+kc-1 of b, with rows i0 .. i1-1 of a. */

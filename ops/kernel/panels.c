@@ -1,0 +1,78 @@
+#include "ops/kernel/panels.h"
+
+#include "ops/kernel/transpose.h"
+
+#include <string.h>
+
+void pack_b(Panels to, Matrix b, int kc, int end)
+{
+    const int last = min(end, b.cols);
+
+    for (int j = to.first; j < end; j += NR)
+        if (j + NR > last)
+            memset(panel_of(to, j, NR), 0, (size_t)(kc * NR) * sizeof(real));
+    for (int p = 0; b.cs == 1 && p < kc; p++) { /* rows: all panels together, in long runs */
+        const real *from = b.at + (to.k0 + p) * b.rs + to.first;
+        real *restrict row = to.at + p * NR;
+
+        for (int j = to.first; j < last; j += NR, from += NR, row += to.stride)
+            if (j + NR <= last)
+                memcpy(row, from, NR * sizeof(real));
+            else
+                memcpy(row, from, (size_t)(last - j) * sizeof(real));
+    }
+    for (int j = to.first; b.cs != 1 && j < last; j += NR) /* columns: transposed */
+        transpose(panel_of(to, j, NR), NR,
+                  (Strided){ b.at + to.k0 * b.rs + j * b.cs, b.cs, b.rs, min(NR, last - j), kc });
+    for (int j = to.first; b.map && j < last; j += NR)
+        b.map(panel_of(to, j, NR), kc * NR);
+}
+
+/*
+ * Columns of a, n rows from i0 on, those of at most UNITS panels: that many numbers are whole
+ * lines, and none is read twice.
+ */
+static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
+{
+    const real *from = a.at + i0 * a.rs + to.k0 * a.cs;
+    const int whole = n / MR * MR;
+    real *restrict panel = panel_of(to, i0, MR), *restrict last = panel + n / MR * to.stride;
+
+    for (int p = 0; p < kc; p++, from += a.cs, panel += MR, last += MR) {
+        if (a.rs == 1)
+            for (int i = 0; i < whole; i += MR)
+                memcpy(panel + i / MR * to.stride, from + i, MR * sizeof(real));
+        for (int i = 0; a.rs != 1 && i < whole; i++)
+            panel[i / MR * to.stride + i % MR] = from[i * a.rs];
+        for (int i = whole; i < n; i++)
+            last[i - whole] = from[i * a.rs];
+        for (int i = n; n > whole && i < whole + MR; i++)
+            last[i - whole] = 0;
+    }
+}
+
+void pack_a(Panels to, Matrix a, int kc, int end)
+{
+    const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
+    const int rows = end - to.first;
+
+    for (int i = 0; a.cs == 1 && i < rows; i++)
+        memcpy(panel_of(to, to.first + i, MR) + i % MR * kc, from + i * a.rs,
+               (size_t)kc * sizeof(real));
+    if (a.cs == 1 && rows % MR)
+        memset(panel_of(to, end, MR) + rows % MR * kc, 0,
+               (size_t)(kc * (MR - rows % MR)) * sizeof(real));
+    for (int i = to.first; a.cs != 1 && i < end; i += UNITS * MR)
+        pack_columns(to, a, kc, i, min(UNITS * MR, end - i));
+    for (int i = to.first; a.map && i < end; i += MR)
+        a.map(panel_of(to, i, MR), kc * MR);
+}
+
+Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1)
+{
+    const bool by_rows = m.cs == 1;
+    const real *at = m.at + i0 * m.rs + j0 * m.cs;
+    int rows = by_rows ? i1 - i0 : j1 - j0, length = by_rows ? j1 - j0 : i1 - i0;
+
+    return (Ahead){ at, at + length, by_rows ? m.rs : m.cs, is_far(m) ? rows : 0, length, 0 };
+}

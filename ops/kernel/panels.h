@@ -1,0 +1,106 @@
+/*
+ * gemm's copies of its operands: a in panels of MR rows, b in panels of NR columns.
+ * The panel of a keeps the layout of a (rows or columns together), since the kernel
+ * takes either; only b^T has to be transposed. Only this code sees strides.
+ *
+ * Copying is also the only code that waits for memory, and activations come from
+ * far away: so what the next copy will read is prefetched a few lines at a time,
+ * before each call of the kernel.
+ */
+#ifndef OPS_KERNEL_PANELS_H
+#define OPS_KERNEL_PANELS_H
+
+#include "ops/kernel/gemm.h"
+#include "ops/kernel/kernel.h"
+
+/* UNITS: panels of a that are copied together. NEAR: the most numbers that the caches hold. */
+#ifdef PROOF
+enum { UNITS = 1, NEAR = 60 };
+#else
+enum { UNITS = 4, NEAR = 1 << 19 };
+#endif
+
+static inline int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline int ceil_div(int a, int b)
+{
+    return (a + b - 1) / b;
+}
+
+/* Too large to stay in a near cache between two uses. */
+static inline bool is_far(Matrix m)
+{
+    return (size_t)m.rows * (size_t)m.cols > NEAR;
+}
+
+/*
+ * Packed panels, `stride` apart: of a, rows from `first` on, or of b, columns
+ * from `first` on; the numbers of the sum from k0 on.
+ */
+typedef struct {
+    real *at;
+    int stride, first, k0;
+} Panels;
+
+/*
+ * Panels are a little further apart than they are long: if the distance were a
+ * power of two, they would all compete for the same few lines of the cache.
+ */
+enum { LINE = 64 / sizeof(real), APART = LINE };
+
+/* The panel with row or column i, where panels are `unit` wide. */
+static inline real *panel_of(Panels to, int i, int unit)
+{
+    return to.at + (i - to.first) / unit * (ptrdiff_t)to.stride;
+}
+
+/* Numbers that panels of n rows or columns and KC numbers each take. */
+static inline int own_panels(int n, int unit)
+{
+    return ceil_div(n, unit) * (unit * KC + APART);
+}
+
+/* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
+void pack_b(Panels to, Matrix b, int kc, int end);
+
+/* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
+void pack_a(Panels to, Matrix a, int kc, int end);
+
+/*
+ * A part of a matrix that will be read soon: rows of `length` numbers, prefetched up to `at`, a few
+ * lines before each call of the kernel.
+ */
+typedef struct {
+    const real *at, *end; /* in the current row */
+    ptrdiff_t stride;
+    int rows, length, lines;
+} Ahead;
+
+/* Rows i0 .. i1-1, columns j0 .. j1-1 of m; of a matrix that the caches hold, nothing. */
+Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1);
+
+/* Over that many calls of the kernel. */
+static inline void spread(Ahead *x, int kernels)
+{
+    x->lines = ceil_div(x->rows * ceil_div(x->length, LINE), kernels);
+}
+
+static inline void ask(Ahead *x)
+{
+    Ahead a = *x;
+
+    for (int line = 0; line < x->lines && a.rows > 0; line++) {
+        __builtin_prefetch(a.at, 0, 2);
+        a.at += LINE;
+        if (a.at >= a.end) {
+            a.end += a.stride, a.rows--;
+            a.at = a.end - a.length;
+        }
+    }
+    *x = a;
+}
+
+#endif
