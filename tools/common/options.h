@@ -96,6 +96,9 @@ typedef struct {
  */
 int options_parse(const Program *program, int argc, char **argv);
 
+/* At the end of a program: dies (EXIT_IO) if standard output has not taken all that was printed. */
+void options_finish(void);
+
 /* What --help prints, to stdout. */
 void options_help(const Program *program);
 
@@ -126,9 +129,21 @@ bool options_set(const Program *program, const char *name);
 /* The value of an option as the command line takes it; empty: it is not set. */
 Text options_value(const Option *o);
 
+/* What it takes, in words: "a whole number from 1 to 8"; and the names of a choice: "a, b". */
+Text options_takes(const Option *o);
+Text options_names(const Option *o);
+
+/* Sets the value. False: the option takes no such value; options_take() dies (EXIT_USAGE) of it. */
+bool options_read(const Option *o, const char *value);
+void options_take(Option *o, const char *value);
+
+/* Whether the n bytes at `given` are that name, with '-' and '_' the same. */
+bool options_same(const char *given, size_t n, const char *name);
+
 /* Sets an option, unless the command line or its preset did. False: there is none of that name, or
  * it takes no such value. */
 bool options_restore(const Program *program, const char *name, const char *value);
+
 /* The number [-]digits[.digits][e[-+]digits] that s begins with, and where it ends; false: there is
  * none, or it is not finite. */
 bool options_number(const char *s, const char **end, double *value);

@@ -1,8 +1,5 @@
 #include "tools/common/options.h"
 
-#include "ops/base/text.h"
-
-#include <stdint.h>
 #include <string.h>
 
 enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: all, and the widest common margin */
@@ -17,11 +14,6 @@ static const char *const words[] = {
 static const char *word(const Option *o)
 {
     return o->word ? o->word : words[o->kind];
-}
-
-static bool is_choice(const Option *o)
-{
-    return o->kind == OPTION_CHOICE || o->kind == OPTION_PRESET;
 }
 
 static int columns(const char *s, size_t n)
@@ -60,59 +52,11 @@ static void print_row(const char *left, int indent, const char *right)
     putchar('\n');
 }
 
-/* "qv,layers" */
-static Text show_set(const Option *o)
-{
-    Text text = { 0 };
-
-    for (int i = 0; options_choice(o, i).name; i++)
-        if (*(unsigned *)o->at >> i & 1)
-            text_add(&text, "%s%s", text.n ? "," : "", options_choice(o, i).name);
-    return text;
-}
-
-/* The value as --help shows it or, if not for `help`, as JSON; empty if it is not set. */
-static Text show(const Option *o, bool help)
-{
-    const OptionList *list = o->at;
-    const OptionTexts *texts = o->at;
-    Text text = { 0 };
-
-    if (o->kind == OPTION_FLAG && help)
-        text_add(&text, "%s", *(bool *)o->at ? "on" : "off");
-    else if (o->kind == OPTION_FLAG)
-        text_add(&text, "%s", *(bool *)o->at ? "true" : "false");
-    else if (o->kind == OPTION_INT)
-        text_add(&text, "%d", *(int *)o->at);
-    else if (o->kind == OPTION_SEED)
-        text_add(&text, "%ju", (uintmax_t) * (uint64_t *)o->at);
-    else if (o->kind == OPTION_LIST)
-        for (int i = 0; i < list->n; i++)
-            text_add(&text, "%s%d", i ? "," : "", list->at[i]);
-    else if (o->kind == OPTION_TEXTS && help)
-        for (int i = 0; i < texts->n; i++)
-            text_add(&text, "%s%s", i ? "," : "", texts->at[i]);
-    else if (o->kind == OPTION_SET)
-        text = show_set(o);
-    else if (o->kind == OPTION_REAL || o->kind == OPTION_DURATION)
-        text = text_number(*(double *)o->at);
-    else if (help && o->kind == OPTION_TEXT && *(const char **)o->at)
-        text_add(&text, "%s", *(const char **)o->at);
-    else if (help && is_choice(o) && *(int *)o->at >= 0)
-        text_add(&text, "%s", options_choice(o, *(int *)o->at).name);
-    if (help && o->kind == OPTION_DURATION && text.n)
-        text_add(&text, "s");
-    return text;
-}
-
 static Text margin(const Option *o)
 {
-    Text text = { 0 };
+    Text text = o->letter ? text_format("  -%c, --%s", o->letter, o->name)
+                          : text_format("  --%s%s", o->kind == OPTION_FLAG ? "[no-]" : "", o->name);
 
-    if (o->letter)
-        text_add(&text, "  -%c, --%s", o->letter, o->name);
-    else
-        text_add(&text, "  --%s%s", o->kind == OPTION_FLAG ? "[no-]" : "", o->name);
     if (o->kind != OPTION_FLAG)
         text_add(&text, " %s", word(o));
     return text;
@@ -120,14 +64,13 @@ static Text margin(const Option *o)
 
 static void print_option(const Option *o, int indent)
 {
-    Text value = show(o, true), text = { 0 };
+    const Text value = options_value(o);
+    Text text = text_format("%s", o->help);
 
-    text_add(&text, "%s", o->help);
     if (options_choice(o, 0).summary)
         text_add(&text, ", see below");
-    else
-        for (int i = 0; options_choice(o, i).name; i++)
-            text_add(&text, "%s%s", i ? ", " : ": ", options_choice(o, i).name);
+    else if (options_choice(o, 0).name)
+        text_add(&text, ": %s", options_names(o).at);
     if (value.n)
         text_add(&text, " (%s)", value.at);
     print_row(margin(o).at, indent, text.at);
@@ -135,18 +78,14 @@ static void print_option(const Option *o, int indent)
 
 static void print_choices(const Option *o)
 {
-    size_t widest = 0;
+    int widest = 0;
+    Choice c;
 
-    for (int i = 0; options_choice(o, i).name; i++)
-        widest =
-            strlen(options_choice(o, i).name) > widest ? strlen(options_choice(o, i).name) : widest;
+    for (int i = 0; (c = options_choice(o, i)).name; i++)
+        widest = (int)strlen(c.name) > widest ? (int)strlen(c.name) : widest;
     printf("\n--%s %s\n", o->name, word(o));
-    for (int i = 0; options_choice(o, i).name; i++) {
-        Text left = { 0 };
-
-        text_add(&left, "  %s", options_choice(o, i).name);
-        print_row(left.at, (int)widest + 4, options_choice(o, i).summary);
-    }
+    for (int i = 0; (c = options_choice(o, i)).name; i++)
+        print_row(text_format("  %s", c.name).at, widest + 4, c.summary);
 }
 
 void options_help(const Program *program)
@@ -176,11 +115,6 @@ void options_help(const Program *program)
         printf("\n%s\n", program->notes);
 }
 
-Text options_value(const Option *o)
-{
-    return show(o, true);
-}
-
 static void print_texts(const OptionTexts *texts, FILE *out)
 {
     fputc('[', out);
@@ -193,20 +127,21 @@ static void print_texts(const OptionTexts *texts, FILE *out)
 
 static void print_json(const Option *o, FILE *out)
 {
-    Text text = show(o, false);
+    const Text value =
+        o->kind == OPTION_DURATION ? text_number(*(double *)o->at) : options_value(o);
 
-    if (o->kind == OPTION_TEXT)
+    if (o->kind == OPTION_FLAG)
+        fputs(*(bool *)o->at ? "true" : "false", out);
+    else if (o->kind == OPTION_TEXT)
         text_json(*(const char **)o->at, out);
     else if (o->kind == OPTION_TEXTS)
         print_texts(o->at, out);
-    else if (is_choice(o))
-        text_json(*(int *)o->at < 0 ? NULL : options_choice(o, *(int *)o->at).name, out);
-    else if (o->kind == OPTION_SET)
-        text_json(text.n ? text.at : NULL, out);
     else if (o->kind == OPTION_LIST)
-        fprintf(out, "[%s]", text.at);
+        fprintf(out, "[%s]", value.at);
+    else if (options_choice(o, 0).name)
+        text_json(value.n ? value.at : NULL, out);
     else
-        fputs(text.n ? text.at : "null", out);
+        fputs(value.n ? value.at : "null", out);
 }
 
 void options_json(const Program *program, FILE *out)

@@ -1,0 +1,371 @@
+/* The values of options: how they are read, what they may be, and names that are near another. */
+#include "tools/common/options.h"
+
+#include "ops/base/error.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 60, LISTED = 180 }; /* so an error line stays short whatever was typed */
+
+static char dashed(char c)
+{
+    return c == '_' ? '-' : c;
+}
+
+static bool begins(const char *name, const char *given, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (dashed(given[i]) != dashed(name[i]))
+            return false;
+    return true;
+}
+
+bool options_same(const char *given, size_t n, const char *name)
+{
+    return begins(name, given, n) && !name[n];
+}
+
+Choice options_choice(const Option *o, int i)
+{
+    if (o->kind == OPTION_PRESET)
+        return (Choice){ o->presets[i].name, o->presets[i].summary, NULL };
+    if (o->kind != OPTION_CHOICE && o->kind != OPTION_SET)
+        return (Choice){ 0 };
+    return o->choice ? o->choice(i) : (Choice){ .name = o->choices[i] };
+}
+
+/* Insertions, deletions and changes that make a (n bytes) b; a long name is far from all. */
+static size_t distance(const char *a, size_t n, const char *b)
+{
+    size_t row[SHOWN + 1], m = strlen(b);
+
+    if (n > SHOWN || m > SHOWN)
+        return SIZE_MAX / 4;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t best = diagonal + (dashed(a[i - 1]) != dashed(b[j - 1]));
+
+            diagonal = row[j];
+            best = best < row[j] + 1 ? best : row[j] + 1;
+            row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
+        }
+    }
+    return row[m];
+}
+
+void options_nearer(Nearest *near, const char *name)
+{
+    size_t m = strlen(name), d = distance(near->given, near->n, name);
+
+    if (near->n >= 3 && begins(name, near->given, near->n))
+        d = 1;
+    if (2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
+        near->name = name;
+        near->distance = d;
+    }
+}
+
+const char *options_nearest(const Option *o, const char *given, size_t n)
+{
+    Nearest near = { .given = given, .n = n };
+
+    for (int i = 0; options_choice(o, i).name; i++)
+        options_nearer(&near, options_choice(o, i).name);
+    return near.name;
+}
+
+static bool bounded(const Option *o)
+{
+    return o->max > o->min && isfinite(o->max);
+}
+
+static bool within(const Option *o, double x)
+{
+    bool low = o->above ? x > o->min : x >= o->min;
+
+    return low && (!bounded(o) || (o->below ? x < o->max : x <= o->max));
+}
+
+static size_t digits(const char *s)
+{
+    return strspn(s, "0123456789");
+}
+
+static bool read_flag(const Option *o, const char *s)
+{
+    *(bool *)o->at = strcmp(s, "on") == 0;
+    return *(bool *)o->at || strcmp(s, "off") == 0;
+}
+
+static bool read_whole(const Option *o, const char *s, const char **end, int *value)
+{
+    size_t sign = *s == '-', n = digits(s + sign);
+
+    *end = s + sign + n;
+    errno = 0;
+    long long x = strtoll(s, NULL, 10);
+    if (!n || errno || x < INT_MIN || x > INT_MAX || !within(o, (double)x))
+        return false;
+    *value = (int)x;
+    return true;
+}
+
+static bool read_int(const Option *o, const char *s)
+{
+    int value;
+
+    if (!read_whole(o, s, &s, &value) || *s)
+        return false;
+    *(int *)o->at = value;
+    return true;
+}
+
+static bool read_list(const Option *o, const char *s)
+{
+    OptionList list = { 0 };
+
+    do {
+        if (list.n == OPTION_LIST_MAX || !read_whole(o, s, &s, &list.at[list.n++]))
+            return false;
+    } while (*s++ == ',');
+    if (s[-1])
+        return false;
+    *(OptionList *)o->at = list;
+    return true;
+}
+
+static bool read_seed(const Option *o, const char *s)
+{
+    if (s[digits(s)])
+        return false;
+    errno = 0;
+    *(uint64_t *)o->at = strtoull(s, NULL, 10);
+    return !errno;
+}
+
+bool options_number(const char *s, const char **end, double *value)
+{
+    const char *p = s + (*s == '-');
+    size_t n = digits(p);
+    char *stop;
+
+    p += n;
+    if (n && *p == '.')
+        p += 1 + (n = digits(p + 1));
+    if (n && (*p == 'e' || *p == 'E')) {
+        p += 1 + (p[1] == '-' || p[1] == '+');
+        p += n = digits(p);
+    }
+    *end = p;
+    *value = strtod(s, &stop) + 0.0; /* -0 becomes 0 */
+    if (n && stop < p)
+        BUG("strtod reads only %d bytes of a number: a program called setlocale()",
+            (int)(stop - s));
+    return n && isfinite(*value);
+}
+
+static bool read_real(const Option *o, const char *s)
+{
+    double value;
+
+    if (!options_number(s, &s, &value))
+        return false;
+    if (o->kind == OPTION_DURATION && *s) {
+        value *= *s == 's' ? 1 : *s == 'm' ? 60 : *s == 'h' ? 3600 : (double)NAN;
+        s++;
+    }
+    if (*s || !isfinite(value) || !within(o, value))
+        return false;
+    *(double *)o->at = value;
+    return true;
+}
+
+static bool read_text(const Option *o, const char *s)
+{
+    *(const char **)o->at = s;
+    return true;
+}
+
+static bool read_texts(const Option *o, const char *s)
+{
+    OptionTexts *texts = o->at;
+
+    for (;; s++) {
+        size_t n = strcspn(s, ",");
+
+        if (!n || texts->n == OPTION_TEXTS_MAX)
+            return false;
+        char *part = memcpy(xmalloc(n + 1), s, n);
+        part[n] = 0;
+        texts->at[texts->n++] = part;
+        s += n;
+        if (!*s)
+            return true;
+    }
+}
+
+/* The index of the name that is n bytes of s, or -1. */
+static int choice_of(const Option *o, const char *s, size_t n)
+{
+    for (int i = 0; options_choice(o, i).name; i++) {
+        const Choice c = options_choice(o, i);
+
+        if (options_same(s, n, c.name))
+            return i;
+        if (c.alias && options_same(s, n, c.alias)) {
+            warn("%s is called %s now", c.alias, c.name);
+            return i;
+        }
+    }
+    return -1;
+}
+
+static bool read_choice(const Option *o, const char *s)
+{
+    int i = choice_of(o, s, strlen(s));
+
+    if (i >= 0)
+        *(int *)o->at = i;
+    return i >= 0;
+}
+
+/* The first part of a set that is no name of it; where that ends is the end of the text, or a ','.
+ */
+static const char *wrong_part(const Option *o, const char *s, unsigned *set)
+{
+    for (*set = 0;; s++) {
+        size_t n = strcspn(s, ",");
+        int i = choice_of(o, s, n);
+
+        if (i < 0)
+            return s;
+        *set |= 1u << i;
+        s += n;
+        if (!*s)
+            return NULL;
+    }
+}
+
+static bool read_set(const Option *o, const char *s)
+{
+    unsigned set;
+
+    if (wrong_part(o, s, &set))
+        return false;
+    *(unsigned *)o->at = set;
+    return true;
+}
+
+/* How a kind's value is read, and what it takes: the range follows the words, then an example. */
+static const struct {
+    bool (*read)(const Option *o, const char *value);
+    const char *takes;
+    bool in_range;
+    const char *example;
+} kinds[] = {
+    [OPTION_FLAG] = { read_flag, "on or off", false, "" },
+    [OPTION_INT] = { read_int, "a whole number", true, "" },
+    [OPTION_LIST] = { read_list, "whole numbers", true, ", written like 64,128,256" },
+    [OPTION_SEED] = { read_seed, "a whole number from 0 to 18446744073709551615", false, "" },
+    [OPTION_REAL] = { read_real, "a number", true, ", written like 0.5 or 1e-4" },
+    [OPTION_DURATION] = { read_real, "seconds", true, ", written like 90s, 10m or 1.5h" },
+    [OPTION_TEXT] = { read_text, "a text; one that begins with '-' goes after =", false, "" },
+    [OPTION_TEXTS] = { read_texts, "at most 64 texts, with ',' between two", false, "" },
+    [OPTION_CHOICE] = { read_choice, "", false, "" },
+    [OPTION_SET] = { read_set, "names, with ',' between two, of ", false, "" },
+    [OPTION_PRESET] = { read_choice, "", false, "" },
+};
+
+static void add_range(Text *text, const Option *o)
+{
+    bool whole = o->kind == OPTION_INT || o->kind == OPTION_LIST;
+    double min = whole && o->min < INT_MIN ? INT_MIN : o->min;
+    double max = bounded(o) ? o->max : whole ? INT_MAX : HUGE_VAL;
+
+    if (isfinite(min))
+        text_add(text, " %s %s",
+                 o->above        ? "above"
+                 : isfinite(max) ? "from"
+                                 : "of at least",
+                 text_number(min).at);
+    if (isfinite(max))
+        text_add(text, " %s %s", o->below ? "to below" : "to", text_number(max).at);
+}
+
+Text options_names(const Option *o)
+{
+    Text text = { 0 };
+
+    for (int i = 0; options_choice(o, i).name; i++)
+        text_add(&text, "%s%s", i ? ", " : "", options_choice(o, i).name);
+    return text;
+}
+
+Text options_takes(const Option *o)
+{
+    Text text = text_format("%s", kinds[o->kind].takes);
+
+    if (kinds[o->kind].in_range)
+        add_range(&text, o);
+    text_add(&text, "%s%s", options_names(o).at, kinds[o->kind].example);
+    return text_cut(text.at, LISTED);
+}
+
+bool options_read(const Option *o, const char *value)
+{
+    return kinds[o->kind].read(o, value);
+}
+
+void options_take(Option *o, const char *value)
+{
+    unsigned ignored;
+
+    o->given = true;
+    if (options_read(o, value))
+        return;
+    const char *wrong = o->kind == OPTION_SET ? wrong_part(o, value, &ignored) : value;
+    const char *near = options_nearest(o, wrong, strcspn(wrong, o->kind == OPTION_SET ? "," : ""));
+    const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 };
+    die(EXIT_USAGE, "--%s %s: takes %s%s", o->name, text_cut(value, SHOWN).at, options_takes(o).at,
+        hint.at);
+}
+
+Text options_value(const Option *o)
+{
+    const OptionList *list = o->at;
+    const OptionTexts *texts = o->at;
+    Text text = { 0 };
+
+    if (o->kind == OPTION_FLAG)
+        text_add(&text, "%s", *(bool *)o->at ? "on" : "off");
+    else if (o->kind == OPTION_INT)
+        text_add(&text, "%d", *(int *)o->at);
+    else if (o->kind == OPTION_SEED)
+        text_add(&text, "%ju", (uintmax_t) * (uint64_t *)o->at);
+    else if (o->kind == OPTION_LIST)
+        for (int i = 0; i < list->n; i++)
+            text_add(&text, "%s%d", i ? "," : "", list->at[i]);
+    else if (o->kind == OPTION_TEXTS)
+        for (int i = 0; i < texts->n; i++)
+            text_add(&text, "%s%s", i ? "," : "", texts->at[i]);
+    else if (o->kind == OPTION_REAL || o->kind == OPTION_DURATION)
+        text = text_number(*(double *)o->at);
+    else if (o->kind == OPTION_TEXT && *(const char **)o->at)
+        text_add(&text, "%s", *(const char **)o->at);
+    for (int i = 0; options_choice(o, i).name; i++)
+        if (o->kind == OPTION_SET ? *(unsigned *)o->at >> i & 1 : *(int *)o->at == i)
+            text_add(&text, "%s%s", text.n ? "," : "", options_choice(o, i).name);
+    if (o->kind == OPTION_DURATION && text.n)
+        text_add(&text, "s");
+    return text;
+}
