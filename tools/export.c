@@ -14,13 +14,11 @@
 #include "model/form.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "ops/base/machine.h"
 #include "tools/common/options.h"
 #include "training/saved.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -65,9 +63,6 @@ typedef struct {
     const Form *form; /* NULL: its own */
     Text why;         /* it is NULL */
 } Job;
-
-/* --- DIR ---------------------------------------------------------------------------------------
- */
 
 static const char *const names[] = { "model.safetensors",      "config.json",
                                      "tokenizer.json",         "tokenizer_config.json",
@@ -128,9 +123,6 @@ static void write_file(const Job *job, const char *name, Print *put)
 
     file_print(join(path, unfinished, name), put, (void *)(uintptr_t)job);
 }
-
-/* --- what is in it -----------------------------------------------------------------------------
- */
 
 static void put_config(FILE *out, void *ctx)
 {
@@ -217,9 +209,6 @@ static void write_folder(const Job *job, const char *path)
     end_folder(path);
 }
 
-/* --- RUN ---------------------------------------------------------------------------------------
- */
-
 static Job job_open(const char *run)
 {
     Job job = { .mem = arena_new(), .run = saved_read(run, best) };
@@ -237,9 +226,6 @@ static void job_close(Job *job)
     saved_free(job->run);
     arena_free(job->mem);
 }
-
-/* --- --logits ----------------------------------------------------------------------------------
- */
 
 /* The first tokens of the text, at most the context; how many. */
 static int first_tokens(const Job *job, int *id, int64_t *token)
@@ -280,9 +266,6 @@ static void write_logits(const Job *job)
     arena_free(tape.mem);
 }
 
-/* --- the command line --------------------------------------------------------------------------
- */
-
 static void check_words(int words, char **word)
 {
     if (words != 2)
@@ -291,8 +274,6 @@ static void check_words(int words, char **word)
         die(EXIT_USAGE, "--logits and --text go together: what the model makes of a text");
     for (size_t n = strlen(word[1]); n > 1 && word[1][n - 1] == '/'; n--)
         word[1][n - 1] = 0;
-    if (threads == 0)
-        threads = machine_processors();
 }
 
 static void report(const Job *job, const char *path)
@@ -310,8 +291,7 @@ static void report(const Job *job, const char *path)
 int main(int argc, char **argv)
 {
     check_words(options_parse(&program, argc, argv), argv);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    file_ignore_signals();
     check_folder(argv[1]);
     Job job = job_open(argv[0]);
     if (logits_path)

@@ -61,8 +61,7 @@ static void catch_signals(void)
     a.sa_handler = ask_to_stop;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    file_ignore_signals();
 }
 
 /* A reader who has seen enough is no error. */
@@ -81,8 +80,6 @@ static void settle(int files)
         die(EXIT_USAGE, "sample takes one run, not %d: %s", files, program.usage);
     if (prompt_text && prompt_path)
         die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: leave one out");
-    if (threads == 0)
-        threads = machine_processors();
 }
 
 static Saved *writer_open(const char *path)

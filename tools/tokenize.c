@@ -4,7 +4,6 @@
 #include "ops/base/file.h"
 #include "tools/common/options.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -131,8 +130,7 @@ int main(int argc, char **argv)
         printf("%u\n", tokens.at[i]);
     if (!ids)
         print_summary(t, text, tokens);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    options_finish();
     free(tokens.at);
     if (other_path)
         free_text(text);

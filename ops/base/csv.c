@@ -152,14 +152,18 @@ int csv_find(const Csv *c, const char *name)
     return -1;
 }
 
-void csv_write(FILE *out, const char *field)
+void csv_write_quoted(FILE *out, const char *field)
 {
-    if (!field[strcspn(field, ",\"\r\n")]) {
-        fputs(field, out);
-        return;
-    }
     fputc('"', out);
     for (; *field; field++)
         fprintf(out, *field == '"' ? "\"%c" : "%c", *field);
     fputc('"', out);
+}
+
+void csv_write(FILE *out, const char *field)
+{
+    if (field[strcspn(field, ",\"\r\n")])
+        csv_write_quoted(out, field);
+    else
+        fputs(field, out);
 }

@@ -43,7 +43,8 @@ bool csv_next(Csv *csv);
 /* The column of that name; -1: there is none. */
 int csv_find(const Csv *csv, const char *name);
 
-/* A field, in quotes if it needs them. */
+/* A field, in quotes if it needs them; or in any case. */
 void csv_write(FILE *out, const char *field);
+void csv_write_quoted(FILE *out, const char *field);
 
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -224,6 +225,12 @@ void file_print(const char *path, Print *print, void *ctx)
 
     file_replace(path, &(Piece){ text, bytes }, 1);
     free(text);
+}
+
+void file_ignore_signals(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 bool file_same(const char *a, const char *b)

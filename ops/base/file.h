@@ -44,6 +44,10 @@ typedef void Print(FILE *out, void *ctx);
 char *print_to_memory(Print *print, void *ctx, size_t *bytes);
 void file_print(const char *path, Print *print, void *ctx);
 
+/* Makes a pipe that nobody reads and a file that cannot grow errors, which they are not by default.
+ */
+void file_ignore_signals(void);
+
 /* Whether both paths lead to one file that is there. */
 bool file_same(const char *a, const char *b);
 

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the scanner -------------------------------------------------------------------------------
- */
-
 bool json_missing(JsonScan *s, const char *what)
 {
     s->missing = what;
@@ -137,9 +134,6 @@ static bool scan_number(JsonScan *s, double *number)
     return isfinite(*number) || json_missing(s, "number that a double holds");
 }
 
-/* --- the tree ----------------------------------------------------------------------------------
- */
-
 typedef struct {
     JsonScan s;
     Arena *mem;
@@ -265,9 +259,6 @@ const Json *json_read(Arena *mem, const char *text, size_t n, Text *why)
     text_add(why, "has no %s at byte %zu", j ? "end" : r.s.missing, (size_t)(r.s.at - copy));
     return NULL;
 }
-
-/* --- what it says ------------------------------------------------------------------------------
- */
 
 const Json *json_find(const Json *object, const char *name)
 {

@@ -133,6 +133,7 @@ Pool *pool_new(int threads)
 {
     Pool *pool = xmalloc(sizeof *pool);
 
+    threads = threads > 0 ? threads : machine_processors();
     *pool = (Pool){ .workers = threads - 1, .spin = threads <= machine_processors() ? SPIN : 1 };
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);

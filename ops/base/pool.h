@@ -13,7 +13,7 @@
 
 typedef struct Pool Pool;
 
-/* `threads` counts the caller. */
+/* `threads` counts the caller; 0: one for each processor. */
 Pool *pool_new(int threads);
 void pool_free(Pool *pool);
 int pool_threads(const Pool *pool);

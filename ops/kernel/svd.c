@@ -145,9 +145,6 @@ void svd_values(double *a, int rows, int cols, double *s)
         s[i] = by * (by > 0 ? length_of(a + (size_t)i * (size_t)cols, (size_t)cols) : 1);
 }
 
-/* --- rank --------------------------------------------------------------------------------------
- */
-
 /* Of the sum; the last part forgives its rounding. */
 static const double HELD = 0.9 * (1 - 1e-12);
 

@@ -15,10 +15,7 @@
 #include "tools/common/settings.h"
 #include "tools/common/trained.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { LONGEST = 1 << 14, N_MOST = 1 << 12, WINDOWS_MOST = 1 << 20, PATIENCE = 5, SHOWN = 60 };
 
@@ -83,9 +80,6 @@ static const Program program = {
         "The row `uniform` is what rows would say that give every key they see the same.\n",
 };
 
-/* --- the command line --------------------------------------------------------------------------
- */
-
 static void check_other(const char *const *option, bool is_exponent)
 {
     for (; *option; option++)
@@ -104,23 +98,6 @@ static void check_kind(void)
     check_other(exponent.n > 0 ? of_model : of_exponent, exponent.n > 0);
 }
 
-static void check_outputs(const Saved *run, TextChoice choice)
-{
-    const char *const path[] = { csv_path, svg_path, spectra_path };
-    static const char *const name[] = { "csv", "svg", "spectra" };
-
-    for (int i = 0; i < 3; i++) {
-        if (path[i])
-            trained_check_output(path[i], run, choice);
-        for (int j = 0; j < i; j++)
-            if (path[i] && path[j] && strcmp(path[i], path[j]) == 0)
-                die(EXIT_USAGE, "--%s and --%s are the same file", name[j], name[i]);
-    }
-}
-
-/* --- a model -----------------------------------------------------------------------------------
- */
-
 static double told;
 
 static void tell(int window)
@@ -134,12 +111,10 @@ static void tell(int window)
 /* "a b c" */
 static Text text_name(TextChoice choice)
 {
-    Text name = { 0 };
+    Text name = text_format("%s", choice.files ? choice.file[0] : "validation");
 
-    for (int i = 0; i < choice.files; i++)
-        text_add(&name, "%s%s", i ? " " : "", choice.file[i]);
-    if (choice.files == 0)
-        text_add(&name, "validation");
+    for (int i = 1; i < choice.files; i++)
+        text_add(&name, " %s", choice.file[i]);
     return name;
 }
 
@@ -159,13 +134,12 @@ static void analyse_model(const Saved *run, TextChoice choice, Pool *pool)
     const Config *c = &run->model.config;
     const TokenText text = trained_text(run, choice);
     Tokens tokens = { .at = (Token *)(uintptr_t)text.at, .n = text.n };
-    const Text name = text_name(choice), set = settings_text(c);
+    const Text name = text_name(choice);
     Tape tape = { .mem = arena_new(), .pool = pool };
     Arena *mem = arena_new();
 
     analysis_check(&run->model, &study, text.n);
-    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", c->attention->name,
-            set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width, c->context);
+    trained_introduce(c);
     told = seconds_now();
     const Analysis found = analysis_make(&tape, &run->model, tokens, &study, mem);
     fprintf(stderr, "%d windows of %d tokens\n", found.windows, found.length);
@@ -186,7 +160,9 @@ static void run_model(int words, char **word, Pool *pool)
         die(EXIT_USAGE, "--unmask is of causal models, and this one sees both sides");
     if (study.length == 0)
         study.length = run->model.config.context;
-    check_outputs(run, choice);
+    trained_check_outputs(
+        (const Output[]){ { "csv", csv_path }, { "svg", svg_path }, { "spectra", spectra_path } },
+        3, run, choice);
     analyse_model(run, choice, pool);
     saved_free(run);
 }
@@ -202,14 +178,12 @@ int main(int argc, char **argv)
 {
     const int words = options_parse(&program, argc, argv);
 
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    file_ignore_signals();
     check_kind();
     study.tell = tell;
-    Pool *pool = pool_new(threads > 0 ? threads : machine_processors());
+    Pool *pool = pool_new(threads);
     (exponent.n > 0 ? run_exponent : run_model)(words, argv, pool);
     pool_free(pool);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    options_finish();
     return 0;
 }

@@ -45,18 +45,10 @@ static double tolerance_of(int measure, int n)
 /* "1e-03", "2.2e-14 (NumPy)", "effective" */
 static Text name_of(int measure, int n)
 {
-    Text name = { 0 };
-
-    if (measure >= TOLERANCES)
-        text_add(&name, "%s", measure == EFFECTIVE ? "effective" : "90%");
-    else
-        text_add(&name, "%.1e%s", tolerance_of(measure, n),
-                 measure == TOLERANCES - 1 ? " (NumPy)" : "");
-    return name;
+    return measure < TOLERANCES ? text_format("%.1e%s", tolerance_of(measure, n),
+                                              measure == TOLERANCES - 1 ? " (NumPy)" : "")
+                                : text_format("%s", measure == EFFECTIVE ? "effective" : "90%");
 }
-
-/* --- a draw ------------------------------------------------------------------------------------
- */
 
 /* XY: X, then Y. */
 static void draw_scores(const Exponent *e, int number, double *XY, double *S)
@@ -102,9 +94,6 @@ static void measure_draws(void *ctx, int begin, int end)
         measure(E, n, s, d->draw[i].of[EXPONENTIALS]);
     }
 }
-
-/* --- what came of all --------------------------------------------------------------------------
- */
 
 static void print_spread(const Draws *d, int matrix, int measure)
 {

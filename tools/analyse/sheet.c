@@ -1,6 +1,7 @@
 #include "tools/analyse/analyse.h"
 
 #include "model/layer.h"
+#include "ops/base/csv.h"
 #include "ops/base/error.h"
 #include "tools/draw/plot.h"
 
@@ -49,9 +50,6 @@ static bool is_rank(int column)
 {
     return column == FINDING_RANK || column == FINDING_SCORE_RANK;
 }
-
-/* --- the screen --------------------------------------------------------------------------------
- */
 
 typedef struct {
     int from, to; /* columns from .. to-1 */
@@ -133,18 +131,6 @@ void sheet_print(const Sheet *s)
     print_bounds(s);
 }
 
-/* --- files -------------------------------------------------------------------------------------
- */
-
-/* In quotes, a quote twice. */
-static void print_quoted(FILE *out, const char *s)
-{
-    fputc('"', out);
-    for (; *s; s++)
-        fprintf(out, *s == '"' ? "%c%c" : "%c", *s, *s);
-    fputc('"', out);
-}
-
 static const char *mask_of(const Sheet *s)
 {
     if (s->config->task != TASK_CAUSAL)
@@ -156,9 +142,9 @@ static void csv_rest(FILE *out, const Sheet *s, const Findings *f)
 {
     for (int i = 0; i < FINDINGS; i++)
         fprintf(out, "%s,", text_number(f->number[i]).at);
-    print_quoted(out, s->run);
+    csv_write_quoted(out, s->run);
     fputc(',', out);
-    print_quoted(out, s->text);
+    csv_write_quoted(out, s->text);
     fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s\n", s->config->attention->name,
             task_names[s->config->task], mask_of(s), s->found->length, s->found->windows,
             (double)s->found->length * s->found->windows, s->study->band,
@@ -202,9 +188,6 @@ void sheet_spectra(FILE *out, void *sheet)
     }
 }
 
-/* --- the chart ---------------------------------------------------------------------------------
- */
-
 enum { LINES_MOST = 8 };
 
 /* The numbers of the product are floats: what is below their rounding says nothing of them. */
@@ -239,9 +222,8 @@ static int draw_mix(const Sheet *s, int m, Series *series, const double *k, doub
 
 static Text name_of(const Sheet *s, int m)
 {
-    Text name = { 0 };
+    Text name = text_format("layer %d", layer_of_mix(s, m));
 
-    text_add(&name, "layer %d", layer_of_mix(s, m));
     if (is_gated(s))
         text_add(&name, ", unit %d", m % 2 + 1);
     return name;
@@ -249,13 +231,10 @@ static Text name_of(const Sheet *s, int m)
 
 static Text subtitle_of(const Sheet *s)
 {
-    Text text = { 0 };
-
-    text_add(&text, "%s (%s)%s, windows of %d: means of %d, over %d head%s",
-             s->config->attention->name, task_names[s->config->task],
-             s->study->unmasked ? " unmasked" : "", s->found->length, s->found->windows,
-             s->found->heads, s->found->heads == 1 ? "" : "s");
-    return text;
+    return text_format("%s (%s)%s, windows of %d: means of %d, over %d head%s",
+                       s->config->attention->name, task_names[s->config->task],
+                       s->study->unmasked ? " unmasked" : "", s->found->length, s->found->windows,
+                       s->found->heads, s->found->heads == 1 ? "" : "s");
 }
 
 /* If there are more mixes than lines, some of them, the first and the last as well. */

@@ -7,7 +7,6 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "ops/base/machine.h"
 #include "ops/base/text.h"
 #include "ops/kernel/kernel.h"
 
@@ -77,28 +76,17 @@ static bool runs(int part)
     return section < 0 || section == part;
 }
 
-static Text all_names(void)
-{
-    Text text = { 0 };
-
-    for (const Attention *const *a = attentions; *a; a++)
-        text_add(&text, "%s%s", a == attentions ? "" : ", ", (*a)->name);
-    return text;
-}
+static const Option attention_option = { .kind = OPTION_CHOICE, .choice = settings_attention };
 
 /* A name in the list of --attn, or none between two commas. */
 static noreturn void refuse_name(const char *name, size_t n)
 {
-    const Option choice = { .kind = OPTION_CHOICE, .choice = settings_attention };
-    const char *near = options_nearest(&choice, name, n);
-    Text hint = { 0 }, given = { 0 };
+    const char *near = options_nearest(&attention_option, name, n);
+    const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 },
+               given = text_format("%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
 
-    if (near)
-        text_add(&hint, " (did you mean %s?)", near);
-    if (n > 0)
-        text_add(&given, "%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
     die(EXIT_USAGE, "--attn %s: takes all by itself, or some of %s, written like relu,softmax%s",
-        text_cut(n > 0 ? given.at : names, SHOWN).at, all_names().at, hint.at);
+        text_cut(n > 0 ? given.at : names, SHOWN).at, options_names(&attention_option).at, hint.at);
 }
 
 static const Attention *find(const char *name, size_t n)
@@ -238,9 +226,8 @@ static void keep_options(Bench *b)
 {
     for (const Option *o = options; o->name; o++)
         if (is_saved(o) && o->given) {
-            Text name = { 0 };
+            const Text name = text_format("%s %s", o->name, options_value(o).at);
 
-            text_add(&name, "%s %s", o->name, options_value(o).at);
             bench_keep(b, (Row){ .group = "option", .name = name.at });
         }
 }
@@ -248,12 +235,10 @@ static void keep_options(Bench *b)
 /* "n-layer 6", unless the command line says otherwise. False: there is no such option. */
 static bool restore(const char *name)
 {
-    Text given = { 0 };
     size_t n = strcspn(name, " ");
 
-    text_add(&given, "%.*s", (int)n, name);
     for (Option *o = options; o->name; o++)
-        if (is_saved(o) && strcmp(o->name, given.at) == 0 && name[n])
+        if (is_saved(o) && strlen(o->name) == n && strncmp(o->name, name, n) == 0 && name[n])
             return o->given || (o->given = options_restore(&program, o->name, name + n + 1));
     return false;
 }
@@ -285,9 +270,9 @@ static FILE *open_file(const char *path)
 static void check_save(void)
 {
     const char *slash = save_path ? strrchr(save_path, '/') : NULL;
-    Text folder = { 0 };
+    const Text folder =
+        text_format("%.*s", slash ? (int)(slash - save_path) + 1 : 1, slash ? save_path : ".");
 
-    text_add(&folder, "%.*s", slash ? (int)(slash - save_path) + 1 : 1, slash ? save_path : ".");
     if (save_path && access(folder.at, W_OK) != 0)
         die(EXIT_IO, "cannot write %.200s: %s", save_path, strerror(errno));
 }
@@ -372,19 +357,17 @@ static void close_bench(Bench *b)
     arena_free(b->mem);
     rows_free(&b->rows);
     rows_free(&b->against.rows);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output");
+    options_finish();
 }
 
 int main(int argc, char **argv)
 {
-    text_add(&names_help, "all, or some of %s (all, but for the step softmax)", all_names().at);
+    names_help = text_format("all, or some of %s (all, but for the step softmax)",
+                             options_names(&attention_option).at);
     settings_add(&program, &settings, true);
     int left = options_parse(&program, argc, argv);
     Against against = read_against();
     check(left, argv);
-    if (threads == 0)
-        threads = machine_processors();
     check_save();
     FILE *csv = open_file(csv_path), *svg = open_file(svg_path);
     Bench b = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },

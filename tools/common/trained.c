@@ -5,6 +5,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "tools/common/settings.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,8 +24,13 @@ Saved *trained_read(const char *path, bool best, const char *program)
     return run;
 }
 
-/* --- the text ----------------------------------------------------------------------------------
- */
+void trained_introduce(const Config *c)
+{
+    const Text set = settings_text(c);
+
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", c->attention->name,
+            set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width, c->context);
+}
 
 static double saved_number(const Saved *run, const char *option)
 {
@@ -71,9 +77,6 @@ TokenText trained_text(const Saved *run, TextChoice choice)
     return (TokenText){ tokens.at, tokens.n, run->tokenizer };
 }
 
-/* --- what is written ---------------------------------------------------------------------------
- */
-
 /* A result must not take the place of what is read. */
 static void check_is_not(const char *path, const char *read)
 {
@@ -94,10 +97,23 @@ static void check_folder(const char *path)
         die(EXIT_IO, "cannot write %s: %s", text_cut(path, SHOWN).at, strerror(errno));
 }
 
-void trained_check_output(const char *path, const Saved *run, TextChoice choice)
+static void check_output(const char *path, const Saved *run, TextChoice choice)
 {
     check_folder(path);
     check_is_not(path, run->path);
     for (int i = 0; i < choice.files; i++)
         check_is_not(path, choice.file[i]);
+}
+
+void trained_check_outputs(const Output *output, int n, const Saved *run, TextChoice choice)
+{
+    for (int i = 0; i < n; i++) {
+        if (!output[i].path)
+            continue;
+        check_output(output[i].path, run, choice);
+        for (int j = 0; j < i; j++)
+            if (output[j].path && strcmp(output[i].path, output[j].path) == 0)
+                die(EXIT_USAGE, "--%s and --%s are the same file", output[j].option,
+                    output[i].option);
+    }
 }

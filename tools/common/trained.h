@@ -19,8 +19,15 @@ typedef struct {
 /* Its tokens, for free(). */
 TokenText trained_text(const Saved *run, TextChoice choice);
 
-/* Dies (EXIT_USAGE, EXIT_IO) where a file could not be written, or is one of those that are read.
- */
-void trained_check_output(const char *path, const Saved *run, TextChoice choice);
+/* Says on standard error what model it is. */
+void trained_introduce(const Config *c);
+
+/* A file for results, and the option that names it; `path` NULL: it was not given. */
+typedef struct {
+    const char *option, *path;
+} Output;
+
+/* Dies (EXIT_USAGE, EXIT_IO) where one cannot be written, is read, or is another one as well. */
+void trained_check_outputs(const Output *output, int n, const Saved *run, TextChoice choice);
 
 #endif

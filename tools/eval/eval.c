@@ -14,8 +14,6 @@
 #include "tools/common/trained.h"
 #include "tools/eval/table.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,9 +76,6 @@ static void adapt(Config *c)
     if (horizon > 0)
         *setting_at(&c->set, "horizon") = horizon;
 }
-
-/* --- what is asked -----------------------------------------------------------------------------
- */
 
 static double told;
 
@@ -157,19 +152,6 @@ static void evaluate_length(Table *t, Tape *tape, const Model *model, const Toke
     free(score);
 }
 
-/* --- the command line --------------------------------------------------------------------------
- */
-
-static void check_outputs(const Saved *run, TextChoice choice)
-{
-    if (csv_path)
-        trained_check_output(csv_path, run, choice);
-    if (svg_path)
-        trained_check_output(svg_path, run, choice);
-    if (csv_path && svg_path && strcmp(csv_path, svg_path) == 0)
-        die(EXIT_USAGE, "--csv and --svg are the same file");
-}
-
 static void evaluate_all(Table *t, const Model *model, const TokenText *text, Protocol p)
 {
     Tape tape = { .mem = arena_new() };
@@ -178,11 +160,8 @@ static void evaluate_all(Table *t, const Model *model, const TokenText *text, Pr
         lengths = usual_lengths(model, text->n, p);
     for (int i = 0; i < lengths.n; i++)
         perplexity_check(model, at_length(p, lengths.at[i], t->trained), text->n);
-    const Text set = settings_text(&model->config);
-    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", model->config.attention->name,
-            set.n ? " (" : "", set.at, set.n ? ")" : "", model->config.layers, model->config.width,
-            t->trained);
-    tape.pool = pool_new(threads > 0 ? threads : machine_processors());
+    trained_introduce(&model->config);
+    tape.pool = pool_new(threads);
     table_print_header(t);
     for (int i = 0; i < lengths.n; i++)
         evaluate_length(t, &tape, model, text, at_length(p, lengths.at[i], t->trained));
@@ -195,15 +174,15 @@ int main(int argc, char **argv)
     int words = options_parse(&program, argc, argv);
     Protocol p = read_protocol();
 
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    file_ignore_signals();
     settings_rope_scale(rope_scale);
     if (words == 0)
         die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
     Saved *run = trained_read(argv[0], best, "./eval");
     Config *c = &run->model.config;
     const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens };
-    check_outputs(run, choice);
+    const Output output[] = { { "csv", csv_path }, { "svg", svg_path } };
+    trained_check_outputs(output, 2, run, choice);
 
     Table table = { .config = c,
                     .protocol = protocol_words,
@@ -220,7 +199,6 @@ int main(int argc, char **argv)
     free(table.row);
     free((void *)(uintptr_t)text.at);
     saved_free(run);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    options_finish();
     return 0;
 }

@@ -27,14 +27,11 @@ static void check(const Figure *f)
 static Text note_of(const Series *s, const Plot *plot)
 {
     int missing = 0;
-    Text note = { 0 };
 
     for (int i = 0; i < s->n; i++)
         missing +=
             !isfinite(s->y[i]) || (plot->log_y && s->y[i] <= 0) || (plot->log_x && s->x[i] <= 0);
-    if (missing)
-        text_add(&note, "%d of %d not shown", missing, s->n);
-    return note;
+    return missing ? text_format("%d of %d not shown", missing, s->n) : (Text){ 0 };
 }
 
 static Text subtitle_of(const Figure *f)
@@ -72,7 +69,8 @@ void figure_svg(FILE *out, void *drawing)
     const Figure *f = d->figure;
     const Wanted *w = f->wanted;
     Series series[SERIES_MOST];
-    Text note[SERIES_MOST], title = { 0 }, subtitle = subtitle_of(f);
+    Text note[SERIES_MOST], subtitle = subtitle_of(f);
+    const Text title = text_format("%s by %s", text_cut(w->y, SHOWN).at, text_cut(w->x, SHOWN).at);
     Plot plot = d->plot;
 
     check(f);
@@ -87,7 +85,6 @@ void figure_svg(FILE *out, void *drawing)
         note[i] = note_of(s, &plot);
         s->note = note[i].at;
     }
-    text_add(&title, "%s by %s", text_cut(w->y, SHOWN).at, text_cut(w->x, SHOWN).at);
     plot.title = plot.title ? plot.title : title.at;
     plot.subtitle = plot.subtitle ? plot.subtitle : subtitle.at;
     plot.x_label = plot.x_label ? plot.x_label : w->x;

@@ -4,7 +4,6 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 
@@ -135,8 +134,7 @@ int main(int argc, char **argv)
     const int files = options_parse(&program, argc, argv);
 
     check(files, argv);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    file_ignore_signals();
     Figure f = figure_read(&wanted, files, argv);
     drawing.figure = &f;
     if (svg_path)
@@ -146,8 +144,7 @@ int main(int argc, char **argv)
     if (options_given(&program, "table") ? table : !svg_path)
         figure_table(&f, (Style){ options_given(&program, "digits") ? digits : -1, counts, best },
                      stdout);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    options_finish();
     warn_of(&f);
     figure_free(&f);
     return 0;

@@ -86,9 +86,6 @@ void gather_add(Gather *g, const char *key, const char *column, double y)
     g->rows++;
 }
 
-/* --- the order of lines and columns ------------------------------------------------------------
- */
-
 static int compare(size_t a, size_t b)
 {
     return (a > b) - (a < b);
@@ -180,9 +177,6 @@ static void order_columns(const Gather *g, Figure *f)
         g->row[i].column = at[g->row[i].column];
     free(at);
 }
-
-/* --- cells -------------------------------------------------------------------------------------
- */
 
 /* Of n rows. With an infinite one there is no difference to look at: the mean is as infinite, or
  * of both signs NaN. */

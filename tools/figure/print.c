@@ -118,9 +118,6 @@ void figure_table(const Figure *f, Style style, FILE *out)
     free(best);
 }
 
-/* --- CSV ---------------------------------------------------------------------------------------
- */
-
 /* "inf", "-inf", or nothing where there is no number. */
 static void put_digits(FILE *out, double x)
 {

@@ -41,9 +41,6 @@ double figure_number(const char *s)
     return (double)NAN;
 }
 
-/* --- files and their columns -------------------------------------------------------------------
- */
-
 static void check_row(const Csv *csv, const char *path)
 {
     if (csv->wrong.n)
@@ -119,9 +116,6 @@ static void find_columns(Reader *r, const Csv *csv)
     for (int i = 0; i < w->where.n; i++)
         r->where[i] = find(csv, w->where.at[i], where_name(w->where.at[i]));
 }
-
-/* --- rows --------------------------------------------------------------------------------------
- */
 
 static const char *field(const Csv *csv, int column)
 {

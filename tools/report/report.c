@@ -3,10 +3,8 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "ops/base/machine.h"
 #include "tools/common/options.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,13 +75,13 @@ int main(int argc, char **argv)
     Report report = { .record = record, .records = runs, .positions = positions };
 
     check(runs);
-    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    file_ignore_signals();
     unsigned char *text = read_text(&report.text_bytes);
     report.text = text;
     for (int i = 0; i < runs; i++)
         record[i] = record_read(argv[i]);
     tell_apart(record, runs);
-    report.pool = pool_new(threads ? threads : machine_processors());
+    report.pool = pool_new(threads);
     file_print(out_path, page_write, &report);
     pool_free(report.pool);
     for (int i = 0; i < runs; i++)
