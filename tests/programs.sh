@@ -512,11 +512,16 @@ check 'going on with another text on purpose' part 0 cut --resume --max-iters 11
     --allow-corpus-change ../in/other
 rm -f ../in/other
 
-check 'a run of muon that stops' part 130 muon $steps --optimizer muon --schedule wsd --stop-at 6 $text
-check 'goes on' part 0 muon --resume
-check 'a run of muon that does not' part 0 muon-whole $steps --optimizer muon --schedule wsd $text
-check 'is the same' same_run muon muon-whole
-refused 'a momentum without muon'             2 'means nothing'     $t --momentum 0.9 $text
+for optimizer in muon sgd lion; do
+    options="$steps --optimizer $optimizer --schedule wsd"
+    check "a run of $optimizer that stops" part 130 $optimizer $options --stop-at 6 $text
+    check 'goes on' part 0 $optimizer --resume
+    check "a run of $optimizer that does not" part 0 $optimizer-whole $options $text
+    check 'is the same' same_run $optimizer $optimizer-whole
+done
+refused 'a momentum without one'              2 'it is for muon, sgd' $t --momentum 0.9 $text
+refused 'a beta of sgd'                       2 'means nothing'     $t --optimizer sgd --beta1 0.9 $text
+refused "Nesterov's momentum of muon"         2 'it is for sgd'     $t --optimizer muon --nesterov $text
 refused 'a cooldown without one'              2 'means nothing'     $t --cooldown 0.5 $text
 
 works_with_a_board() { # an event file begins with 24 as a length, and its CRC

@@ -211,3 +211,13 @@ bool same_parameters(const Model *a, const Model *b)
         p = p->next, q = q->next;
     return !p && !q;
 }
+
+double plain_norm(const Params *params)
+{
+    double sum = 0;
+
+    for (const Param *p = params->first; p; p = p->next)
+        for (size_t i = 0; p->tensor->has_grad && i < p->tensor->n; i++)
+            sum += (double)p->tensor->grad[i] * (double)p->tensor->grad[i];
+    return sqrt(sum);
+}

@@ -45,6 +45,9 @@ double small_learn(const Small *s, Tape *tape, double by);
 /* A run that has come to that step, whose tokens are bytes. */
 void small_save(const Model *model, const char *path, int step);
 
+/* The square root of the plain sum of squares of all gradients. */
+double plain_norm(const Params *params);
+
 bool same_parameters(const Model *a, const Model *b);
 
 #endif

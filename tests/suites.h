@@ -10,7 +10,9 @@ Suite *suite_base(void);        /* arena, pool, random numbers, tape */
 Suite *suite_svd(void);         /* singular values */
 Suite *suite_focus(void);       /* where the rows of an attention matrix look */
 Suite *suite_analysis(void);    /* the attention matrices of a model */
-Suite *suite_optimiser(void);   /* Muon, the moments of optimisers, schedules */
+Suite *suite_optimiser(void);   /* every optimiser, and the norm of gradients */
+Suite *suite_muon(void);        /* Muon */
+Suite *suite_schedule(void);    /* learning rates */
 Suite *suite_json(void);        /* the reader of JSON */
 Suite *suite_report(void);      /* the page of ./report */
 Suite *suite_derivative(void);  /* what derivatives are compared with */
@@ -26,14 +28,15 @@ Suite *suite_stories(void);     /* the built-in text and its exact probability *
 Suite *suite_corpus(void);      /* text files and batches of them */
 Suite *suite_tokenizer(void);   /* text as tokens, and back */
 Suite *suite_masking(void);     /* what is hidden of a window, and asked of it */
-Suite *suite_synthetic(void);   /* tasks that are made, solved again */
+Suite *suite_synthetic(void);   /* synthetic tasks, solved again */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model */
 Suite *suite_checkpoint(void);  /* a model as a file */
 Suite *suite_tape(void);        /* parts of a step that are made again, and its memory */
 Suite *suite_decode(void);      /* token by token: states, draws, text on a terminal */
-Suite *suite_training(void);    /* evaluation, the loop, going on */
+Suite *suite_evaluate(void);    /* what a model is judged by */
+Suite *suite_training(void);    /* the training loop, and resuming */
 Suite *suite_perplexity(void);  /* a trained model at other lengths */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_csv(void);         /* the reader of CSV */

@@ -295,7 +295,7 @@ START_TEST(what_is_fixed_stays_and_is_not_counted)
     const Tensor *omega = s->model.blocks[1].own[3];
     double *before = doubles(s->mem, omega->data, omega->n);
     Tape tape = tape_open(1);
-    Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    Optimiser a = { .kind = &optimiser_adamw, .hyper = optimiser_adamw.defaults };
     size_t all = 0;
 
     for (const Param *p = s->model.params.first; p; p = p->next)

@@ -205,7 +205,7 @@ START_TEST(one_batch_is_learned_by_heart)
     for (int i = 0; i < VARIANTS; i += 3) {
         Tape tape = tape_open(1);
         Small *s = small_open(small_variant(i), B, 8);
-        Optimiser a = { .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8 };
+        Optimiser a = { .kind = &optimiser_adamw, .hyper = { .beta1 = 0.9, .beta2 = 0.99 } };
         double loss = 1;
 
         optimiser_init(&a, &s->model.params, s->mem);

@@ -1,13 +1,13 @@
 /*
- * Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon). Of all changes dW
- * of a matrix that turn no input of length 1 into more than length 1, the one that
- * goes down the gradient fastest is
+ * Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon), for matrices between
+ * activations; AdamW moves the rest. Of all changes dW of a matrix that map no input of
+ * length 1 to an output longer than 1, the one that follows the negative gradient best is
  *
  *     dW = -U V^T,    where G = U S V^T is the gradient's singular value decomposition:
  *
- * it has the directions of G, each as large as any other. AdamW gives every number
- * of a matrix a size of its own, and what it makes is mostly of a few directions. So,
- * with Nesterov's momentum (mu) and the decay of AdamW, in each step
+ * it has the directions of G, all of the same size. AdamW scales every number of a
+ * matrix by itself, and its updates are dominated by a few directions. So, with
+ * Nesterov's momentum (mu) and decoupled weight decay, in each step
  *
  *     M <- mu M + G
  *     O  = orthogonal(G + mu M)
@@ -20,46 +20,50 @@
  *
  * X starts as G + mu M divided by its Frobenius norm, which no singular value
  * exceeds, and p is applied STEPS times. Newton and Schulz would have a = 3/2,
- * b = -1/2, c = 0: all s end at 1, but a small one grows by only 3/2 a step. With
+ * b = -1/2, c = 0: all s converge to 1, but a small one grows by only 3/2 a step. With
  *
  *     a = 3.4445    b = -4.7750    c = 2.0315
  *
- * it more than triples, and that is worth more than 1 exactly:
+ * it more than triples, which is worth more than convergence to exactly 1:
  *
- *     p(s) / s > 1.67 for s in (0, 0.68)      what is small grows,
- *     p(s) < 1.203    for s in (0, 1]         not beyond this,
- *     p(s) in [0.68, 1.14] for s in [0.68, 1.203]      and then it stays.
+ *     p(s) / s > 1.67 for s in (0, 0.68)               small values grow,
+ *     p(s) < 1.203    for s in (0, 1]                  but not beyond this bound,
+ *     p(s) in [0.68, 1.14] for s in [0.68, 1.203]      and then they stay.
  *
- * Five steps bring whatever is above 0.0015 of the norm into [0.68, 1.21].
+ * Five steps bring all values above 0.0015 of the norm into [0.68, 1.21].
  *
  * With A = X X^T a step is P X, where P = a I + b A + c A^2, and the A of the next
- * step is P A P. So X itself is multiplied only in the end, by Q, the product of
+ * step is P A P. So X itself is multiplied only at the end, by Q, the product of
  * all P. All of these are polynomials of the first A: they commute, each product
- * of two is symmetric, and half of it is enough to compute.
+ * of two is symmetric, and only half of it needs to be computed.
  *
- * O has min(rows, cols) singular values near 1, thus that sum of squares, and an RMS of
- * 1 / sqrt(max(rows, cols)). The factor makes it 0.2, which is about the RMS of a step
- * of AdamW (Liu et al., 2025, arXiv:2502.16982): so one learning rate and one decay
- * serve both, for the matrices and for what AdamW has to move beside them.
+ * O has min(rows, cols) singular values near 1, so the sum of its squares is that, and its
+ * RMS is 1 / sqrt(max(rows, cols)). The factor makes it 0.2, about the RMS of an AdamW
+ * update (Liu et al., 2025, arXiv:2502.16982), so that one learning rate and one decay
+ * serve both Muon's matrices and AdamW's parameters.
  *
- * If there are fewer columns than rows, all is done to X^T, where it lies, for A is
- * as small as the smaller side:
+ * If there are fewer columns than rows, everything is done to X^T, without moving it, for
+ * A is as small as the smaller side:
  *
  *     rows <= cols    A = X X^T    O = Q X          rows > cols    A = X^T X    O = X Q
  */
-#include "training/muon.h"
+#include "training/optimiser.h"
 
 #include "ops/kernel/gemm.h"
 
 #include <string.h>
 
-enum { STEPS = 5, GRAIN = 1 << 13 };
+enum { STEPS = 5 };
 
 static const real a = R(3.4445), b = R(-4.7750), c = R(2.0315);
 
+/* One matrix: of a tensor (H, rows, cols) there are H. */
 typedef struct {
-    Muon u;
-    Matrix x, o, A, P, Q, T; /* T is none of the others yet */
+    const Update *u;
+    real *w, *m;
+    const real *g;
+    int rows, cols;
+    Matrix x, o, A, P, Q, T; /* T is free */
     double *squares;         /* of each row of G + mu M */
     double norm;
 } Work;
@@ -69,7 +73,7 @@ static size_t product(int m, int n)
     return (size_t)m * (size_t)n;
 }
 
-size_t muon_scratch(int rows, int cols)
+static size_t scratch(int rows, int cols)
 {
     int n = rows < cols ? rows : cols;
 
@@ -77,16 +81,22 @@ size_t muon_scratch(int rows, int cols)
            (2 * product(rows, cols) + 4 * product(n, n)) * sizeof(real);
 }
 
-static Work work_of(const Muon *u, void *scratch)
+static Work work_of(const Update *u)
 {
-    int n = u->rows < u->cols ? u->rows : u->cols;
-    size_t all = product(u->rows, u->cols), square = product(n, n);
-    double *squares = scratch;
-    real *x = (real *)(squares + u->rows), *A = x + 2 * all;
+    int rows = u->t->dim[u->t->ndim - 2], cols = u->t->dim[u->t->ndim - 1];
+    int n = rows < cols ? rows : cols;
+    size_t all = product(rows, cols), square = product(n, n);
+    double *squares = u->scratch;
+    real *x = (real *)(squares + rows), *A = x + 2 * all;
 
-    return (Work){ .u = *u,
-                   .x = matrix(x, u->rows, u->cols),
-                   .o = matrix(x + all, u->rows, u->cols),
+    return (Work){ .u = u,
+                   .w = u->t->data,
+                   .m = u->moment[0],
+                   .g = u->t->grad,
+                   .rows = rows,
+                   .cols = cols,
+                   .x = matrix(x, rows, cols),
+                   .o = matrix(x + all, rows, cols),
                    .A = matrix(A, n, n),
                    .P = matrix(A + square, n, n),
                    .Q = matrix(A + 2 * square, n, n),
@@ -94,7 +104,7 @@ static Work work_of(const Muon *u, void *scratch)
                    .squares = squares };
 }
 
-/* In double: the square of a gradient of 1e30 is no float, nor that of 1e-30. */
+/* In double: the square of a gradient of 1e30 overflows a float, that of 1e-30 underflows. */
 static double sum_of_squares(const real *x, int n)
 {
     double t[8] = { 0 };
@@ -107,12 +117,12 @@ static double sum_of_squares(const real *x, int n)
 static void add_momentum(void *ctx, int begin, int end)
 {
     const Work *w = ctx;
-    const real scale = R(w->u.scale), mu = R(w->u.momentum);
-    const int cols = w->u.cols;
+    const real scale = R(w->u->scale), mu = R(w->u->hyper->momentum);
+    const int cols = w->cols;
 
     for (int i = begin; i < end; i++) {
-        const real *g = w->u.g + product(i, cols);
-        real *m = w->u.m + product(i, cols), *x = w->x.at + product(i, cols);
+        const real *g = w->g + product(i, cols);
+        real *m = w->m + product(i, cols), *x = w->x.at + product(i, cols);
 
         for (int j = 0; j < cols; j++) {
             real gj = g[j] * scale, mj = mu * m[j] + gj;
@@ -129,11 +139,11 @@ static void divide_by_norm(void *ctx, int begin, int end)
     const Work *w = ctx;
     const double by = w->norm > 0 ? 1 / w->norm : 0;
 
-    for (size_t i = product(begin, w->u.cols); i < product(end, w->u.cols); i++)
+    for (size_t i = product(begin, w->cols); i < product(end, w->cols); i++)
         w->x.at[i] = R((double)w->x.at[i] * by);
 }
 
-/* P, where it is A^2 yet. */
+/* P, where A^2 is until now. */
 static void finish_row(void *ctx, int i, int j0, int j1)
 {
     const Work *w = ctx;
@@ -160,7 +170,7 @@ static void multiply(Pool *pool, Matrix to, Matrix f, Matrix g)
 
 static void orthogonalise(Pool *pool, Work *w)
 {
-    const bool tall = w->u.rows > w->u.cols;
+    const bool tall = w->rows > w->cols;
     const Matrix x = w->x, t = transposed(x);
 
     multiply(pool, w->A, tall ? t : x, tall ? x : t);
@@ -181,23 +191,45 @@ static void orthogonalise(Pool *pool, Work *w)
 static void move(void *ctx, int begin, int end)
 {
     const Work *w = ctx;
-    const int longer = w->u.rows > w->u.cols ? w->u.rows : w->u.cols;
-    const real rate = R(w->u.rate), size = R(0.2 * sqrt(longer)), decay = R(w->u.decay);
+    const int longer = w->rows > w->cols ? w->rows : w->cols;
+    const real rate = R(w->u->rate), size = R(0.2 * sqrt(longer)), decay = R(w->u->decay);
 
-    for (size_t i = product(begin, w->u.cols); i < product(end, w->u.cols); i++)
-        w->u.w[i] -= rate * (size * w->o.at[i] + decay * w->u.w[i]);
+    for (size_t i = product(begin, w->cols); i < product(end, w->cols); i++)
+        w->w[i] -= rate * (size * w->o.at[i] + decay * w->w[i]);
 }
 
-void muon_step(Pool *pool, const Muon *u, void *scratch)
+static void move_matrix(Pool *pool, Work w)
 {
-    Work w = work_of(u, scratch);
-    int grain = (GRAIN + u->cols - 1) / u->cols;
+    int grain = (OPTIMISER_GRAIN + w.cols - 1) / w.cols;
 
-    pool_for(pool, u->rows, grain, add_momentum, &w);
-    for (int i = 0; i < u->rows; i++)
+    pool_for(pool, w.rows, grain, add_momentum, &w);
+    for (int i = 0; i < w.rows; i++)
         w.norm += w.squares[i];
     w.norm = sqrt(w.norm);
-    pool_for(pool, u->rows, grain, divide_by_norm, &w);
+    pool_for(pool, w.rows, grain, divide_by_norm, &w);
     orthogonalise(pool, &w);
-    pool_for(pool, u->rows, grain, move, &w);
+    pool_for(pool, w.rows, grain, move, &w);
 }
+
+static void move_matrices(Pool *pool, Update *u)
+{
+    Work w = work_of(u);
+    size_t size = product(w.rows, w.cols);
+
+    for (size_t at = 0; at < u->t->n; at += size) {
+        move_matrix(pool, w);
+        w.w += size, w.g += size, w.m += size;
+    }
+}
+
+const OptimiserKind optimiser_muon = {
+    .name = "muon",
+    .summary = "Muon: orthogonal updates of the matrices of the blocks; AdamW for the rest",
+    .moment = { "momentum" },
+    .rate = 8e-3,
+    .warmup = 30,
+    .defaults = { .momentum = 0.95, .beta1 = 0.9, .beta2 = 0.99, .decay = 0.1 },
+    .rest = &optimiser_adamw,
+    .scratch = scratch,
+    .tensor = move_matrices,
+};

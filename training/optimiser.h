@@ -1,10 +1,10 @@
 /*
- * The optimisers, and the gradient's norm. Each parameter that is trained has one
- * or two moments, arrays of its own size, and nothing else is remembered but the
- * number of steps:
+ * Optimisers, a row each, and the norm of the gradient. A parameter that is trained
+ * has the moments that its row names, arrays of its own size. They, the weights and
+ * the number of updates are the whole state: a run resumes from them to the same bits.
  *
- *     AdamW    m, v        Muon    momentum      for the matrices of the blocks, and
- *                                  m, v          for the rest, which AdamW moves
+ * To add one, write training/<name>.c, with the formula at its head and the row
+ * optimiser_<name> at its end, and add the name to OPTIMISERS.
  */
 #ifndef TRAINING_OPTIMISER_H
 #define TRAINING_OPTIMISER_H
@@ -12,25 +12,67 @@
 #include "model/config_size.h"
 #include "ops/params.h"
 
-typedef enum { OPTIMISER_ADAMW, OPTIMISER_MUON } OptimiserKind;
-
-extern const char *const optimiser_names[]; /* in their order, ended by NULL */
-
-/* The first two lines are for the caller to fill in, before optimiser_init(). */
+/* What the command line can set. Not every optimiser takes all of it. */
 typedef struct {
-    OptimiserKind kind;
-    double beta1, beta2, epsilon, momentum, decay; /* momentum is Muon's, betas are AdamW's */
+    double momentum, beta1, beta2, decay; /* NaN: not set */
+    bool nesterov;
+} Hyper;
 
-    int step; /* updates made so far */
+enum { OPTIMISER_MOMENTS = 2, OPTIMISER_GRAIN = 1 << 13 };
+
+/* One update of one parameter. */
+typedef struct {
+    const Tensor *t;
+    real *moment[OPTIMISER_MOMENTS];
+    double rate, scale; /* the gradient counts `scale` times */
+    double decay;       /* 0: a gain or a bias */
+    int step;           /* from 1 on */
+    const Hyper *hyper;
+    void *scratch; /* of any content */
+} Update;
+
+typedef struct OptimiserKind {
+    const char *name, *summary;            /* for --optimizer and --help */
+    const char *moment[OPTIMISER_MOMENTS]; /* their names in a checkpoint */
+    double rate;                           /* the default --learning-rate */
+    int warmup;                            /* by default at most 1 / warmup of all updates */
+    Hyper defaults;                        /* a 0: it has no such number */
+    bool nesterov;                         /* it takes --nesterov */
+    const struct OptimiserKind *rest;      /* if set, moves all but the matrices of the blocks */
+    size_t (*scratch)(int rows, int cols); /* bytes for a matrix; NULL: none */
+    Body *elements;                        /* moves weights begin .. end-1; ctx is the Update */
+    void (*tensor)(Pool *pool, Update *u); /* or moves all of a tensor */
+} OptimiserKind;
+
+#define OPTIMISERS(ROW) ROW(adamw) ROW(muon) ROW(sgd) ROW(lion)
+#define OPTIMISER_DECLARE(name) extern const OptimiserKind optimiser_##name;
+OPTIMISERS(OPTIMISER_DECLARE)
+extern const OptimiserKind *const optimisers[]; /* ended by NULL */
+
+/* Whether it takes an option ("beta1"). */
+bool optimiser_takes(const OptimiserKind *kind, const char *option);
+
+/* Numbers that are not set become the defaults; those that it does not have stay as they are. */
+void optimiser_complete(const OptimiserKind *kind, Hyper *h);
+
+/* "AdamW (...); --learning-rate 0.002 --beta1 0.9 ...": the summary and all defaults. */
+Text optimiser_help(const OptimiserKind *kind);
+
+/* Numbers that it keeps for such a model beside weights and gradients. An estimate. */
+double optimiser_numbers(const OptimiserKind *kind, const Config *c);
+
+/* The caller sets the first line before optimiser_init(). */
+typedef struct {
+    const OptimiserKind *kind;
+    Hyper hyper;
+
+    int step; /* updates so far */
     Params *params;
     real *state; /* the moments, parameter by parameter */
     void *scratch;
 } Optimiser;
 
 void optimiser_init(Optimiser *o, Params *params, Arena *mem);
-
-/* Numbers that it takes for such a model, beside weights and gradients. An estimate. */
-double optimiser_numbers(OptimiserKind kind, const Config *c);
 
 /* One update with gradients times `scale`; afterwards no parameter has a gradient. */
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);
@@ -41,11 +83,8 @@ typedef struct {
     size_t n;
 } Moment;
 
-/*
- * The moments of a parameter and how many there are; none if it is fixed. Whoever
- * keeps them, the weights and `step` can go on from there to the same bits.
- */
-int optimiser_moments(const Optimiser *o, const Param *p, Moment out[2]);
+/* The moments of a parameter, and their number: 0 if it is fixed. */
+int optimiser_moments(const Optimiser *o, const Param *p, Moment out[OPTIMISER_MOMENTS]);
 
 /* sqrt of the sum of squares of all gradients, in double. */
 double gradient_norm(Pool *pool, Arena *mem, const Params *params);

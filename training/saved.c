@@ -98,7 +98,7 @@ static char *moment_name(Arena *mem, const Moment *m, const Param *p)
 
 static void put_optimiser(Parts *parts, const Optimiser *o)
 {
-    Moment moment[2];
+    Moment moment[OPTIMISER_MOMENTS];
 
     for (const Param *p = o ? o->params->first : NULL; p; p = p->next)
         for (int i = 0, n = optimiser_moments(o, p, moment); i < n; i++)
@@ -114,7 +114,8 @@ void saved_write(const char *path, const Model *model, const Optimiser *o, Progr
     size_t metas = PROGRESS + 5 + (size_t)origin->options;
     Parts parts = { .mem = mem,
                     .meta = arena_take(mem, metas * sizeof(Meta)),
-                    .entry = arena_take(mem, 2 * (size_t)model->params.count * sizeof(Entry)) };
+                    .entry = arena_take(mem, OPTIMISER_MOMENTS * (size_t)model->params.count *
+                                                 sizeof(Entry)) };
 
     put_progress(&parts, progress);
     put_origin(&parts, origin, tokenizer);
@@ -234,7 +235,7 @@ const char *saved_file(const Saved *s, int i)
 
 void saved_optimiser(const Saved *s, Optimiser *o)
 {
-    Moment moment[2];
+    Moment moment[OPTIMISER_MOMENTS];
 
     o->step = s->progress.updates;
     for (const Param *p = o->params->first; p; p = p->next)

@@ -17,7 +17,7 @@ typedef struct {
     const int *length;       /* every batch has one of these lengths, */
     int lengths;             /* and as many tokens; 0: that of the context */
     Schedule schedule;
-    Optimiser optimiser; /* its first lines */
+    Optimiser optimiser; /* its first line */
     double clip;         /* 0: never */
     int eval_interval, eval_iters, log_interval;
     double max_seconds; /* 0: no limit */

@@ -78,7 +78,7 @@ void bench_step_check(const Mechanisms *m)
             config_check(&c);
             config_check_memory(&c, (Load){ .tokens = (double)rows_of(m, c.context) * c.context,
                                             .recompute = m->recompute,
-                                            .state = optimiser_numbers(OPTIMISER_ADAMW, &c) });
+                                            .state = optimiser_numbers(&optimiser_adamw, &c) });
         }
 }
 
@@ -90,7 +90,7 @@ static void open_case(StepCase *c, Config config, int rows)
     Random r = random_stream(1, RANDOM_TEST, 0);
 
     model_init(c->model, config, mem, 1);
-    c->optimiser = (Optimiser){ .beta1 = 0.9, .beta2 = 0.99, .epsilon = 1e-8, .decay = 0.1 };
+    c->optimiser = (Optimiser){ .kind = &optimiser_adamw, .hyper = optimiser_adamw.defaults };
     optimiser_init(&c->optimiser, &c->model->params, mem);
     c->batch = (Batch){ .B = rows,
                         .T = config.context,

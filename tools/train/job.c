@@ -22,11 +22,7 @@ static Job job = {
         .accumulation = 1,
         .steps = 1000,
         .schedule = { .rate = (double)NAN, .least = (double)NAN, .warmup = 100, .cooldown = 0.2 },
-        .optimiser = { .beta1 = 0.9,
-                       .beta2 = 0.99,
-                       .epsilon = 1e-8,
-                       .momentum = 0.95,
-                       .decay = 0.1 },
+        .optimiser.hyper = { (double)NAN, (double)NAN, (double)NAN, (double)NAN, false },
         .clip = 1,
         .eval_interval = 250,
         .eval_iters = 20,
@@ -60,6 +56,16 @@ static Choice task_choice(int i)
     const Synthetic *made = synthetics[i - TEXT_TASKS];
 
     return made ? (Choice){ made->name, made->summary, NULL } : (Choice){ 0 };
+}
+
+static Choice optimiser_choice(int i)
+{
+    static Text help;
+
+    if (!optimisers[i])
+        return (Choice){ NULL, NULL };
+    help = optimiser_help(optimisers[i]);
+    return (Choice){ optimisers[i]->name, help.at };
 }
 
 static Option options[] = {
@@ -110,27 +116,29 @@ static Option options[] = {
       .help = "stop after so long" },
     { "stop-at", OPTION_INT, &job.training.stop_at, .max = 100000000,
       .help = "end after this update as Ctrl-C does, for --resume; 0: never" },
-    { "optimizer", OPTION_CHOICE, &optimiser, .choices = optimiser_names,
-      .help = "muon turns the matrices of the blocks, AdamW moves the rest" },
+    { "optimizer", OPTION_CHOICE, &optimiser, .choice = optimiser_choice, .help = "the optimizer" },
     { "schedule", OPTION_CHOICE, &schedule, .choices = schedule_names,
       .help = "of the learning rate" },
     { "learning-rate", OPTION_REAL, &job.training.schedule.rate,
-      .help = "the highest; 0.002 unless told, 0.008 for muon" },
+      .help = "the highest; the default is the optimizer's" },
     { "min-lr", OPTION_REAL, &job.training.schedule.least,
-      .help = "the one at the end; a tenth unless told" },
+      .help = "the one at the end; default: a tenth of the highest" },
     { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
-      .help = "updates until the highest rate; at most a tenth unless told, a thirtieth for muon" },
+      .help =
+          "updates until the highest rate; at most a tenth of all by default, a thirtieth for muon" },
     { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
       .help = "updates until the lowest; 0: --max-iters" },
     { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
       .help = "wsd: the share of the updates in which the rate falls" },
-    { "momentum", OPTION_REAL, &job.training.optimiser.momentum, .max = 1, .below = true,
-      .help = "of muon" },
-    { "weight-decay", OPTION_REAL, &job.training.optimiser.decay, .help = "of matrices" },
-    { "beta1", OPTION_REAL, &job.training.optimiser.beta1, .max = 1, .below = true,
-      .help = "of AdamW" },
-    { "beta2", OPTION_REAL, &job.training.optimiser.beta2, .max = 1, .below = true,
-      .help = "of AdamW" },
+    { "momentum", OPTION_REAL, &job.training.optimiser.hyper.momentum, .max = 1, .below = true,
+      .help = "of the optimizers that have one" },
+    { "nesterov", OPTION_FLAG, &job.training.optimiser.hyper.nesterov,
+      .help = "sgd: Nesterov's momentum" },
+    { "weight-decay", OPTION_REAL, &job.training.optimiser.hyper.decay, .help = "of matrices" },
+    { "beta1", OPTION_REAL, &job.training.optimiser.hyper.beta1, .max = 1, .below = true,
+      .help = "of the first moment" },
+    { "beta2", OPTION_REAL, &job.training.optimiser.hyper.beta2, .max = 1, .below = true,
+      .help = "of the second moment" },
     { "grad-clip", OPTION_REAL, &job.training.clip, .help = "largest gradient norm; 0: any" },
     { "seed", OPTION_SEED, &job.seed, .help = "of weights, batches and sample" },
     { "threads", OPTION_INT, &job.threads, .max = 1024, .help = "0: one for each processor" },
@@ -234,26 +242,51 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
+/* "muon, sgd": the optimizers that take the option; empty: it is not about optimizers. */
+static Text optimisers_taking(const char *option)
+{
+    Text text = { 0 };
+
+    for (int i = 0; optimisers[i]; i++)
+        if (optimiser_takes(optimisers[i], option))
+            text_add(&text, "%s%s", text.n ? ", " : "", optimisers[i]->name);
+    return text;
+}
+
+static void settle_optimiser(void)
+{
+    const OptimiserKind *kind = optimisers[optimiser];
+    Optimiser *o = &job.training.optimiser;
+    Schedule *s = &job.training.schedule;
+
+    for (const Option *option = options; option->name; option++) {
+        Text takers = optimisers_taking(option->name);
+
+        if (option->given && takers.n && !optimiser_takes(kind, option->name))
+            die(EXIT_USAGE, "--%s means nothing to --optimizer %s; it is for %s", option->name,
+                kind->name, takers.at);
+    }
+    o->kind = kind;
+    optimiser_complete(kind, &o->hyper);
+    if (isnan(s->rate))
+        s->rate = kind->rate;
+    if (!options_given(&program, "warmup-iters") && !job.from)
+        s->warmup = min_int(s->warmup, s->decay / kind->warmup);
+}
+
 static void settle_training(void)
 {
     TrainOptions *o = &job.training;
     Schedule *s = &o->schedule;
-    bool muon = optimiser == OPTIMISER_MUON;
 
-    if (options_given(&program, "momentum") && !muon)
-        die(EXIT_USAGE, "--momentum means nothing to --optimizer %s", optimiser_names[optimiser]);
     if (options_given(&program, "cooldown") && schedule != SCHEDULE_WSD)
         die(EXIT_USAGE, "--cooldown means nothing to --schedule %s", schedule_names[schedule]);
-    o->optimiser.kind = (OptimiserKind)optimiser;
     s->kind = (ScheduleKind)schedule;
-    if (isnan(s->rate))
-        s->rate = muon ? 8e-3 : 2e-3;
-    if (isnan(s->least))
-        s->least = s->rate / 10;
     if (s->decay == 0)
         s->decay = o->steps;
-    if (!options_given(&program, "warmup-iters") && !job.from)
-        s->warmup = min_int(s->warmup, s->decay / (muon ? 30 : 10));
+    settle_optimiser();
+    if (isnan(s->least))
+        s->least = s->rate / 10;
     if (job.files == 0 && !job.made && !options_given(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
 }
@@ -369,9 +402,9 @@ static void check_resumed(void)
     if (difference.n)
         die(EXIT_USAGE, "a run goes on with the model it has: %s", difference.at);
     const char *before = saved_option(job.from, "optimizer");
-    if (before && strcmp(before, optimiser_names[optimiser]) != 0)
+    if (before && strcmp(before, optimisers[optimiser]->name) != 0)
         die(EXIT_USAGE, "a run goes on with the optimizer it has: %s, not %s", before,
-            optimiser_names[optimiser]);
+            optimisers[optimiser]->name);
 }
 
 static bool is_folder(const char *path)
