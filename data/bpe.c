@@ -16,6 +16,7 @@
 
 #include "data/heap.h"
 #include "data/pieces.h"
+#include "data/tokenizer.h"
 #include "ops/base/error.h"
 
 #include <stdlib.h>
@@ -159,6 +160,21 @@ bool bpe_add(Tokenizer *t, uint32_t pair)
     return true;
 }
 
+/* The N of "bpe:N". */
+static int parse(const char *words, Text *wrong)
+{
+    uint32_t n;
+
+    if (strncmp(words, "bpe", 3) != 0)
+        return 0;
+    const char *end = words[3] == ':' ? tokenizer_number(words + 4, 10, &n) : NULL;
+    if (end && !*end && n > FIRST && n <= TOKENS_MAX)
+        return (int)n;
+    text_add(wrong, "names no size of a vocabulary: it is bpe:N, with N from %d to %d", FIRST + 1,
+             TOKENS_MAX);
+    return 0;
+}
+
 static void write_pair(char *to, uint32_t pair)
 {
     snprintf(to, PARTS_TEXT, "%u,%u", pair >> 16, pair & 0xffff);
@@ -179,9 +195,10 @@ static const char *read_pair(const char *from, uint32_t *pair)
 }
 
 const TokenizerKind tokenizer_bpe = {
-    .name = "bpe",
-    .tokens = TOKENS_MAX,
+    .words = "bpe:N",
+    .parse = parse,
     .token_bytes = BPE_TOKEN_BYTES,
+    .pattern = PIECE_PATTERN,
     .learn = bpe_learn,
     .encode = encode,
     .json = tokenizer_json_bytes,

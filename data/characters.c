@@ -101,6 +101,12 @@ static size_t encode(const Tokenizer *t, Bytes text, Token *to)
     return tokens;
 }
 
+static int parse(const char *words, Text *wrong)
+{
+    (void)wrong;
+    return strcmp(words, "char") == 0 ? TOKENS_MAX : 0;
+}
+
 static void write_code(char *to, uint32_t code)
 {
     snprintf(to, PARTS_TEXT, "%x", code);
@@ -112,8 +118,8 @@ static const char *read_code(const char *from, uint32_t *code)
 }
 
 const TokenizerKind tokenizer_characters = {
-    .name = "char",
-    .tokens = TOKENS_MAX,
+    .words = "char",
+    .parse = parse,
     .token_bytes = 4,
     .learn = learn,
     .encode = encode,

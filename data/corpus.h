@@ -2,7 +2,7 @@
 #ifndef DATA_CORPUS_H
 #define DATA_CORPUS_H
 
-#include "data/tokenizer.h"
+#include "data/token.h"
 
 #include <stdint.h>
 

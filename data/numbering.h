@@ -11,7 +11,9 @@
 #ifndef DATA_NUMBERING_H
 #define DATA_NUMBERING_H
 
-#include "data/tokenizer.h"
+#include "data/token.h"
+
+#include <stdbool.h>
 
 #define UNNUMBERED UINT32_MAX
 

@@ -14,7 +14,7 @@
 #ifndef DATA_PIECES_H
 #define DATA_PIECES_H
 
-#include "data/tokenizer.h"
+#include "data/token.h"
 
 /* The first piece of a text that is not empty: its length. */
 size_t piece_length(Bytes text);

@@ -6,7 +6,10 @@
 #ifndef DATA_STREAM_H
 #define DATA_STREAM_H
 
-#include "data/tokenizer.h"
+#include "data/token.h"
+
+#include <stdbool.h>
+#include <stdio.h>
 
 /*
  * Starts as { .out = file }. Bytes that are no UTF-8 become U+FFFD, each longest

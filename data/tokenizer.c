@@ -11,81 +11,52 @@
  * refuses what cannot be. So a string that is accepted is what tokenizer_save()
  * makes of it.
  */
-#include "data/tokenizer_kind.h"
+#include "data/tokenizer.h"
 
+#include "data/tokenizer_kind.h"
 #include "ops/base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void learn_nothing(Tokenizer *t, Bytes text)
+#define TOKENIZER_ADDRESS(name) &tokenizer_##name,
+static const TokenizerKind *const kinds[] = { TOKENIZERS(TOKENIZER_ADDRESS) NULL };
+
+/* Whose words these are, and the most tokens that they allow; NULL, and `wrong` says why. */
+static const TokenizerKind *find(const char *words, int *most, Text *wrong)
 {
-    (void)t, (void)text;
+    for (int k = 0; kinds[k]; k++) {
+        *most = kinds[k]->parse(words, wrong);
+        if (*most)
+            return kinds[k];
+        if (wrong->n)
+            return NULL;
+    }
+    text_add(wrong, "is no tokenizer: there are");
+    for (int k = 0; kinds[k]; k++)
+        text_add(wrong, "%s %s", k == 0 ? "" : kinds[k + 1] ? "," : " and", kinds[k]->words);
+    return NULL;
 }
 
-static size_t encode_bytes(const Tokenizer *t, Bytes text, Token *to)
+Text tokenizer_wrong(const char *words)
 {
-    (void)t;
-    for (size_t i = 0; i < text.n; i++)
-        to[i] = text.at[i];
-    return text.n;
-}
+    Text wrong = { 0 };
+    int most;
 
-const TokenizerKind tokenizer_bytes = {
-    .name = "byte",
-    .tokens = FIRST,
-    .token_bytes = 1,
-    .learn = learn_nothing,
-    .encode = encode_bytes,
-    .json = tokenizer_json_bytes,
-};
-
-static const TokenizerKind *const kinds[] = { &tokenizer_bytes, &tokenizer_characters,
-                                              &tokenizer_bpe, NULL };
-
-const char *tokenizer_number(const char *from, unsigned base, uint32_t *number)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *s = from;
-
-    *number = 0;
-    for (const char *digit; s < from + 6 && *s && (digit = memchr(digits, *s, base)); s++)
-        *number = *number * base + (uint32_t)(digit - digits);
-    return s == from || (*from == '0' && s > from + 1) ? NULL : s;
-}
-
-/* The N of "bpe:N", or 0. */
-static int bpe_size(const char *words)
-{
-    uint32_t n;
-
-    if (strncmp(words, "bpe:", 4) != 0)
-        return 0;
-    const char *end = tokenizer_number(words + 4, 10, &n);
-    return end && !*end && n > FIRST && n <= TOKENS_MAX ? (int)n : 0;
-}
-
-const char *tokenizer_wrong(const char *words)
-{
-    if (strcmp(words, "byte") == 0 || strcmp(words, "char") == 0 || bpe_size(words))
-        return NULL;
-    if (strncmp(words, "bpe", 3) == 0)
-        return "names no size of a vocabulary: it is bpe:N, with N from 257 to 65536";
-    return "is no tokenizer: there are byte, char and bpe:N";
+    find(words, &most, &wrong);
+    return wrong;
 }
 
 static Tokenizer *tokenizer_new(const char *words)
 {
     Tokenizer *t = xmalloc(sizeof *t);
-    int k = 0;
+    Text wrong = { 0 };
+    int most;
+    const TokenizerKind *kind = find(words, &most, &wrong);
 
-    if (tokenizer_wrong(words))
-        BUG("'%s' %s", words, tokenizer_wrong(words));
-    while (strncmp(words, kinds[k]->name, strlen(kinds[k]->name)) != 0)
-        k++;
-    *t = (Tokenizer){ .kind = kinds[k], .size = FIRST, .most = kinds[k]->tokens };
-    if (bpe_size(words))
-        t->most = bpe_size(words);
+    if (!kind)
+        BUG("'%s' %s", words, wrong.at);
+    *t = (Tokenizer){ .kind = kind, .size = FIRST, .most = most };
     strcpy(t->words, words);
     t->text = xmalloc(FIRST + (size_t)(t->most - FIRST) * (size_t)t->kind->token_bytes);
     t->start = xmalloc((size_t)(t->most + 1) * sizeof *t->start);
@@ -97,19 +68,12 @@ static Tokenizer *tokenizer_new(const char *words)
     return t;
 }
 
-void tokenizer_append(Tokenizer *t, uint32_t parts, size_t n)
-{
-    if (t->size == t->most || key_number(&t->parts, parts) != (uint32_t)(t->size - FIRST))
-        BUG("token %d of %d, made of %x", t->size, t->most, parts);
-    t->start[t->size + 1] = t->start[t->size] + (uint32_t)n;
-    t->size++;
-}
-
 Tokenizer *tokenizer_learn(const char *words, Bytes text)
 {
     Tokenizer *t = tokenizer_new(words);
 
-    t->kind->learn(t, text);
+    if (t->kind->learn)
+        t->kind->learn(t, text);
     return t;
 }
 
@@ -155,7 +119,7 @@ Tokenizer *tokenizer_load(const char *saved)
     const size_t n = strcspn(saved, " ");
     char words[sizeof((Tokenizer *)0)->words] = "";
 
-    if (n >= sizeof words || tokenizer_wrong(memcpy(words, saved, n)))
+    if (n >= sizeof words || tokenizer_wrong(memcpy(words, saved, n)).n)
         return NULL;
     Tokenizer *t = tokenizer_new(words);
     if (read_tokens(t, saved + n))

@@ -8,7 +8,7 @@
  *                 ... of its bytes. Tokens below 128 are ASCII. Nothing is ever joined.
  */
 #include "data/bpe.h"
-#include "data/pieces.h"
+#include "data/tokenizer.h"
 #include "ops/base/text.h"
 #include "ops/base/utf8.h"
 
@@ -66,15 +66,14 @@ void tokenizer_json_bytes(const Tokenizer *t, FILE *out)
 
     json_head(out);
     fputs("\"pre_tokenizer\": ", out);
-    if (t->kind == &tokenizer_bpe) {
+    if (t->kind->pattern) {
         fputs("{\"type\": \"Sequence\", \"pretokenizers\": [\n"
               "{\"type\": \"Split\", \"pattern\": {\"Regex\": ",
               out);
-        text_json(PIECE_PATTERN, out);
+        text_json(t->kind->pattern, out);
         fputs("},\n \"behavior\": \"Isolated\", \"invert\": false},\n", out);
     }
-    fprintf(out, "%s%s,\n\"decoder\": %s,\n", byte_level, t->kind == &tokenizer_bpe ? "]}" : "",
-            byte_level);
+    fprintf(out, "%s%s,\n\"decoder\": %s,\n", byte_level, t->kind->pattern ? "]}" : "", byte_level);
     json_model(false, out);
     fputs("\"vocab\": {", out);
     for (int i = 0; i < t->size; i++) {

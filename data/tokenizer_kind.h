@@ -1,32 +1,43 @@
 /*
- * The kinds of tokenizer, and what they share: a table of what the tokens from
- * 256 on are made of, which says everything, and the bytes of all tokens, which
- * follow from it. For data/ alone.
+ * The kinds of tokenizer, a row each, and what they share: a table of what the
+ * tokens from 256 on are made of, which defines the tokenizer, and the bytes of all
+ * tokens, which follow from it. For data/ alone.
+ *
+ * To add one, write data/<name>.c with the row tokenizer_<name>, and add the name to
+ * TOKENIZERS.
  */
 #ifndef DATA_TOKENIZER_KIND_H
 #define DATA_TOKENIZER_KIND_H
 
 #include "data/numbering.h"
+#include "ops/base/text.h"
 
 enum { FIRST = 256 }; /* tokens before it are bytes */
 
+typedef struct Tokenizer Tokenizer;
+
 typedef struct {
-    const char *name;
-    int tokens;      /* of the vocabulary, at most */
-    int token_bytes; /* of a token, at most */
-    void (*learn)(Tokenizer *t, Bytes text);
+    const char *words; /* what --tokenizer takes, for messages: "bpe:N" */
+    /* The most tokens a tokenizer of those words can have. 0: they are not of this kind, or there
+     * is something wrong with them, as the end of a sentence. */
+    int (*parse)(const char *words, Text *wrong);
+    int token_bytes;     /* of a token, at most */
+    const char *pattern; /* the regular expression that splits a text first; NULL: none */
+    void (*learn)(Tokenizer *t, Bytes text); /* NULL: there is nothing to learn */
     size_t (*encode)(const Tokenizer *t, Bytes text, Token *to);
     void (*json)(const Tokenizer *t, FILE *out);
-    /* The next token; false, and nothing has changed, if there can be no such token. */
+    /* Adds the next token; false, and nothing has changed, if there can be no such token. */
     bool (*add)(Tokenizer *t, uint32_t parts);
-    /* What it is made of, as text: PARTS_TEXT bytes with the 0; and back, NULL or what follows. */
+    /* Its parts as text of at most PARTS_TEXT bytes with the 0; and back: NULL, or what follows. */
     void (*write)(char *to, uint32_t parts);
     const char *(*read)(const char *from, uint32_t *parts);
 } TokenizerKind;
 
 enum { PARTS_TEXT = 12 };
 
-extern const TokenizerKind tokenizer_bytes, tokenizer_characters, tokenizer_bpe;
+#define TOKENIZERS(ROW) ROW(bytes) ROW(characters) ROW(bpe)
+#define TOKENIZER_DECLARE(name) extern const TokenizerKind tokenizer_##name;
+TOKENIZERS(TOKENIZER_DECLARE)
 
 struct Tokenizer {
     const TokenizerKind *kind;

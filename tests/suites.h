@@ -27,8 +27,11 @@ Suite *suite_safetensors(void); /* whole files, and tensors in them */
 Suite *suite_stories(void);     /* the built-in text and its exact probability */
 Suite *suite_corpus(void);      /* text files and batches of them */
 Suite *suite_tokenizer(void);   /* text as tokens, and back */
+Suite *suite_bpe(void);         /* byte pair encoding, and the pieces of a text */
 Suite *suite_masking(void);     /* what is hidden of a window, and asked of it */
 Suite *suite_synthetic(void);   /* synthetic tasks, solved again */
+Suite *suite_draws(void);       /* what they draw, and how often */
+Suite *suite_listops(void);     /* the same of ListOps */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model */

@@ -1,47 +1,12 @@
-/* The synthetic tasks: that answers are right, shapes kept, and draws as likely as they should. */
-#include "data/synthetic.h"
+/* The synthetic tasks: that answers are right, and shapes kept. */
 #include "ops/base/error.h"
+#include "tests/rows.h"
 #include "tests/solutions.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Rows of a task, one after the other, in memory of their own size. */
-typedef struct {
-    const Synthetic *task;
-    SyntheticShape s;
-    Random r;
-    uint64_t drawn;
-    int *id, *target, n;
-} Rows;
-
-static Rows rows_of(const char *name, SyntheticShape s)
-{
-    const Synthetic *task = synthetic_find(name);
-    const size_t bytes = (size_t)s.T * sizeof(int);
-
-    ck_assert_ptr_nonnull(task);
-    ck_assert_str_eq(synthetic_misfit(task, s).at, "");
-    return (Rows){ .task = task,
-                   .s = s,
-                   .r = random_stream(7, RANDOM_TEST, (uint64_t)s.T),
-                   .id = xmalloc(bytes),
-                   .target = xmalloc(bytes) };
-}
-
-static void rows_free(Rows *rows)
-{
-    free(rows->id), free(rows->target);
-}
-
-static void next_row(Rows *rows)
-{
-    Random r = synthetic_row(rows->r, rows->drawn++);
-
-    rows->n = synthetic_draw(rows->task, rows->s, r, rows->id, rows->target);
-}
 
 /* Each word of a vocabulary once. */
 typedef char Word[16];
@@ -106,7 +71,7 @@ static void check_row(const Rows *rows, Word *word, int vocab)
 
 static void check_rows(const char *name, SyntheticShape s, int n)
 {
-    Rows rows = rows_of(name, s);
+    Rows rows = rows_open(name, s);
     const int vocab = synthetic_vocab(rows.task, s);
     Word *word = words_of(&rows, vocab);
 
@@ -114,7 +79,7 @@ static void check_rows(const char *name, SyntheticShape s, int n)
         next_row(&rows);
         check_row(&rows, word, vocab);
     }
-    rows_free(&rows);
+    rows_close(&rows);
     free(word);
 }
 
@@ -325,12 +290,6 @@ START_TEST(a_row_depends_on_its_random_numbers_alone)
 }
 END_TEST
 
-/* `count` of n draws is what a probability of p gives, to five standard deviations. */
-static void check_share(int count, int n, double p)
-{
-    ck_assert_double_eq_tol(count, n * p, 5 * sqrt(n * p * (1 - p)) + 1e-9);
-}
-
 START_TEST(no_answer_is_more_frequent_than_chance)
 {
     enum { ROWS = 4000, T = 128 };
@@ -351,7 +310,7 @@ END_TEST
 START_TEST(the_majority_is_that_of_the_first_rows_of_a_stream)
 {
     enum { ROWS = 50 };
-    Rows rows = rows_of("passkey", (SyntheticShape){ .T = 90, .items = 3 });
+    Rows rows = rows_open("passkey", (SyntheticShape){ .T = 90, .items = 3 });
     int count[10] = { 0 }, most = 0;
 
     for (int i = 0; i < ROWS; i++) {
@@ -364,386 +323,7 @@ START_TEST(the_majority_is_that_of_the_first_rows_of_a_stream)
         most = count[c] > most ? count[c] : most;
     ck_assert_double_eq_tol(synthetic_majority(rows.task, rows.s, rows.r, ROWS),
                             most / (3.0 * ROWS), 1e-15);
-    rows_free(&rows);
-}
-END_TEST
-
-enum { MANY = 20000 };
-
-/* Of place i = 1 .. n, by the weights of the paper. */
-static double place_share(int i, int n)
-{
-    double sum = 0;
-
-    for (int j = 1; j <= n; j++)
-        sum += 0.01 * pow(j, 0.01 - 1);
-    return 0.01 * pow(i, 0.01 - 1) / sum;
-}
-
-/* The place of the query for the key of a pair, from 1 on. */
-static int place_of(const Rows *rows, int pair)
-{
-    int after = 2 * synthetic_complete(rows->task, rows->s).items, t = after;
-
-    while (rows->id[t] != rows->id[2 * pair])
-        t++;
-    return (t - after) / 2 + 1;
-}
-
-START_TEST(queries_of_mqar_are_at_places_by_the_power_law)
-{
-    enum { T = 64, N = (T - 2) / 2 };
-    Rows rows = rows_of("mqar", (SyntheticShape){ .T = T, .items = 1 });
-    int count[N + 1] = { 0 };
-
-    for (int i = 0; i < MANY; i++) {
-        next_row(&rows);
-        count[place_of(&rows, 0)]++;
-    }
-    for (int i = 1; i <= N; i++)
-        check_share(count[i], MANY, place_share(i, N));
-    ck_assert_int_gt(count[1] + count[2] + count[3], MANY * 2 / 5);
-    rows_free(&rows);
-}
-END_TEST
-
-START_TEST(queries_of_mqar_fall_on_the_places_that_those_before_left)
-{
-    enum { T = 12, N = (T - 4) / 2 };
-    Rows rows = rows_of("mqar", (SyntheticShape){ .T = T, .items = 2 });
-    int count[N + 1][N + 1] = { { 0 } };
-
-    for (int i = 0; i < MANY; i++) {
-        next_row(&rows);
-        count[place_of(&rows, 0)][place_of(&rows, 1)]++;
-    }
-    for (int i = 1; i <= N; i++)
-        for (int j = 1; j <= N; j++) {
-            double p = place_share(i, N), q = place_share(j, N) / (1 - p);
-
-            check_share(count[i][j], MANY, i == j ? 0 : p * q);
-        }
-    rows_free(&rows);
-}
-END_TEST
-
-START_TEST(keys_and_values_of_mqar_differ_and_are_any_of_their_half)
-{
-    enum { V = 21, K = 5, ROWS = MANY / K };
-    Rows rows = rows_of("mqar", (SyntheticShape){ .T = 20, .items = K, .symbols = V });
-    int count[2][V] = { { 0 } };
-    bool twice = false;
-
-    for (int i = 0; i < ROWS; i++) {
-        int seen[2][V] = { { 0 } };
-
-        next_row(&rows);
-        for (int t = 0; t < 2 * K; t++)
-            count[t % 2][rows.id[t]]++, seen[t % 2][rows.id[t]]++;
-        for (int c = 0; c < V; c++)
-            twice |= seen[0][c] > 1 || seen[1][c] > 1;
-    }
-    ck_assert(!twice);
-    for (int c = 0; c < V; c++) {
-        check_share(count[0][c], ROWS, c >= 1 && c < V / 2 ? K / (V / 2 - 1.0) : 0);
-        check_share(count[1][c], ROWS, c >= V / 2 ? K / (V - V / 2.0 + 0.5) : 0);
-    }
-    rows_free(&rows);
-}
-END_TEST
-
-START_TEST(noise_of_mqar_is_any_token_and_changes_no_answer)
-{
-    enum { T = 32, V = 40, K = 4 };
-    const SyntheticShape shape = { .T = T, .items = K, .symbols = V };
-    Rows still = rows_of("mqar", shape), rows = rows_of("mqar", shape);
-    int count[V] = { 0 }, blanks = 0;
-    bool changed = false;
-
-    rows.s.noise = true;
-    for (int i = 0; i < MANY / 10; i++) {
-        next_row(&still), next_row(&rows);
-        ck_assert_mem_eq(rows.target, still.target, T * sizeof *rows.target);
-        for (int t = 0; t < T; t++)
-            if (still.id[t] == 0)
-                count[rows.id[t]]++, blanks++;
-            else
-                changed |= rows.id[t] != still.id[t];
-    }
-    ck_assert(!changed);
-    ck_assert_int_eq(blanks, MANY / 10 * (T - 3 * K));
-    for (int c = 0; c < V; c++)
-        check_share(count[c], blanks, 1.0 / V);
-    rows_free(&still), rows_free(&rows);
-}
-END_TEST
-
-START_TEST(what_is_copied_is_any_symbols_at_any_places)
-{
-    enum { T = 14, M = 4, A = 5 };
-    Rows rows = rows_of("selective-copy", (SyntheticShape){ .T = T, .items = M, .symbols = A });
-    int place[T - M] = { 0 }, symbol[A + 1] = { 0 };
-
-    for (int i = 0; i < MANY; i++) {
-        next_row(&rows);
-        for (int t = 0; t < T - M; t++)
-            if (rows.id[t])
-                place[t]++, symbol[rows.id[t]]++;
-    }
-    for (int t = 0; t < T - M; t++)
-        check_share(place[t], MANY, (double)M / (T - M));
-    for (int c = 1; c <= A; c++)
-        check_share(symbol[c], M * MANY, 1.0 / A);
-    rows_free(&rows);
-}
-END_TEST
-
-START_TEST(a_row_of_induction_has_triggers_anywhere_and_often_one)
-{
-    enum { T = 6, PLACES = 3 };
-    const SyntheticShape s = { .T = T, .items = 2 };
-    Rows one = rows_of("induction", (SyntheticShape){ .T = T }), two = rows_of("induction", s);
-    int place[T] = { 0 }, pairs = 0;
-
-    for (int i = 0; i < MANY; i++) {
-        int triggers = 0;
-
-        next_row(&one), next_row(&two);
-        for (int t = 0; t < T - 1; t++) {
-            place[t] += one.id[t] == synthetic_vocab(one.task, s) - 1;
-            triggers += two.id[t] == synthetic_vocab(two.task, s) - 1;
-        }
-        pairs += triggers == 2;
-    }
-    for (int t = 0; t < T; t++)
-        check_share(place[t], MANY, t < PLACES ? 1.0 / PLACES : 0);
-    check_share(pairs, MANY, 0.5 * 2 / (PLACES * PLACES)); /* two draws, that fall on 0 and 2 */
-    rows_free(&one), rows_free(&two);
-}
-END_TEST
-
-START_TEST(a_key_is_recalled_as_often_as_another_however_often_it_is_there)
-{
-    enum { T = 12, K = 5 };
-    Rows rows = rows_of("recall", (SyntheticShape){ .T = T, .items = K, .symbols = 4 });
-    int single = 0, asked = 0, ones = 0;
-
-    for (int i = 0; i < MANY; i++) {
-        int times = 0;
-
-        next_row(&rows);
-        for (int k = 0; k < K; k++)
-            times += rows.id[2 * k] == 1;
-        ones += times;
-        single += times == 1;
-        asked += times == 1 && rows.id[T - 1] == 1;
-    }
-    check_share(ones, K * MANY, 0.5);
-    check_share(single, MANY, K / 32.0);
-    check_share(asked, single, 0.5);
-    rows_free(&rows);
-}
-END_TEST
-
-START_TEST(the_values_of_two_keys_are_drawn_apart)
-{
-    Rows rows = rows_of("recall", (SyntheticShape){ .T = 40, .symbols = 4 });
-    int differ = 0, both = 0;
-
-    for (int i = 0; i < MANY; i++) {
-        int value[3] = { 0 };
-
-        next_row(&rows);
-        for (int t = 0; t < 38; t += 2)
-            value[rows.id[t]] = rows.id[t + 1];
-        both += value[1] && value[2];
-        differ += value[1] && value[2] && value[1] != value[2];
-    }
-    check_share(differ, both, 0.5);
-    rows_free(&rows);
-}
-END_TEST
-
-/* The words of a row one after the other, with a blank after each. */
-static Text print(const Rows *rows, int from, int to)
-{
-    Text all = { 0 };
-
-    for (int t = from; t < to; t++)
-        text_add(&all, "%s ", synthetic_word(rows->task, rows->s, rows->id[t]).at);
-    return all;
-}
-
-/* So many words of a text that begins with the filler twice. */
-static void add_filler(Text *to, int words)
-{
-    const char *at =
-        "The grass is green . The sky is blue . The sun is yellow . Here we go . There and back "
-        "again . The grass is green . The sky is blue . The sun is yellow . Here we go . There and "
-        "back again . ";
-
-    while (words > 0) {
-        words -= *at == ' ';
-        text_add(to, "%c", *at++);
-    }
-}
-
-/* The paper's text with that key, after so many words of filler and before so many. */
-static Text paper(const char *key, int before, int after)
-{
-    Text text = { 0 };
-
-    text_add(&text, "There is an important info hidden inside a lot of irrelevant text . Find it "
-                    "and memorize them . I will quiz you about the important information there . ");
-    add_filler(&text, before);
-    text_add(&text, "The pass key is %s. Remember it . %sis the pass key . ", key, key);
-    add_filler(&text, after);
-    text_add(&text, "What is the pass key ? The pass key is %s", key);
-    return text;
-}
-
-START_TEST(a_passkey_is_anywhere_in_the_text_of_the_paper)
-{
-    enum { FILLER = 40, T = 66 + FILLER };
-    Rows rows = rows_of("passkey", (SyntheticShape){ .T = T });
-    int place[FILLER + 1] = { 0 };
-
-    for (int i = 0; i < MANY / 10; i++) {
-        int before = -29 - 4;
-
-        next_row(&rows);
-        for (int t = 0; rows.id[t] >= 10; t++)
-            before++;
-        Text key = print(&rows, T - 4, T), row = print(&rows, 0, T);
-        text_add(&key, "%d ", rows.target[T - 1]);
-        text_add(&row, "%d ", rows.target[T - 1]);
-        ck_assert_str_eq(row.at, paper(key.at, before, FILLER - before).at);
-        place[before]++;
-    }
-    for (int n = 0; n <= FILLER; n++)
-        check_share(place[n], MANY / 10, 1.0 / (FILLER + 1));
-    rows_free(&rows);
-}
-END_TEST
-
-/* The rows of listops, by their lengths, classes and tokens. */
-typedef struct {
-    double mean, median, token[16], class[10];
-} Census;
-
-static int ascending(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
-static Census census_of(SyntheticShape s, int n)
-{
-    Rows rows = rows_of("listops", s);
-    int *length = xmalloc((size_t)n * sizeof *length);
-    Census c = { .mean = 0 };
-    bool fit = true;
-
-    s = synthetic_complete(rows.task, s);
-    for (int i = 0; i < n; i++) {
-        next_row(&rows);
-        fit &= s.least < rows.n && rows.n < s.T;
-        length[i] = rows.n;
-        c.mean += (double)rows.n / n;
-        c.class[rows.target[0]] += 1.0 / n;
-        for (int t = 0; t < rows.n; t++)
-            c.token[rows.id[t]] += 1.0 / rows.n / n;
-    }
-    ck_assert(fit);
-    qsort(length, (size_t)n, sizeof *length, ascending);
-    c.median = length[n / 2];
-    free(length);
-    rows_free(&rows);
-    return c;
-}
-
-static double most_frequent(const Census *c)
-{
-    double most = 0;
-
-    for (int i = 0; i < 10; i++)
-        most = c->class[i] > most ? c->class[i] : most;
-    return most;
-}
-
-START_TEST(rows_of_listops_are_as_long_and_their_classes_as_frequent_as_the_arenas)
-{
-    Census arena = census_of((SyntheticShape){ .T = 2000 }, MANY / 4);
-    Census small = census_of((SyntheticShape){ .T = 64 }, MANY);
-    Census middle = census_of((SyntheticShape){ .T = 256, .least = 100 }, MANY);
-
-    ck_assert_double_eq_tol(arena.mean, 1032, 15);
-    ck_assert_double_eq_tol(arena.median, 957, 25);
-    ck_assert_double_eq_tol(most_frequent(&arena), 0.165, 0.01);
-    ck_assert_double_eq_tol(most_frequent(&small), 0.12, 0.01);
-    ck_assert_double_eq_tol(most_frequent(&middle), 0.156, 0.01);
-}
-END_TEST
-
-/* The length of an expression as the Arena's program draws it. */
-static int naive_length(const int most[2], int depth, Random r, uint64_t *drawn)
-{
-    if (depth == most[0] || random_uniform(r, (*drawn)++) > 0.25)
-        return 1;
-    int n = 2 + (int)random_below(r, (*drawn)++, (uint64_t)most[1] - 1), length = 2;
-
-    for (int i = 0; i < n; i++)
-        length += naive_length(most, depth + 1, r, drawn);
-    return length;
-}
-
-START_TEST(lengths_of_listops_are_those_of_all_expressions_that_fit)
-{
-    static const struct {
-        SyntheticShape s;
-        int most[2];  /* depth and arguments */
-        double share; /* of expressions that fit */
-    } of[] = { { { .T = 64, .least = 16 }, { 6, 5 }, 0.084 },
-               { { .T = 256, .least = 100 }, { 10, 10 }, 0.019 },
-               { { .T = 8, .least = 3 }, { 6, 5 }, 0.0995 } };
-    const Random r = random_stream(1, RANDOM_TEST, 2);
-    uint64_t drawn = 0;
-
-    for (int k = 0; k < COUNT(of); k++) {
-        Rows rows = rows_of("listops", of[k].s);
-        int count[2][256] = { { 0 } }, all = 0;
-
-        for (int i = 0; i < MANY; all++) {
-            int n = naive_length(of[k].most, 1, r, &drawn);
-
-            if (of[k].s.least < n && n < of[k].s.T)
-                count[0][n]++, i++;
-        }
-        ck_assert_double_eq_tol(MANY / (double)all, of[k].share, 0.04 * of[k].share);
-        for (int i = 0; i < MANY; i++) {
-            next_row(&rows);
-            count[1][rows.n]++;
-        }
-        for (int n = 0; n < COUNT(count[0]); n++)
-            ck_assert_double_eq_tol(count[0][n], count[1][n],
-                                    5 * sqrt(count[0][n] + (double)count[1][n]) + 1e-9);
-        rows_free(&rows);
-    }
-}
-END_TEST
-
-START_TEST(operators_and_digits_of_listops_are_as_frequent_as_each_other)
-{
-    Census c = census_of((SyntheticShape){ .T = 64 }, MANY);
-    double operators = c.token[1] + c.token[2] + c.token[3] + c.token[4], digits = 0;
-
-    for (int i = 6; i < 16; i++)
-        digits += c.token[i];
-    ck_assert_double_eq_tol(operators, c.token[5], 1e-12);
-    ck_assert_double_eq(c.token[0], 0);
-    for (int i = 1; i <= 4; i++)
-        ck_assert_double_eq_tol(c.token[i] / operators, 0.25, 0.005);
-    for (int i = 6; i < 16; i++)
-        ck_assert_double_eq_tol(c.token[i] / digits, 0.1, 0.003);
+    rows_close(&rows);
 }
 END_TEST
 
@@ -757,24 +337,11 @@ Suite *suite_synthetic(void)
     tcase_add_test(t, a_row_depends_on_its_random_numbers_alone);
     tcase_add_test(t, no_two_tokens_are_printed_alike);
     tcase_add_test(t, a_task_is_found_by_its_name);
+    tcase_add_test(t, no_answer_is_more_frequent_than_chance);
+    tcase_add_test(t, the_majority_is_that_of_the_first_rows_of_a_stream);
     t = group(s, "shapes");
     tcase_add_test(t, every_length_from_the_smallest_on_will_do);
     tcase_add_test(t, a_shape_that_cannot_be_is_told_what_could);
     tcase_add_test(t, what_a_shape_does_not_say_the_task_completes);
-    t = group(s, "frequencies");
-    tcase_add_test(t, no_answer_is_more_frequent_than_chance);
-    tcase_add_test(t, the_majority_is_that_of_the_first_rows_of_a_stream);
-    tcase_add_test(t, queries_of_mqar_are_at_places_by_the_power_law);
-    tcase_add_test(t, queries_of_mqar_fall_on_the_places_that_those_before_left);
-    tcase_add_test(t, keys_and_values_of_mqar_differ_and_are_any_of_their_half);
-    tcase_add_test(t, noise_of_mqar_is_any_token_and_changes_no_answer);
-    tcase_add_test(t, what_is_copied_is_any_symbols_at_any_places);
-    tcase_add_test(t, a_row_of_induction_has_triggers_anywhere_and_often_one);
-    tcase_add_test(t, a_key_is_recalled_as_often_as_another_however_often_it_is_there);
-    tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
-    tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);
-    tcase_add_test(t, rows_of_listops_are_as_long_and_their_classes_as_frequent_as_the_arenas);
-    tcase_add_test(t, lengths_of_listops_are_those_of_all_expressions_that_fit);
-    tcase_add_test(t, operators_and_digits_of_listops_are_as_frequent_as_each_other);
     return s;
 }

@@ -103,10 +103,10 @@ static void print_summary(const Tokenizer *t, Bytes text, Tokens tokens)
 
 static void check_words(int left, char **argv)
 {
-    const char *wrong = tokenizer_wrong(words);
+    const Text wrong = tokenizer_wrong(words);
 
-    if (wrong)
-        die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong);
+    if (wrong.n)
+        die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong.at);
     if (left != 1)
         die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
             left ? argv[1] : "");

@@ -2,7 +2,7 @@
 #ifndef DATA_SYNTHETIC_ROW_H
 #define DATA_SYNTHETIC_ROW_H
 
-#include "data/synthetic.h"
+#include "data/synthetic/task.h"
 
 /* id and target come as zeros and minus ones, length as T. */
 typedef struct SyntheticRow {

@@ -341,10 +341,10 @@ static void check_shape(void)
 
 static void settle_text(void)
 {
-    const char *wrong = tokenizer_wrong(job.tokenizer);
+    const Text wrong = tokenizer_wrong(job.tokenizer);
 
-    if (wrong)
-        die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong);
+    if (wrong.n)
+        die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
     if (task == TASK_CLASSIFY && (job.files < 2 || job.files > CLASSES_MAX))
         die(EXIT_USAGE, "--task classify tells texts apart: give it from 2 to %d files, not %d",
             CLASSES_MAX, job.files);

@@ -1,0 +1,24 @@
+#include "data/tokenizer_kind.h"
+
+#include "ops/base/error.h"
+
+#include <string.h>
+
+void tokenizer_append(Tokenizer *t, uint32_t parts, size_t n)
+{
+    if (t->size == t->most || key_number(&t->parts, parts) != (uint32_t)(t->size - FIRST))
+        BUG("token %d of %d, made of %x", t->size, t->most, parts);
+    t->start[t->size + 1] = t->start[t->size] + (uint32_t)n;
+    t->size++;
+}
+
+const char *tokenizer_number(const char *from, unsigned base, uint32_t *number)
+{
+    static const char digits[] = "0123456789abcdef";
+    const char *s = from;
+
+    *number = 0;
+    for (const char *digit; s < from + 6 && *s && (digit = memchr(digits, *s, base)); s++)
+        *number = *number * base + (uint32_t)(digit - digits);
+    return s == from || (*from == '0' && s > from + 1) ? NULL : s;
+}

@@ -1,0 +1,279 @@
+/* What the synthetic tasks draw is as likely as it should be. */
+#include "tests/rows.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <string.h>
+
+/* Of place i = 1 .. n, by the weights of the paper. */
+static double place_share(int i, int n)
+{
+    double sum = 0;
+
+    for (int j = 1; j <= n; j++)
+        sum += 0.01 * pow(j, 0.01 - 1);
+    return 0.01 * pow(i, 0.01 - 1) / sum;
+}
+
+/* The place of the query for the key of a pair, from 1 on. */
+static int place_of(const Rows *rows, int pair)
+{
+    int after = 2 * synthetic_complete(rows->task, rows->s).items, t = after;
+
+    while (rows->id[t] != rows->id[2 * pair])
+        t++;
+    return (t - after) / 2 + 1;
+}
+
+START_TEST(queries_of_mqar_are_at_places_by_the_power_law)
+{
+    enum { T = 64, N = (T - 2) / 2 };
+    Rows rows = rows_open("mqar", (SyntheticShape){ .T = T, .items = 1 });
+    int count[N + 1] = { 0 };
+
+    for (int i = 0; i < MANY; i++) {
+        next_row(&rows);
+        count[place_of(&rows, 0)]++;
+    }
+    for (int i = 1; i <= N; i++)
+        check_share(count[i], MANY, place_share(i, N));
+    ck_assert_int_gt(count[1] + count[2] + count[3], MANY * 2 / 5);
+    rows_close(&rows);
+}
+END_TEST
+
+START_TEST(queries_of_mqar_fall_on_the_places_that_those_before_left)
+{
+    enum { T = 12, N = (T - 4) / 2 };
+    Rows rows = rows_open("mqar", (SyntheticShape){ .T = T, .items = 2 });
+    int count[N + 1][N + 1] = { { 0 } };
+
+    for (int i = 0; i < MANY; i++) {
+        next_row(&rows);
+        count[place_of(&rows, 0)][place_of(&rows, 1)]++;
+    }
+    for (int i = 1; i <= N; i++)
+        for (int j = 1; j <= N; j++) {
+            double p = place_share(i, N), q = place_share(j, N) / (1 - p);
+
+            check_share(count[i][j], MANY, i == j ? 0 : p * q);
+        }
+    rows_close(&rows);
+}
+END_TEST
+
+START_TEST(keys_and_values_of_mqar_differ_and_are_any_of_their_half)
+{
+    enum { V = 21, K = 5, ROWS = MANY / K };
+    Rows rows = rows_open("mqar", (SyntheticShape){ .T = 20, .items = K, .symbols = V });
+    int count[2][V] = { { 0 } };
+    bool twice = false;
+
+    for (int i = 0; i < ROWS; i++) {
+        int seen[2][V] = { { 0 } };
+
+        next_row(&rows);
+        for (int t = 0; t < 2 * K; t++)
+            count[t % 2][rows.id[t]]++, seen[t % 2][rows.id[t]]++;
+        for (int c = 0; c < V; c++)
+            twice |= seen[0][c] > 1 || seen[1][c] > 1;
+    }
+    ck_assert(!twice);
+    for (int c = 0; c < V; c++) {
+        check_share(count[0][c], ROWS, c >= 1 && c < V / 2 ? K / (V / 2 - 1.0) : 0);
+        check_share(count[1][c], ROWS, c >= V / 2 ? K / (V - V / 2.0 + 0.5) : 0);
+    }
+    rows_close(&rows);
+}
+END_TEST
+
+START_TEST(noise_of_mqar_is_any_token_and_changes_no_answer)
+{
+    enum { T = 32, V = 40, K = 4 };
+    const SyntheticShape shape = { .T = T, .items = K, .symbols = V };
+    Rows still = rows_open("mqar", shape), rows = rows_open("mqar", shape);
+    int count[V] = { 0 }, blanks = 0;
+    bool changed = false;
+
+    rows.s.noise = true;
+    for (int i = 0; i < MANY / 10; i++) {
+        next_row(&still), next_row(&rows);
+        ck_assert_mem_eq(rows.target, still.target, T * sizeof *rows.target);
+        for (int t = 0; t < T; t++)
+            if (still.id[t] == 0)
+                count[rows.id[t]]++, blanks++;
+            else
+                changed |= rows.id[t] != still.id[t];
+    }
+    ck_assert(!changed);
+    ck_assert_int_eq(blanks, MANY / 10 * (T - 3 * K));
+    for (int c = 0; c < V; c++)
+        check_share(count[c], blanks, 1.0 / V);
+    rows_close(&still), rows_close(&rows);
+}
+END_TEST
+
+START_TEST(what_is_copied_is_any_symbols_at_any_places)
+{
+    enum { T = 14, M = 4, A = 5 };
+    Rows rows = rows_open("selective-copy", (SyntheticShape){ .T = T, .items = M, .symbols = A });
+    int place[T - M] = { 0 }, symbol[A + 1] = { 0 };
+
+    for (int i = 0; i < MANY; i++) {
+        next_row(&rows);
+        for (int t = 0; t < T - M; t++)
+            if (rows.id[t])
+                place[t]++, symbol[rows.id[t]]++;
+    }
+    for (int t = 0; t < T - M; t++)
+        check_share(place[t], MANY, (double)M / (T - M));
+    for (int c = 1; c <= A; c++)
+        check_share(symbol[c], M * MANY, 1.0 / A);
+    rows_close(&rows);
+}
+END_TEST
+
+START_TEST(a_row_of_induction_has_triggers_anywhere_and_often_one)
+{
+    enum { T = 6, PLACES = 3 };
+    const SyntheticShape s = { .T = T, .items = 2 };
+    Rows one = rows_open("induction", (SyntheticShape){ .T = T }), two = rows_open("induction", s);
+    int place[T] = { 0 }, pairs = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        int triggers = 0;
+
+        next_row(&one), next_row(&two);
+        for (int t = 0; t < T - 1; t++) {
+            place[t] += one.id[t] == synthetic_vocab(one.task, s) - 1;
+            triggers += two.id[t] == synthetic_vocab(two.task, s) - 1;
+        }
+        pairs += triggers == 2;
+    }
+    for (int t = 0; t < T; t++)
+        check_share(place[t], MANY, t < PLACES ? 1.0 / PLACES : 0);
+    check_share(pairs, MANY, 0.5 * 2 / (PLACES * PLACES)); /* two draws, that fall on 0 and 2 */
+    rows_close(&one), rows_close(&two);
+}
+END_TEST
+
+START_TEST(a_key_is_recalled_as_often_as_another_however_often_it_is_there)
+{
+    enum { T = 12, K = 5 };
+    Rows rows = rows_open("recall", (SyntheticShape){ .T = T, .items = K, .symbols = 4 });
+    int single = 0, asked = 0, ones = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        int times = 0;
+
+        next_row(&rows);
+        for (int k = 0; k < K; k++)
+            times += rows.id[2 * k] == 1;
+        ones += times;
+        single += times == 1;
+        asked += times == 1 && rows.id[T - 1] == 1;
+    }
+    check_share(ones, K * MANY, 0.5);
+    check_share(single, MANY, K / 32.0);
+    check_share(asked, single, 0.5);
+    rows_close(&rows);
+}
+END_TEST
+
+START_TEST(the_values_of_two_keys_are_drawn_apart)
+{
+    Rows rows = rows_open("recall", (SyntheticShape){ .T = 40, .symbols = 4 });
+    int differ = 0, both = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        int value[3] = { 0 };
+
+        next_row(&rows);
+        for (int t = 0; t < 38; t += 2)
+            value[rows.id[t]] = rows.id[t + 1];
+        both += value[1] && value[2];
+        differ += value[1] && value[2] && value[1] != value[2];
+    }
+    check_share(differ, both, 0.5);
+    rows_close(&rows);
+}
+END_TEST
+
+/* The words of a row one after the other, with a blank after each. */
+static Text print(const Rows *rows, int from, int to)
+{
+    Text all = { 0 };
+
+    for (int t = from; t < to; t++)
+        text_add(&all, "%s ", synthetic_word(rows->task, rows->s, rows->id[t]).at);
+    return all;
+}
+
+/* So many words of a text that begins with the filler twice. */
+static void add_filler(Text *to, int words)
+{
+    const char *at =
+        "The grass is green . The sky is blue . The sun is yellow . Here we go . There and back "
+        "again . The grass is green . The sky is blue . The sun is yellow . Here we go . There and "
+        "back again . ";
+
+    while (words > 0) {
+        words -= *at == ' ';
+        text_add(to, "%c", *at++);
+    }
+}
+
+/* The paper's text with that key, after so many words of filler and before so many. */
+static Text paper(const char *key, int before, int after)
+{
+    Text text = { 0 };
+
+    text_add(&text, "There is an important info hidden inside a lot of irrelevant text . Find it "
+                    "and memorize them . I will quiz you about the important information there . ");
+    add_filler(&text, before);
+    text_add(&text, "The pass key is %s. Remember it . %sis the pass key . ", key, key);
+    add_filler(&text, after);
+    text_add(&text, "What is the pass key ? The pass key is %s", key);
+    return text;
+}
+
+START_TEST(a_passkey_is_anywhere_in_the_text_of_the_paper)
+{
+    enum { FILLER = 40, T = 66 + FILLER };
+    Rows rows = rows_open("passkey", (SyntheticShape){ .T = T });
+    int place[FILLER + 1] = { 0 };
+
+    for (int i = 0; i < MANY / 10; i++) {
+        int before = -29 - 4;
+
+        next_row(&rows);
+        for (int t = 0; rows.id[t] >= 10; t++)
+            before++;
+        Text key = print(&rows, T - 4, T), row = print(&rows, 0, T);
+        text_add(&key, "%d ", rows.target[T - 1]);
+        text_add(&row, "%d ", rows.target[T - 1]);
+        ck_assert_str_eq(row.at, paper(key.at, before, FILLER - before).at);
+        place[before]++;
+    }
+    for (int n = 0; n <= FILLER; n++)
+        check_share(place[n], MANY / 10, 1.0 / (FILLER + 1));
+    rows_close(&rows);
+}
+END_TEST
+
+Suite *suite_draws(void)
+{
+    Suite *s = suite_create("draws");
+    TCase *t = group(s, "draws");
+
+    tcase_add_test(t, queries_of_mqar_are_at_places_by_the_power_law);
+    tcase_add_test(t, queries_of_mqar_fall_on_the_places_that_those_before_left);
+    tcase_add_test(t, keys_and_values_of_mqar_differ_and_are_any_of_their_half);
+    tcase_add_test(t, noise_of_mqar_is_any_token_and_changes_no_answer);
+    tcase_add_test(t, what_is_copied_is_any_symbols_at_any_places);
+    tcase_add_test(t, a_row_of_induction_has_triggers_anywhere_and_often_one);
+    tcase_add_test(t, a_key_is_recalled_as_often_as_another_however_often_it_is_there);
+    tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
+    tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);
+    return s;
+}
