@@ -63,9 +63,9 @@ static Choice optimiser_choice(int i)
     static Text help;
 
     if (!optimisers[i])
-        return (Choice){ NULL, NULL };
+        return (Choice){ .name = NULL };
     help = optimiser_help(optimisers[i]);
-    return (Choice){ optimisers[i]->name, help.at };
+    return (Choice){ .name = optimisers[i]->name, .summary = help.at };
 }
 
 static Option options[] = {
