@@ -170,7 +170,7 @@ static int parse(const char *words, Text *wrong)
     const char *end = words[3] == ':' ? tokenizer_number(words + 4, 10, &n) : NULL;
     if (end && !*end && n > FIRST && n <= TOKENS_MAX)
         return (int)n;
-    text_add(wrong, "names no size of a vocabulary: it is bpe:N, with N from %d to %d", FIRST + 1,
+    text_add(wrong, "needs the size of a vocabulary: bpe:N, with N from %d to %d", FIRST + 1,
              TOKENS_MAX);
     return 0;
 }

@@ -5,10 +5,10 @@
 #include "data/tokenizer_kind.h"
 
 /*
- * The bytes of a token, at most: each can be twice as long as those before it,
- * and the table of a file must not take more memory than this allows. And the
- * bytes that are learnt from, the text's first: a place among them is a number
- * of 32 bits. The proof build crosses both edges.
+ * The most bytes of a token: each can be twice as long as earlier ones, and an
+ * untrusted file must not make the table take more memory than this allows. And the
+ * most bytes of a text to learn from, its first ones: a place among them is a 32-bit
+ * number. The tests of the proof build cross both limits.
  */
 #ifdef PROOF
 enum { BPE_TOKEN_BYTES = 8, BPE_TEXT_MAX = 1 << 20 };
@@ -23,8 +23,8 @@ static inline uint32_t bpe_pair(Token left, Token right)
 
 void bpe_learn(Tokenizer *t, Bytes text);
 
-/* Makes that pair the next token. False, and nothing has changed, if it joins what is no token
- * yet, is longer than BPE_TOKEN_BYTES, or reads as another token does. */
+/* Makes that pair the next token. False, and nothing has changed, if one of the two is not a token
+ * yet, if it is longer than BPE_TOKEN_BYTES, or if it has the same bytes as another token. */
 bool bpe_add(Tokenizer *t, uint32_t pair);
 
 #endif

@@ -3,8 +3,8 @@
  * token, its places are joined, and again. Neighbours are counted at every place,
  * "aaa" has "aa" twice; joined they are from left to right. Of pairs that are
  * equally frequent the one with the smaller left token is first, then the one
- * with the smaller right token. A pair that reads as an older token does is left
- * alone, so that no two tokens have the same bytes; and so is one that is too long.
+ * with the smaller right token. A pair with the same bytes as an older token is
+ * skipped, so that no two tokens have the same bytes; and so is one that is too long.
  *
  * A piece that the text has more than once is laid out once, with the number of times:
  *
@@ -21,10 +21,10 @@
  *
  *   - a pair's sites are in the order of the text, without sorting;
  *   - a pair needs one entry in the heap, pushed when its newer token has been
- *     made. One that comes up and says more than the pair's count has fallen
- *     behind: it goes back with the true one. The next to come up may be true.
+ *     made. One that comes up with more than the pair's count is out
+ *     of date: it goes back with the true count. The next to come up may be true.
  *
- * A join takes a site away in O(1) steps, and makes O(1) entries fall behind; so
+ * A join removes a site in O(1) steps, and puts O(1) entries out of date; so
  * n bytes take O(n log n).
  */
 #include "data/bpe.h"
@@ -205,7 +205,7 @@ void bpe_learn(Tokenizer *t, Bytes text)
     lay_out(&l);
     learn_tokens(&l);
     if (t->size < t->most)
-        warn("%s: nothing is left to join after %d tokens", t->words, t->size);
+        warn("%s: no pairs are left to join after %d tokens", t->words, t->size);
     bytes_free(&l.pieces);
     key_free(&l.pairs);
     free(l.times);

@@ -1,7 +1,7 @@
 /*
  * Characters as tokens: of those beyond ASCII the ones that the text has at
  * least OFTEN times, in order of their code points. A character that has no
- * token goes byte by byte, as does what is no UTF-8; the bytes of a character
+ * token is encoded byte by byte, as is invalid UTF-8; the bytes of a character
  * after its first start no other, so they meet no token of a character.
  */
 #include "data/tokenizer_kind.h"
@@ -33,7 +33,7 @@ static int by_count(const void *left, const void *right)
     return a->count == b->count ? by_code(a, b) : a->count < b->count ? 1 : -1;
 }
 
-/* Counts characters beyond ASCII, and returns how many bytes are of no character. */
+/* Counts characters beyond ASCII, and returns the number of bytes of invalid UTF-8. */
 static size_t count_characters(Bytes text, size_t *count)
 {
     size_t invalid = 0;
@@ -82,7 +82,8 @@ static void learn(Tokenizer *t, Bytes text)
     free(often);
     free(count);
     if (invalid)
-        warn("%zu of the text's %zu bytes are no UTF-8; they are kept as bytes", invalid, text.n);
+        warn("%zu of the text's %zu bytes are not valid UTF-8; they are kept as bytes", invalid,
+             text.n);
 }
 
 static size_t encode(const Tokenizer *t, Bytes text, Token *to)

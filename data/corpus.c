@@ -18,9 +18,9 @@ static unsigned char *read_named(const char *path, size_t *bytes)
     const char *looks = file_looks_like(at, *bytes);
 
     if (*bytes == 0)
-        die(EXIT_DATA, PATH " is empty: there is nothing to learn from", path);
+        die(EXIT_DATA, PATH " is empty: there is nothing to train on", path);
     if (looks)
-        warn(PATH " looks like %s; going on with its bytes", path, looks);
+        warn(PATH " looks like %s; its bytes are used as they are", path, looks);
     return at;
 }
 

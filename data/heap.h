@@ -1,4 +1,4 @@
-/* Numbers of which the smallest is at hand: a binary heap, heap[i] <= heap[2i + 1], heap[2i + 2].
+/* A binary heap with the smallest number on top: heap[i] <= heap[2i + 1], heap[2i + 2].
  */
 #ifndef DATA_HEAP_H
 #define DATA_HEAP_H

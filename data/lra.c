@@ -1,7 +1,6 @@
 /*
- * A file is read whole, and its rows take the place of its text: a row of n tokens has at least as
- * many bytes, and a tab and its class beside them, so what is written never meets what is yet to
- * be read.
+ * A file is read whole and converted in place: a row of n tokens has at least n bytes of text, and
+ * a tab and its class, so what is written never overtakes what is still to be read.
  */
 #include "data/lra.h"
 
@@ -22,14 +21,14 @@ enum { PATH_ROOM = 4096, WORD_ROOM = 8 };
 typedef struct {
     const char *path;
     unsigned char *byte;
-    size_t at, end; /* of the line that is being read */
+    size_t at, end; /* of the current line */
     size_t bytes, line;
     size_t put; /* rows are before this */
     size_t room;
     LraRows rows;
 } Reader;
 
-/* Goes to the next line, without what ends it; false: there is none. */
+/* Goes to the next line, without its line end; false: there is none. */
 static bool next_line(Reader *r, size_t *next)
 {
     if (*next >= r->bytes)
@@ -54,8 +53,8 @@ static void check_header(Reader *r, size_t *next)
         die(EXIT_DATA, PATH " is empty", r->path);
     next_line(r, next);
     if (r->end - r->at != n || memcmp(r->byte + r->at, header, n) != 0)
-        die(EXIT_DATA, PATH ":1: the first line of such a file is Source, a tab, Target%s%s",
-            r->path, looks ? "; it looks like " : "", looks ? looks : "");
+        die(EXIT_DATA, PATH ":1: the first line must be Source, a tab, Target%s%s", r->path,
+            looks ? "; it looks like " : "", looks ? looks : "");
 }
 
 /* The token of a word, or LISTOPS_PADDING, which has no word. */
@@ -83,7 +82,8 @@ static void read_word(Reader *r, size_t end)
         return;
     const int token = token_of(word, n);
     if (token == LISTOPS_PADDING)
-        die(EXIT_DATA, PATH ":%zu: '%.*s' is no token of listops", r->path, r->line, (int)n, word);
+        die(EXIT_DATA, PATH ":%zu: '%.*s' is not a token of ListOps", r->path, r->line, (int)n,
+            word);
     r->byte[r->put++] = (unsigned char)token;
 }
 
@@ -105,8 +105,8 @@ static void read_row(Reader *r)
         die(EXIT_DATA, PATH ":%zu: a row is an expression, a tab and a digit; there is no tab",
             r->path, r->line);
     if (r->end - end != 2 || tab[1] < '0' || tab[1] > '9')
-        die(EXIT_DATA, PATH ":%zu: after the tab is a digit, 0 to 9, and nothing else", r->path,
-            r->line);
+        die(EXIT_DATA, PATH ":%zu: after the tab there must be one digit, 0 to 9, and nothing else",
+            r->path, r->line);
     const unsigned char label = (unsigned char)(tab[1] - '0');
     start_row(r);
     r->byte[r->put++] = label;
@@ -126,7 +126,7 @@ static LraRows read_rows(const char *path)
     while (next_line(&r, &next))
         read_row(&r);
     if (r.rows.rows == 0)
-        die(EXIT_DATA, PATH " has a first line and no rows", path);
+        die(EXIT_DATA, PATH " has a header and no rows", path);
     r.rows.start[r.rows.rows] = r.put;
     r.rows.start = xrealloc(r.rows.start, (r.rows.rows + 1) * sizeof *r.rows.start);
     r.rows.byte = xrealloc(r.byte, r.put);

@@ -7,9 +7,9 @@
  *     ( ( ( [MAX 2 ) 9 ) ] )\t9
  *     ...
  *
- * Rows become the tokens that its reader makes of them, numbered as those of the
- * task listops (data/synthetic/listops.h): parentheses are dropped, "]" is X, and
- * the rest is parted at blanks.
+ * Rows become the tokens of its own reader, numbered as those of the task listops
+ * (data/synthetic/listops.h): parentheses are dropped, "]" is X, and the rest is
+ * split at blanks.
  */
 #ifndef DATA_LRA_H
 #define DATA_LRA_H
@@ -26,13 +26,13 @@ typedef struct {
     LraRows train, validation, test;
 } Lra;
 
-/* Dies with EXIT_IO where a file is missing, and with EXIT_DATA and the line's number where one is
- * not what it should be. */
+/* Dies with EXIT_IO if a file is missing, and with EXIT_DATA and the line's number if a line is
+ * not valid. */
 Lra lra_read(const char *folder);
 void lra_free(Lra *lra);
 
 /* Puts row i into a batch of one sequence: as many of its tokens as there are positions, padding
- * after them, and its class as the first target. How many of the tokens are no padding. */
+ * after them, and its class as the first target. Returns the number of tokens without padding. */
 int lra_row(const LraRows *rows, size_t i, Batch row);
 
 #endif

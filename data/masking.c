@@ -11,7 +11,7 @@ int masking_targets(int T)
     return n > 0 ? n : 1;
 }
 
-/* What stands in the place of a chosen token; the draws i and i + 1 are its own. */
+/* What replaces a chosen token; it uses the draws i and i + 1. */
 static int disguise(int token, int mask, Random r, uint64_t i)
 {
     double u = random_uniform(r, i);
@@ -22,9 +22,9 @@ static int disguise(int token, int mask, Random r, uint64_t i)
 }
 
 /*
- * Knuth's algorithm S: where `left` of the tokens from here on are yet to be
- * chosen, this one is with probability left / (those from here on). All choices
- * of so many tokens are equally likely, and no list of them is needed.
+ * Knuth's algorithm S: if `left` of the tokens from here on are still to be chosen,
+ * this one is chosen with probability left / (tokens from here on). All choices of
+ * that many tokens are equally likely, and no list of them is needed.
  */
 static void mask_row(Batch row, int mask, Random r, uint64_t first)
 {

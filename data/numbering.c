@@ -14,7 +14,7 @@ bool bytes_same(Bytes a, Bytes b)
     return a.n == b.n && memcmp(a.at, b.at, a.n) == 0;
 }
 
-/* That of Fowler, Noll and Vo, and mixed, because its low bits are weak. */
+/* FNV-1a (Fowler, Noll and Vo), mixed because its low bits are weak. */
 uint64_t bytes_hash(Bytes b)
 {
     uint64_t h = 0xcbf29ce484222325;
@@ -32,7 +32,7 @@ static uint32_t more_slots(uint32_t **slot, uint32_t slots)
     return slots;
 }
 
-/* The slot of the key, or the free one that it would get. */
+/* The slot of the key, or the free one where it belongs. */
 static uint32_t key_slot(const KeyNumbers *k, uint32_t key)
 {
     uint32_t i = (uint32_t)random_mix(key);

@@ -1,12 +1,12 @@
 /*
- * Numbers for things in the order in which they are met: 0, 1, 2, ... A thing is
- * a key of 32 bits, or some bytes that stay where they are.
+ * Numbers things 0, 1, 2, ... in the order of their first appearance. A thing is a
+ * 32-bit key, or bytes that stay where they are.
  *
  *     key     [ 7 ][ 3 ][ 9 ]                            number 1 is the key 3
  *     slot    [ 0 ][ 3 ][ 0 ][ 1 ][ 2 ][ 0 ][ 0 ][ 0 ]   numbers + 1; 0: free
  *
- * The search for a thing starts at the slot of its hash and goes on to the thing
- * or a free slot. Half of them at least are free, so it is short, and ends.
+ * The search for a thing starts at the slot of its hash and ends at the thing or at a
+ * free slot (linear probing). At least half of the slots are free, so it is short.
  */
 #ifndef DATA_NUMBERING_H
 #define DATA_NUMBERING_H

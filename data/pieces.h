@@ -1,22 +1,21 @@
 /*
- * The pieces of a text that bpe joins bytes in, never across: words, numbers,
- * marks, each with the space before it, and white space. Nearly GPT-2's:
+ * The pieces of a text; bpe joins bytes only within one: words, numbers, punctuation,
+ * each with the space before it, and white space. Nearly as GPT-2 does:
  *
  *     's 't 'd 'm 'll 've 're     whatever follows
  *     a space if there is one, and letters; or digits; or others
  *     white space up to the last one before something else, or all
  *
- * of which the first that fits is taken, as long as it can be. A letter is a-z, A-Z
- * and every byte from 128 on: UTF-8 has characters beyond ASCII made of those
- * alone, so the pattern below says the same of characters, in an expression
- * that needs no table of Unicode.
+ * The first that fits is taken, as long as possible. A letter is a-z, A-Z and every
+ * byte from 128 on: in UTF-8 the characters beyond ASCII consist of those alone, so
+ * the pattern below is equivalent on characters, and needs no Unicode tables.
  */
 #ifndef DATA_PIECES_H
 #define DATA_PIECES_H
 
 #include "data/token.h"
 
-/* The first piece of a text that is not empty: its length. */
+/* The length of the first piece of a text, which must not be empty. */
 size_t piece_length(Bytes text);
 
 #define PIECE_LETTER "[^\\x00-\\x40\\x5b-\\x60\\x7b-\\x7f]"

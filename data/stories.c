@@ -1,5 +1,5 @@
 /*
- * A grammar is lists of alternatives, parted by '/'. An alternative is text with slots, such as
+ * A grammar is lists of alternatives, separated by '/'. An alternative is text with slots, such as
  *
  *     {friend} lost the {worn} {badge} {spot}, and {hero} {manner} found it.
  *
@@ -42,7 +42,7 @@ enum { LISTS = sizeof lists / sizeof *lists, HEAD_MAX = 512, STORY_MAX = 16384 }
 static const char *const forms[] = { "", "she", "her", "him" };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-/* What is before `at` is understood. A writer's text ends there, until it writes the next piece. */
+/* The text before `at` is parsed. A writer's text ends there, until it writes the next piece. */
 typedef struct {
     bool writing, lost; /* lost: no derivation */
     Random random;
@@ -174,7 +174,7 @@ static void draw(Scribe *s, Mention m, uint64_t total)
     write_out(s, piece, head(s, &a, m.capital, piece, 0));
 }
 
-/* Fills an open slot by the one alternative whose head the text goes on with. */
+/* Fills an open slot with the one alternative whose head continues the text. */
 static void choose(Scribe *s, Mention m)
 {
     const char *chosen = NULL, *rest = NULL, *a;

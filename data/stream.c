@@ -5,9 +5,9 @@
 #include <string.h>
 
 /*
- * Whether the bytes held are the beginning of some character. Those of one
- * beginning have codes from that with the least bytes behind it to that with the
- * largest; if any is valid, one of these two is.
+ * Whether the bytes held are the beginning of some character. The characters with
+ * one beginning have codes from that with the smallest bytes after it to that with
+ * the largest; if any is valid, one of these two is.
  */
 static bool may_become(const Stream *s)
 {
@@ -24,7 +24,7 @@ static bool may_become(const Stream *s)
     return false;
 }
 
-/* The character that is held, or what stands for it. */
+/* Prints the character that is held, or its replacement. */
 static void put(Stream *s, uint32_t code)
 {
     bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);

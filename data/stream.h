@@ -1,7 +1,7 @@
 /*
- * Tokens as text on a terminal, while they come. A token may end in the middle
- * of a character: what is printed at any time is all the characters that are
- * complete, and never half of one.
+ * Prints tokens on a terminal as they arrive. A token may end in the middle of a
+ * character: at any time all complete characters have been printed, and never half
+ * of one.
  */
 #ifndef DATA_STREAM_H
 #define DATA_STREAM_H
@@ -12,19 +12,19 @@
 #include <stdio.h>
 
 /*
- * Starts as { .out = file }. Bytes that are no UTF-8 become U+FFFD, each longest
- * beginning of a character one; control characters but for \n and \t become '?',
- * for a terminal obeys them. `raw`: the bytes as they are, at once; `one_line`: \n is a space.
+ * Starts as { .out = file }. Invalid UTF-8 becomes U+FFFD, one for each longest
+ * prefix of a character; control characters except \n and \t become '?', since a
+ * terminal would obey them. `raw`: bytes are printed unchanged; `one_line`: \n is a space.
  */
 typedef struct {
     FILE *out;
     bool raw, one_line;
-    int held; /* bytes of the character that is not complete */
+    int held; /* bytes of an incomplete character */
     unsigned char at[4];
 } Stream;
 
-/* Both flush what they print; false: it could not be written, and errno says why. */
+/* Both flush their output; false: it could not be written, and errno says why. */
 bool stream_write(Stream *s, Bytes bytes);
-bool stream_end(Stream *s); /* a character that never became complete is U+FFFD */
+bool stream_end(Stream *s); /* an incomplete character becomes U+FFFD */
 
 #endif

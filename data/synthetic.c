@@ -36,7 +36,7 @@ SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s)
     return task->complete ? task->complete(s) : s;
 }
 
-/* The sizes that a shape has, as a task's `takes` has them. */
+/* The sizes that a shape sets, as bits of `takes`. */
 static unsigned given(SyntheticShape s)
 {
     return (s.least ? SYNTHETIC_LEAST : 0u) | (s.symbols ? SYNTHETIC_SYMBOLS : 0u) |

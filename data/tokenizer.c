@@ -1,15 +1,14 @@
 /*
- * A tokenizer as a string is the words that asked for it, and what each of its
+ * A tokenizer as a string is its words on the command line, and what each of its
  * tokens from 256 on is made of:
  *
  *     byte
  *     char e4 f6 4e00              code points, ascending
  *     bpe:4096 101,32 116,104 ...  two earlier tokens
  *
- * Whoever wrote the string is not trusted. The grammar has one way to write a
- * tokenizer, and each token goes through the function that learning calls, which
- * refuses what cannot be. So a string that is accepted is what tokenizer_save()
- * makes of it.
+ * The string is not trusted. There is one way to write a tokenizer, and each token
+ * goes through the function that learning calls, which refuses invalid ones. So a
+ * string that is accepted is exactly what tokenizer_save() would write.
  */
 #include "data/tokenizer.h"
 
@@ -22,7 +21,7 @@
 #define TOKENIZER_ADDRESS(name) &tokenizer_##name,
 static const TokenizerKind *const kinds[] = { TOKENIZERS(TOKENIZER_ADDRESS) NULL };
 
-/* Whose words these are, and the most tokens that they allow; NULL, and `wrong` says why. */
+/* The kind of those words, and the most tokens that they allow; NULL, and `wrong` says why. */
 static const TokenizerKind *find(const char *words, int *most, Text *wrong)
 {
     for (int k = 0; kinds[k]; k++) {
@@ -32,9 +31,9 @@ static const TokenizerKind *find(const char *words, int *most, Text *wrong)
         if (wrong->n)
             return NULL;
     }
-    text_add(wrong, "is no tokenizer: there are");
+    text_add(wrong, "is not a tokenizer: choose");
     for (int k = 0; kinds[k]; k++)
-        text_add(wrong, "%s %s", k == 0 ? "" : kinds[k + 1] ? "," : " and", kinds[k]->words);
+        text_add(wrong, "%s %s", k == 0 ? "" : kinds[k + 1] ? "," : " or", kinds[k]->words);
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /*
- * A tokenizer as a tokenizer.json of Hugging Face's tokenizers (0.13 or later,
- * and its twin in JavaScript). There a token is a string, so bytes need names:
+ * A tokenizer.json for Hugging Face's tokenizers (0.13 or later, and the JavaScript
+ * version). There a token is a string, so bytes need names:
  *
  *     byte, bpe   "ByteLevel": each byte is a character, itself where that is printable, else one
  *                 of those from U+0100 on. bpe splits by the pattern of data/pieces.h first.

@@ -7,7 +7,7 @@
 
 typedef struct {
     Token *at;       /* for free() */
-    size_t n, bytes; /* so many tokens, of so many bytes of text */
+    size_t n, bytes; /* the numbers of tokens, and of bytes of text */
 } Tokens;
 
 Tokens tokens_of(const Tokenizer *t, Bytes text);
@@ -15,12 +15,11 @@ void tokens_free(Tokens *tokens);
 
 /*
  * Fills a batch with windows of the text, which has more than T tokens: its tokens, and for each
- * the next one. A batch depends on the seed and its number, on nothing else.
+ * the next one. A batch depends only on the seed and its number.
  */
 void tokens_batch(Tokens from, uint64_t seed, uint64_t number, Batch batch);
 
-/* Fills one row with window k of those that lie side by side; and how many of T tokens there are.
- */
+/* Fills one row with window k of those side by side; and the number of windows of T tokens. */
 void tokens_window(Tokens from, size_t k, Batch row);
 size_t tokens_windows(Tokens from, int T);
 

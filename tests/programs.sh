@@ -189,7 +189,7 @@ refused 'bench with more attention than memory'  3 'GiB'                 $b --le
 
 refused 'tokenize without a text'              2 'one TEXT to learn from'    "$tokenize"
 refused 'tokenize with two texts'              2 'not also in/more'          "$tokenize" in/text in/more
-refused 'tokenize with an unknown tokenizer'   2 "'word' is no tokenizer"    "$tokenize" --tokenizer word $text
+refused 'tokenize with an unknown tokenizer'   2 "'word' is not a tokenizer"    "$tokenize" --tokenizer word $text
 refused 'tokenize with a tiny vocabulary'      2 'N from 257 to 65536'       "$tokenize" --tokenizer bpe:256 $text
 refused 'tokenize of a text that is not there' 4 'No such file'              "$tokenize" ../in/nowhere
 refused 'tokenize of a folder'                 4 'is a directory'            "$tokenize" ../in/folder
@@ -502,7 +502,7 @@ killed() { # in the middle of whatever it does; what it left is whole
 check 'a run that is killed goes on' killed
 resume="$train --resume --out-dir ../out/cut"
 refused 'going on with nothing'               2 '--out-dir'         $train --resume
-refused 'going on with no run'                4 'no folder of a run' $train --resume --out-dir ../in
+refused 'going on with no run'                4 "not a run's folder" $train --resume --out-dir ../in
 refused 'going on with another text'          5 'not the one'       $resume ../in/other
 refused 'going on with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'going on with another attention'     2 'attn is softmax'   $resume --attn relu
@@ -583,7 +583,7 @@ check 'a masked run to look at' part 0 masked $steps --task mlm $text
 check 'a cosformer to look at' part 0 learned $steps --attn cosformer --position learned $text
 whole=../out/whole
 refused 'eval without a run'                  2 'RUN is missing'    "$evaluate"
-refused 'eval of no run'                      4 'no folder of a run' "$evaluate" ../in
+refused 'eval of no run'                      4 "not a run's folder" "$evaluate" ../in
 refused 'eval of a text for a checkpoint'     5 'no safetensors'    "$evaluate" $text
 refused 'eval of the best of a file'          2 '--best'            "$evaluate" --best $whole/model.safetensors $text
 refused 'eval by an unknown protocol'         2 'takes disjoint'    "$evaluate" --protocol all $whole
@@ -616,7 +616,7 @@ check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
 rm -f ../out/*.csv ../out/p.svg
 
 refused 'analyse without a run'               2 'RUN is missing'    "$analyse"
-refused 'analyse of no run'                   4 'no folder of a run' "$analyse" ../in
+refused 'analyse of no run'                   4 "not a run's folder" "$analyse" ../in
 refused 'analyse of a text for a checkpoint'  5 'no safetensors'    "$analyse" $text
 refused 'analyse of rows that were made'      2 './analyse is about' "$analyse" ../out/made
 refused 'analyse of an empty text'            5 'is empty'          "$analyse" $whole ../in/empty
@@ -674,7 +674,7 @@ check 'is the same' cmp -s ../out/e.csv ../out/f.csv
 rm -f ../out/*.csv ../out/*.svg
 
 refused 'sample without a run'                2 'one run, not 0'    "$sample"
-refused 'sample of no run'                    4 'no folder of a run' "$sample" ../in
+refused 'sample of no run'                    4 "not a run's folder" "$sample" ../in
 refused 'sample of what is no checkpoint'     5 'no safetensors'    "$sample" $text
 refused 'sample of the best of a file'        2 '--best'            "$sample" --best $whole/model.safetensors
 refused 'sample after two prompts'            2 'two prompts'       "$sample" --prompt a --prompt-file $text $whole

@@ -283,7 +283,7 @@ START_TEST(bpe_stops_where_nothing_is_left_to_join_and_says_so)
 {
     ck_assert_int_eq(exit_code_of(learn_1000, "abc abc"), 0);
     ck_assert_ptr_nonnull(
-        strstr(said, "warning: bpe:1000: nothing is left to join after 258 tokens"));
+        strstr(said, "warning: bpe:1000: no pairs are left to join after 258 tokens"));
 }
 END_TEST
 

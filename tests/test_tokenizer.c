@@ -44,7 +44,8 @@ START_TEST(words_name_a_tokenizer_or_are_told_why_not)
     for (int i = 0; i < COUNT(wrong); i++)
         ck_assert_msg(tokenizer_wrong(wrong[i]).n > 0, "%s", wrong[i]);
     ck_assert_ptr_nonnull(strstr(tokenizer_wrong("bpe:256").at, "257 to 65536"));
-    ck_assert_ptr_nonnull(strstr(tokenizer_wrong("word").at, ": there are byte, char and bpe:N"));
+    ck_assert_ptr_nonnull(
+        strstr(tokenizer_wrong("word").at, "is not a tokenizer: choose byte, char or bpe:N"));
 }
 END_TEST
 
@@ -226,7 +227,7 @@ static void learn_characters(const char *text)
 START_TEST(bytes_of_no_character_are_counted_once_for_all)
 {
     ck_assert_int_eq(exit_code_of(learn_characters, "a\xff\xe4\xb8\x80\xed\xa0\x80\xc3"), 0);
-    ck_assert_ptr_nonnull(strstr(said, "warning: 5 of the text's 9 bytes are no UTF-8"));
+    ck_assert_ptr_nonnull(strstr(said, "warning: 5 of the text's 9 bytes are not valid UTF-8"));
     ck_assert_ptr_eq(strchr(said, '\n'), strrchr(said, '\n'));
     ck_assert_int_eq(exit_code_of(learn_characters, sample_text), 0);
     ck_assert_str_eq(said, "");

@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is added up of a head. */
+/* The sums of a head. */
 typedef struct {
     Focus focus;
     Rank rank[SPECTRA];
     double *spectrum[SPECTRA]; /* NULL: it has no such matrix */
 } Sums;
 
-/* All windows, and the mix that is being looked at. */
+/* All windows, and the mix that is being analysed. */
 typedef struct {
     const Study *study;
     const Attention *attention;
@@ -37,7 +37,7 @@ static size_t scratch_bytes(int T)
     return ((size_t)T + 1) * (size_t)T * sizeof(double);
 }
 
-/* M (T, T) is lost. */
+/* M (T, T) is overwritten. */
 static void add_spectrum(Sums *sums, int which, double *M, const Gaze *g)
 {
     double *s = pool_scratch();
@@ -209,7 +209,7 @@ void analysis_check(const Model *model, const Study *study, size_t tokens)
             study->length, need / 0x1p30, here / 0x1p30);
 }
 
-/* Room for what is looked at, and for what is added up of it. */
+/* Room for the matrices, and for the sums over them. */
 static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *mem)
 {
     const size_t T = (size_t)study->length, H = (size_t)config_mix_size(c).H;

@@ -1,7 +1,7 @@
 /*
  * What the heads of a trained model do with a text: where their weights look
- * (training/focus.h), and how many dimensions the matrix of them has, and that of
- * the scores that it is made of, where it is (ops/kernel/svd.h).
+ * (training/focus.h), and the rank of the matrix of weights and of that of the scores
+ * it is computed from, if it is (ops/kernel/svd.h).
  *
  *     window of the text -> model_watch() -> each mix -> A, S of each head -> sums
  *
@@ -9,8 +9,8 @@
  * evenly over the text. All numbers are means over them.
  *
  * A causal A is a triangle: it has full rank wherever no weight on its diagonal is 0,
- * whatever the mechanism. `unmasked` has every row see all keys instead, in the mixes
- * that are analysed; what the model computes stays what it is. S has no mask.
+ * whatever the mechanism. With `unmasked` every row sees all keys in the matrices that
+ * are analysed; what the model itself computes does not change. S has no mask.
  */
 #ifndef TRAINING_ANALYSIS_H
 #define TRAINING_ANALYSIS_H
@@ -20,11 +20,11 @@
 #include "training/focus.h"
 
 typedef struct {
-    int length, windows; /* of so many tokens, and so many of them at most */
+    int length, windows; /* tokens of a window, and the most windows */
     int band;
     double faint, tolerance; /* see focus.h and svd.h */
     bool unmasked;
-    void (*tell)(int window); /* before each, from 0; NULL: nobody is told */
+    void (*tell)(int window); /* called before each, from 0; may be NULL */
 } Study;
 
 enum { OF_WEIGHTS, OF_SCORES, SPECTRA };
@@ -41,21 +41,21 @@ enum {
     FINDINGS
 };
 
-/* Of a head; NaN is a number that there is not. */
+/* Of a head; NaN: there is no such number. */
 typedef struct {
     double number[FINDINGS];
     double *spectrum[SPECTRA]; /* `length` singular values as shares of the largest, or NULL */
 } Findings;
 
 typedef struct {
-    int length, windows; /* so many there were */
+    int length, windows; /* their number */
     int mixes, heads;    /* a gated layer has two mixes */
     Findings *head;      /* (mixes, heads) */
     Findings mean;       /* of all heads; it has no spectrum */
-    Findings uniform;    /* of rows that give all keys they see the same: to compare with */
+    Findings uniform;    /* of rows with equal weights on all keys they see, for comparison */
 } Analysis;
 
-/* Dies of what cannot be: EXIT_USAGE, EXIT_DATA or EXIT_MEMORY. */
+/* Dies if it cannot be done: EXIT_USAGE, EXIT_DATA or EXIT_MEMORY. */
 void analysis_check(const Model *model, const Study *study, size_t tokens);
 
 /* In `mem`. The tape is reset. */

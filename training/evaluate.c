@@ -3,7 +3,7 @@
 #include "model/sample.h"
 #include "ops/ops.h"
 
-/* One by one, so that the sums have the same bits whatever batches they are made of. */
+/* One by one, so that sums have the same bits for any size of batch. */
 static void add_batch(Evaluation *sum, const Tensor *logits, const Tensor *loss, Batch batch)
 {
     int V = tensor_cols(logits);

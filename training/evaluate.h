@@ -1,4 +1,4 @@
-/* How good a model is on what it was not trained on. */
+/* The loss and accuracy of a model on held-back data. */
 #ifndef TRAINING_EVALUATE_H
 #define TRAINING_EVALUATE_H
 
@@ -6,15 +6,16 @@
 #include "training/source.h"
 
 typedef struct {
-    double loss;     /* nats a target */
-    double accuracy; /* the share of targets that are the likeliest answer; NaN: not counted */
+    double loss;     /* nats per target */
+    double accuracy; /* the share of targets to which the model gives the highest probability; NaN:
+                        undefined */
     double targets;
 } Evaluation;
 
 /*
- * Over at most `rows` of the rows that are held back, of the model's context,
- * spread evenly over all of them; 0: all of them. The same rows every time, B at
- * once; the tape is reset.
+ * Over at most `rows` of the held-back rows, each as long as the model's context,
+ * spread evenly over all of them; 0: all. The same rows every time, B at once; resets
+ * the tape.
  */
 Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows);
 

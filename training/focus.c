@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* The sum and the largest of the sizes of a row's weights. */
+/* The sum and the maximum of the absolute weights of a row. */
 typedef struct {
     double sum, largest;
 } Size;

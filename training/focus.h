@@ -4,8 +4,8 @@
  *     p_ij = |A_ij| / sum over j of |A_ij|                        j in V(i)
  *
  * whatever the signs of its weights are and whatever they sum up to; for softmax p is A.
- * Numbers are means over the rows that have any weight at all: a gated unit's may have
- * none, as may the first ones of others.
+ * Numbers are means over the rows with a weight other than 0: a gated unit may have rows
+ * without, and other mechanisms may among their first rows.
  */
 #ifndef TRAINING_FOCUS_H
 #define TRAINING_FOCUS_H
@@ -14,7 +14,7 @@
 
 enum {
     FOCUS_ENTROPY,  /* - sum of p ln p, nats */
-    FOCUS_KEYS,     /* e^entropy: so many keys with equal shares would have it */
+    FOCUS_KEYS,     /* e^entropy: the number of keys with equal shares that would have it */
     FOCUS_SEEN,     /* the same as a share of the keys that the row sees */
     FOCUS_BAND,     /* of p, where |i - j| <= band */
     FOCUS_DISTANCE, /* the mean of |i - j| under p */
@@ -25,7 +25,7 @@ enum {
     FOCUS_NUMBERS
 };
 
-/* Sums over rows, and how many they are; `empty` ones are not among them. */
+/* Sums over rows, and their number; `empty` rows are not among them. */
 typedef struct {
     double rows, empty, sum[FOCUS_NUMBERS];
 } Focus;

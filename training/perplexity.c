@@ -25,7 +25,7 @@ double score_bits(const Score *s)
     return s->nats / (log(2) * s->bytes);
 }
 
-/* The sum is evaluate()'s; the squares are Welford's, who subtracts no large numbers. */
+/* The sum is evaluate()'s; the squares are Welford's, which avoid cancellation. */
 static void score_add(Score *s, double loss, size_t bytes)
 {
     double off = loss - s->mean;
@@ -92,7 +92,7 @@ static Reading reading_of(const Model *model, const TokenText *text, Protocol p)
     return r;
 }
 
-/* Window k; nothing is asked of what those before it have scored. */
+/* Window k, without targets that earlier windows have scored. */
 static void read_window(const Reading *r, size_t k, Batch row)
 {
     size_t L = (size_t)r->p.length, S = (size_t)r->p.stride;
@@ -107,7 +107,7 @@ static void read_window(const Reading *r, size_t k, Batch row)
     source_hide(r->config, k, row);
 }
 
-/* The targets of a window one by one, so that sums have the same bits whatever the batch. */
+/* The targets of a window one by one, so that sums have the same bits for any batch. */
 static void score_window(const Reading *r, Batch row, const real *loss, const real *logits,
                          Score *score)
 {

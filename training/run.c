@@ -34,7 +34,7 @@ static bool make_folder(const char *path)
             part[i] = 0;
             made = mkdir(part, 0777) == 0;
             if (!made && errno != EEXIST)
-                die(EXIT_IO, "cannot make the folder %.200s: %s", part, strerror(errno));
+                die(EXIT_IO, "cannot create the folder %.200s: %s", part, strerror(errno));
         }
     return made;
 }
@@ -130,7 +130,7 @@ static void add_point(Run *run, const char *split, int step, double loss)
         curve_add(&run->validation, step, loss);
 }
 
-/* JSON has no NaN: what is not known is left out. */
+/* JSON has no NaN: unknown values are left out. */
 static int field(char *to, const char *name, double value)
 {
     return isfinite(value) ? sprintf(to, ",\"%s\":%.9g", name, value) : 0;
@@ -142,7 +142,7 @@ void run_board(Run *run, int first, const char *config)
     tensorboard_text(run->board, instant_now(first < 0 ? 0 : first), "config/text_summary", config);
 }
 
-/* What there is no number for is left out. */
+/* Unknown values are left out. */
 static void show_on_board(const Run *run, const LogLine *l)
 {
     char tag[5][32] = { "", "", "", "optimizer/grad_norm", "tok_s" };
@@ -181,13 +181,13 @@ void run_log(Run *run, LogLine l)
         show_on_board(run, &l);
 }
 
-/* What a line of this program's log says; false if it is no such line. */
+/* Parses a line of this program's log; false if it is not one. */
 static bool read_line(const char *line, char split[8], int *step, double *loss)
 {
     return sscanf(line, "{\"step\":%9d,\"split\":\"%7[a-z]\",\"loss\":%lf", step, split, loss) == 3;
 }
 
-/* Whether a line says what a run that has come so far has said. */
+/* Whether a run with that progress has logged the line. */
 static bool is_kept(Progress p, const char *split, int step)
 {
     if (strcmp(split, "train") == 0)
@@ -195,7 +195,7 @@ static bool is_kept(Progress p, const char *split, int step)
     return strcmp(split, "val") == 0 && step <= p.evaluated;
 }
 
-/* The lines that are kept, with their points in the picture, are the log's new contents. */
+/* Rewrites the log with the lines that are kept, and adds their points to the curves. */
 static void keep_log(Run *run, Progress p)
 {
     char path[PATH_BYTES], split[8];

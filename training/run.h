@@ -1,5 +1,5 @@
 /*
- * The folder that a run leaves: config.json, log.jsonl, model.safetensors (the
+ * The folder of a run: config.json, log.jsonl, model.safetensors (the
  * last weights), best.safetensors (those of the best validation loss), loss.svg.
  */
 #ifndef TRAINING_RUN_H
@@ -17,32 +17,32 @@ typedef struct Run Run;
  *
  *     step, split, loss, ppl, bits_per_byte, accuracy, lr, grad_norm, tokens, tok_s, seconds
  *
- * NaN where there is nothing to say: that key is left out. The loss is in nats a
- * target; only that of a causal model of text is one in bits a byte as well.
+ * A key whose value is NaN is left out. The loss is in nats per target; only that of a
+ * causal model of text has bits per byte as well.
  */
 typedef struct {
     int step;
-    const char *split; /* "train", "val", or "final": all that is held back, at the end */
+    const char *split; /* "train", "val", or "final": all validation data, at the end */
     double loss, bits, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 
 /*
- * Makes the folder and its parents, and starts a new log. `path` NULL: the first
- * of runs/<name>, runs/<name>-2, ... that does not exist. The origin goes into
- * every checkpoint, and lasts as long as the run.
+ * Creates the folder and its parents, and starts a new log. `path` NULL: the first
+ * of runs/<name>, runs/<name>-2, ... that does not exist. The origin is saved in
+ * every checkpoint and must outlive the run.
  */
 Run *run_open(const char *path, const char *name, const Origin *origin);
 
-/* Goes on with the folder of a run that has come so far: what its log says of later steps, and of
- * its end, is forgotten. */
+/* Resumes a run with that progress in its folder: lines of the log about later steps, and about its
+ * end, are dropped. */
 Run *run_resume(const char *path, Progress p, const Origin *origin);
 const char *run_path(const Run *run);
 
-/* A file of the folder, replaced at once by what `print` prints. */
+/* Replaces a file of the folder atomically by what `print` prints. */
 void run_file(const Run *run, const char *name, Print *print, void *ctx);
 
-/* The log goes into TensorBoard's file as well. `first`: the first step that will be logged, or -1
- * for a new run; `config`: what the run is, in Markdown. */
+/* Logs to a TensorBoard file as well. `first`: the first step that will be logged, or -1 for a new
+ * run; `config`: its description in Markdown. */
 void run_board(Run *run, int first, const char *config);
 
 void run_log(Run *run, LogLine line);

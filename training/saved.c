@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Of any line about a checkpoint. */
+/* The beginning of any message about a checkpoint. */
 #define PATH "%.200s"
 #define OPTION "attnc.option."
 
 enum { PROGRESS = 5, TEXT_BYTES = 40, KEY_BYTES = 128 };
 
-/* The whole numbers of a progress, by the keys that they have in the file. */
+/* The counts of a progress, with their keys in the file. */
 typedef struct {
     const char *key;
     int *at;
@@ -29,7 +29,7 @@ static void counts(Progress *p, Count count[PROGRESS])
     count[4] = (Count){ "attnc.updates", &p->updates };
 }
 
-/* What is put beside the model. */
+/* What is saved with the model. */
 typedef struct {
     Arena *mem;
     Meta *meta;
@@ -130,7 +130,7 @@ static const char *meta_of(const Saved *s, const char *key)
     const char *value = safetensors_meta(s->file, key);
 
     if (!value)
-        die(EXIT_DATA, PATH " says nothing about %s: it is no checkpoint of a run", s->path, key);
+        die(EXIT_DATA, PATH " has no %s: it is not a checkpoint of a run", s->path, key);
     return value;
 }
 
@@ -147,7 +147,7 @@ static void read_progress(Saved *s)
         long n = strtol(value, &end, 10);
 
         if (*value < '0' || *value > '9' || *end || n < 0 || n > 1000000000)
-            die(EXIT_DATA, PATH ": %s is '%.40s', which is no number of steps", s->path,
+            die(EXIT_DATA, PATH ": %s is '%.40s', which is not a number of steps", s->path,
                 count[i].key, value);
         *count[i].at = (int)n;
     }
@@ -163,7 +163,7 @@ static void read_tokenizer(Saved *s)
         return;
     s->tokenizer = tokenizer_load(saved);
     if (!s->tokenizer)
-        die(EXIT_DATA, PATH ": its tokenizer is none that this version knows", s->path);
+        die(EXIT_DATA, PATH ": this version does not know its tokenizer", s->path);
     int size = tokenizer_size(s->tokenizer), vocab = s->model.config.vocab;
 
     if (vocab != size + (s->model.config.task == TASK_MLM))
@@ -178,11 +178,11 @@ static void find_file(Saved *s, const char *path, bool best)
     const char *name = best ? "/best.safetensors" : "/model.safetensors";
 
     if (best && !folder)
-        die(EXIT_USAGE, "--best is about a run's folder, and %.200s is none", path);
+        die(EXIT_USAGE, "--best needs a run's folder, and %.200s is not one", path);
     if (snprintf(s->path, sizeof s->path, "%s%s", path, folder ? name : "") >= (int)sizeof s->path)
         die(EXIT_IO, "the path %.60s... is too long", path);
     if (folder && stat(s->path, &info) != 0)
-        die(EXIT_IO, "%.200s is no folder of a run: there is no %s in it (%s)", path, name + 1,
+        die(EXIT_IO, "%.200s is not a run's folder: there is no %s in it (%s)", path, name + 1,
             strerror(errno));
 }
 

@@ -1,20 +1,20 @@
 /*
- * All kinds rise in a line from 0, before step 1, to the highest rate, at step
- * `warmup`. What is left of it is 1 there and 0 from step `decay` on:
+ * All schedules rise linearly from 0, before step 1, to the peak rate, at step
+ * `warmup`. The share that is left of it is 1 there and 0 from step `decay` on:
  *
- *     rate = least + (highest - least) left(done)      done = 0 .. 1, in a line
+ *     rate = least + (highest - least) left(done)      done = 0 .. 1, linear
  *
  *     cosine     left = (1 + cos(pi done)) / 2         from the end of the warm-up
  *     wsd        left = 1 - sqrt(done)                 in the last steps before `decay`
  *     constant   left = 1                              and no end
  *
  * Loshchilov and Hutter, 2017 (arXiv:1608.03983) have the cosine. It needs to
- * know its end from the beginning. The other one, warm-up, stable, decay (Hu et
- * al., 2024, arXiv:2404.06395), does not: whatever the length of the run, its
- * steps before the fall are the same. Hägele et al., 2024 (arXiv:2405.18392)
- * compare shapes of the fall. 1 - sqrt, which leaves the high rates at once and
- * takes its time at the low ones, ends lower than a line; with a fifth of the
- * steps it ends where the cosine does.
+ * know the length of the run from the beginning. Warm-up, stable, decay (Hu et al.,
+ * 2024, arXiv:2404.06395) does not: whatever the length of the run, its steps before
+ * the fall are the same. Hägele et al., 2024 (arXiv:2405.18392)
+ * compare shapes of the fall: 1 - sqrt, which falls steeply at first and slowly at low
+ * rates, reaches a lower loss than a linear fall; in a fifth of the steps it reaches
+ * that of the cosine.
  */
 #include "training/schedule.h"
 

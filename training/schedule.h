@@ -4,16 +4,16 @@
 
 typedef enum { SCHEDULE_COSINE, SCHEDULE_WSD, SCHEDULE_CONSTANT } ScheduleKind;
 
-extern const char *const schedule_names[]; /* in their order, ended by NULL */
+extern const char *const schedule_names[]; /* by ScheduleKind, ended by NULL */
 
 typedef struct {
-    double rate, least; /* the highest learning rate, and the one at the end */
-    int warmup, decay;  /* the step with the highest; the one from which on it is the least */
+    double rate, least; /* the peak learning rate, and the one at the end */
+    int warmup, decay;  /* the step of the peak; the first step at `least` */
     ScheduleKind kind;
-    double cooldown; /* of wsd: the share of `decay` in which it falls */
+    double cooldown; /* wsd: the share of `decay` in which the rate falls */
 } Schedule;
 
-/* The learning rate of a step, counted from 1. The warm-up has its way if `decay` is before it. */
+/* The learning rate of a step, counted from 1. Warm-up comes first if `decay` is before it. */
 double schedule_rate(const Schedule *s, int step);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Where the batches of a run come from, and the rows that are held back, by which
- * it is judged. A batch depends on the seed and its number alone; row k is the
- * same in every run, so that runs compare.
+ * Where the batches of a run come from, and the held-back rows on which it is
+ * evaluated. A batch depends only on the seed and its number; row k is the same in
+ * every run, so that runs are comparable.
  */
 #ifndef TRAINING_SOURCE_H
 #define TRAINING_SOURCE_H
@@ -14,39 +14,39 @@
 typedef struct Source {
     void (*batch)(const struct Source *s, uint64_t number, Batch batch);
     void (*row)(const struct Source *s, size_t k, Batch row);
-    size_t (*rows)(const struct Source *s, int T); /* how many of T tokens are held back */
+    size_t (*rows)(const struct Source *s, int T); /* the number of held-back rows of T tokens */
     uint64_t seed;
-    const char *target; /* what a loss is of: "byte", "masked token", "answer" */
+    const char *target; /* what is predicted: "byte", "masked token", "answer" */
     bool whole;         /* a row has one target */
     bool padded;        /* rows have lengths */
-    bool counted;       /* what is said is right or wrong: there is an accuracy */
-    double chance;   /* the accuracy of who guesses among what could be asked for; NaN: unknown */
-    double bytes[2]; /* of text to a target, trained on and held back; 0: it is no text's loss */
+    bool counted;       /* predictions are right or wrong: there is an accuracy */
+    double chance;      /* the accuracy of guessing among the possible answers; NaN: unknown */
+    double bytes[2];    /* of text per target, in training and validation; 0: not text */
 } Source;
 
-/* A batch for such rows, in `mem`, of at most `tokens` tokens and as many rows. */
+/* A batch for such rows, in `mem`, of at most `tokens` tokens in at most as many rows. */
 Batch source_batch(const Source *s, Arena *mem, int tokens);
 
-/* A batch of the same memory with other sizes. */
+/* A batch with other sizes in the same memory. */
 Batch source_shape(Batch batch, int B, int T);
 
 /* The share of the most frequent answer among those of all rows of T tokens. */
 double source_majority(const Source *s, int T);
 
-/* Text: the next token, or those that `mask` hides (-1: none is hidden). */
+/* Text: the next token, or those hidden by the token `mask` (-1: none). */
 typedef struct {
     Source source;
     Tokens train, validation;
     int mask;
 } TextSource;
 
-/* Dies (EXIT_DATA) where a part is too short for one window of `context` and the token after it. */
+/* Dies (EXIT_DATA) if a part is too short for one window of `context` and the token after it. */
 TextSource source_text(Tokens train, Tokens validation, int context, int mask);
 
-/* Hides what is hidden in row k, which has its tokens already, if the model is a masked one. */
+/* Masks row k, which has its tokens already, if the model is a masked one. */
 void source_hide(const Config *c, size_t k, Batch row);
 
-/* Which of several texts a window is from; every text is as likely. */
+/* Which of several texts a window is from; all texts are equally likely. */
 enum { CLASSES_MAX = 256 };
 typedef struct {
     Source source;
@@ -55,7 +55,7 @@ typedef struct {
 } ClassSource;
 void source_classes(ClassSource *s, int context);
 
-/* Rows of a task, made as they are asked for; some that no run is trained on are held back. */
+/* Rows of a synthetic task, generated on demand; no run trains on those that are held back. */
 typedef struct {
     Source source;
     const Synthetic *task;
@@ -70,7 +70,7 @@ typedef struct {
 } LraSource;
 LraSource source_lra(const LraRows *train, const LraRows *held_back, double chance);
 
-/* Bits a byte of a loss in nats a target; NaN where it is no text's. */
+/* Bits per byte of a loss in nats per target; NaN if the source is not text. */
 double source_bits(const Source *s, bool held_back, double loss);
 
 #endif

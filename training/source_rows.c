@@ -1,4 +1,4 @@
-/* Rows that are made for a task, and those of the Long Range Arena's files. */
+/* Rows of the synthetic tasks, and of the Long Range Arena's files. */
 #include "ops/base/error.h"
 #include "ops/base/random.h"
 #include "training/source.h"
@@ -7,13 +7,13 @@
 
 enum { ROWS_HELD_BACK = 2000 };
 
-/* A stream of rows that no run is trained on: of another purpose. */
+/* A stream of rows that no run is trained on: it has another purpose. */
 static Random held_back(void)
 {
     return random_stream(0, RANDOM_HELD_BACK, 0);
 }
 
-/* One row of the task; of several targets of a row that is asked as a whole, the first is it. */
+/* One row of the task; a row with a class has it as its first target. */
 static void make_row(const RowSource *s, Random r, Batch row)
 {
     SyntheticShape shape = s->shape;

@@ -1,4 +1,4 @@
-/* What is learnt from text: what comes next, what is hidden, or whose text it is. */
+/* Text: predict the next token, the masked tokens, or which text a window is from. */
 #include "data/masking.h"
 #include "ops/base/error.h"
 #include "ops/base/random.h"
@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-static const uint64_t HELD_BACK = 0x6d61736b6564; /* a seed of no run but of one that asks for it */
+static const uint64_t HELD_BACK = 0x6d61736b6564; /* a seed that no run has by chance */
 
 static void text_batch(const Source *source, uint64_t number, Batch batch)
 {
@@ -48,7 +48,7 @@ static void check_length(Tokens train, Tokens validation, int context)
     if (train.n < least || validation.n < least)
         die(EXIT_DATA,
             "%zu tokens to train on and %zu to validate are too few for a context of %d, which "
-            "takes %zu of each: use a longer text or a smaller --block-size",
+            "needs %zu of each: use a longer text or a smaller --block-size",
             train.n, validation.n, context, least);
 }
 
@@ -72,7 +72,7 @@ TextSource source_text(Tokens train, Tokens validation, int context, int mask)
     return s;
 }
 
-/* One window of text `which` in the row: what comes after it is not asked for. */
+/* One window of text `which` in the row; there are no targets after it. */
 static void class_row(Batch row, const Token *from, int which)
 {
     for (int t = 0; t < row.T; t++)
@@ -104,7 +104,7 @@ static size_t windows_of(const ClassSource *s, int T)
     return least / (size_t)T;
 }
 
-/* As many windows of every text, spread over all of it: row k is one of text k % n. */
+/* The same number of windows of every text, spread over it: row k is from text k % n. */
 static void class_held_back(const Source *source, size_t k, Batch row)
 {
     const ClassSource *s = (const ClassSource *)source;

@@ -7,13 +7,13 @@
  *                 or 5: summary, or 7: session log
  *     checksum    4 bytes, of the event
  *
- * A checksum is CRC-32C, turned by 15 bits, plus a constant: so that the checksum
- * of a record that has one in it is no fixed number.
+ * A checksum is CRC-32C, rotated by 15 bits, plus a constant, so that data which
+ * contains a checksum does not have a constant checksum itself.
  *
  * A field of a message is a key, 8 times its number plus how its value is stored,
  * and the value: a VARINT (seven bits a byte, the lowest first, the top bit set if
- * more follow), FIXED32, FIXED64, or LENGTH, a varint, and so many bytes, which
- * may be a message again. So a message is put together from the inside out.
+ * more follow), FIXED32, FIXED64, or LENGTH, a varint, and that many bytes, which
+ * may be another message. So a message is assembled from the inside out.
  *
  *     summary     1: value, for each curve
  *     value       1: tag   2: number, FIXED32   8: tensor   9: metadata
@@ -35,7 +35,7 @@
 enum { VARINT, FIXED64, LENGTH, FIXED32 = 5 };
 enum { PATH_BYTES = 4096, HOST_BYTES = 256, HEAD = 12 };
 
-/* Bytes that are being put together. The room stays: after the first few, none is asked for. */
+/* A buffer that keeps its memory: after the first few events it does not grow. */
 typedef struct {
     unsigned char *at;
     size_t n, room;
@@ -118,7 +118,7 @@ static Message *event(Tensorboard *t, Instant at)
     m->n = 0;
     put_bytes(m, (const char[HEAD]){ 0 }, HEAD);
     put_double(m, 1, at.wall);
-    if (at.step != 0) { /* a reader takes what is left out for 0 */
+    if (at.step != 0) { /* a missing field is 0 */
         put_key(m, 2, VARINT);
         put_varint(m, (uint64_t)at.step);
     }

@@ -2,9 +2,9 @@
  * The log of a run as TensorBoard reads it: `tensorboard --logdir runs` shows
  * the curves of all runs while they train.
  *
- * A folder may have several such files, one for each time that the run was
- * started; TensorBoard reads them in the order of their names, which begin with
- * the second of their making.
+ * A folder may have several such files, one for each time the run was started or
+ * resumed; TensorBoard reads them in the order of their names, which begin with the
+ * time of their creation in seconds.
  */
 #ifndef TRAINING_TENSORBOARD_H
 #define TRAINING_TENSORBOARD_H
@@ -13,7 +13,7 @@
 
 typedef struct Tensorboard Tensorboard;
 
-/* When something was: the step, and the seconds since 1970. */
+/* The step of an event, and its time in seconds since 1970. */
 typedef struct {
     int64_t step;
     double wall;
@@ -27,16 +27,15 @@ typedef struct {
 } Scalar;
 
 /*
- * A new file in the folder. A run that goes on has start.step >= 0, the first
- * step that it will log: TensorBoard then forgets what the files before said of
- * that step and of later ones. A new run has -1.
+ * Creates a file in the folder. A resumed run has start.step >= 0, the first step
+ * that it will log: TensorBoard then drops what older files say about that step and
+ * later ones. A new run has -1.
  *
- * Whatever is written is in the file when the function returns, by one write()
- * for each. A file that cannot be written is the end (EXIT_IO).
+ * Each call writes its event with one write(). Dies (EXIT_IO) if that fails.
  */
 Tensorboard *tensorboard_open(const char *folder, Instant start);
 
-/* n curves at once, one or more. */
+/* A point of each of n >= 1 curves. */
 void tensorboard_scalars(Tensorboard *t, Instant at, const Scalar *scalar, int n);
 
 /* A text, in Markdown. */

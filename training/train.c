@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* BAD_STEPS without a finite gradient in a row, and the run has failed. */
+/* After BAD_STEPS in a row without a finite gradient the run has failed. */
 enum { BAD_STEPS = 5, DURATIONS = 4096 };
 
 typedef struct {
@@ -17,20 +17,20 @@ typedef struct {
     Optimiser optimiser;
     Arena *mem;
     Batch batch;  /* of any length */
-    real *weight; /* of each target of a batch in the mean: dL/dloss */
+    real *weight; /* dL/dloss: of each target of a batch */
     Progress progress;
     double start, *durations; /* of the last DURATIONS steps of this part of the run */
-    int first;                /* of those steps, less one */
+    int first;                /* the step before the first of those */
     bool on_terminal;
 } Loop;
 
-/* Tokens of an update; a batch of any length has as many but for accumulation. */
+/* Tokens per update; all batches of it have the same number, whatever their length. */
 static double step_tokens(const Loop *l)
 {
     return (double)l->o->batch * l->t->model->config.context * l->o->accumulation;
 }
 
-/* The shape of a batch: its length is drawn, and there are as many rows as make up the tokens. */
+/* The shape of a batch: its length is drawn, and its rows make up the same number of tokens. */
 static Batch shape_of(const Loop *l, uint64_t number)
 {
     const TrainOptions *o = l->o;
@@ -66,13 +66,13 @@ static double learn(Loop *l, uint64_t number)
 static noreturn void die_diverged(const Loop *l)
 {
     die(EXIT_FAILED,
-        "the run diverged: no finite gradient in %d steps; a smaller --learning-rate may do; %s%s",
+        "the run diverged: no finite gradient in %d steps; try a smaller --learning-rate; %s%s",
         l->progress.bad,
         l->progress.best_step ? "the best weights so far are in " : "no weights were saved",
         l->progress.best_step ? run_path(l->t->run) : "");
 }
 
-/* A gradient that is not finite is thrown away, and the weights stay. */
+/* Skips an update whose gradient is not finite. */
 static void update(Loop *l, const LogLine *line)
 {
     const TrainOptions *o = l->o;
@@ -85,7 +85,7 @@ static void update(Loop *l, const LogLine *line)
         return;
     }
     params_zero_grad(&l->t->model->params);
-    warn("step %d: the %s is not finite; the weights stay as they are", line->step,
+    warn("step %d: the %s is not finite; the update is skipped", line->step,
          isfinite(line->loss) ? "gradient" : "loss");
     if (++l->progress.bad >= BAD_STEPS)
         die_diverged(l);
@@ -128,7 +128,7 @@ static void print_time(char *to, size_t size, double s)
         snprintf(to, size, "%dh%02dm", (int)s / 3600, (int)s / 60 % 60);
 }
 
-/* A line that the next one overwrites, on a terminal; else a line every so often. */
+/* On a terminal, a line that the next one overwrites. */
 static void show(const Loop *l, LogLine line)
 {
     const TrainOptions *o = l->o;
@@ -177,7 +177,7 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
     return line;
 }
 
-/* On the same few rows every time: by these the best weights are chosen. */
+/* On the same few rows every time; the best weights are chosen by them. */
 static void validate(Loop *l)
 {
     Progress *p = &l->progress;
@@ -194,7 +194,7 @@ static void validate(Loop *l)
     show_validation(l, &line, best);
 }
 
-/* If that step is one after which there is an evaluation, and it has not been. */
+/* If an evaluation is due after this step and has not been done. */
 static void validate_if_due(Loop *l)
 {
     int step = l->progress.step;
@@ -235,7 +235,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Until the steps are done, the time is over, or the run is interrupted: then it says so. */
+/* Until the steps are done or the time is over; true if the run was interrupted before. */
 static bool run_steps(Loop *l)
 {
     const TrainOptions *o = l->o;
@@ -250,7 +250,7 @@ static bool run_steps(Loop *l)
             run_log(l->t->run, line);
             show(l, line);
         }
-        if (last) /* before anything that takes time: whoever asked to stop may ask again */
+        if (last) /* first, before anything that takes time: the user may interrupt again */
             save(l, "model.safetensors");
         if (asked)
             return true;
@@ -262,8 +262,8 @@ static bool run_steps(Loop *l)
 }
 
 /*
- * All that is held back, once. The last weights may be the best, but in what the run goes on from
- * they are not compared: if it is made longer, no evaluation was due here.
+ * Evaluates on all validation data. The last weights may be the best ones, but the checkpoint
+ * does not count this evaluation: if the run is made longer, none was due here.
  */
 static void judge(Loop *l, TrainResult *r)
 {

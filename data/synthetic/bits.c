@@ -8,8 +8,8 @@
  *     cumulative-parity   1 0 1 1          the parity so far, at every position
  *                         1 1 0 1
  *
- * A mean over positions tells the majority; parity changes with every single bit. Half of the bits
- * are no majority, which an even T, with an odd number of bits, does not meet.
+ * A mean over positions gives the majority; parity changes with every single bit. Exactly half of
+ * the bits is not a majority; with an even T, thus an odd number of bits, it does not occur.
  */
 #include "data/synthetic/row.h"
 
@@ -18,7 +18,7 @@ enum { END = 2 };
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2)
-        text_add(why, "a bit and the question take 2 positions, not %d", s.T);
+        text_add(why, "a bit and the prompt take 2 positions, not %d", s.T);
 }
 
 static int vocab(SyntheticShape s)
@@ -45,7 +45,7 @@ static void word(SyntheticShape s, int token, Text *word_of_it)
     text_add(word_of_it, token == END ? "=" : "%d", token);
 }
 
-/* n bits; how many of them are ones. */
+/* Draws n bits; returns the number of ones. */
 static int write_bits(SyntheticRow *row, int n)
 {
     int ones = 0;

@@ -1,15 +1,15 @@
 /*
- * Copying: M symbols stand among L blanks, and are said again after "=>"; T = L + 2M.
+ * Copying: M symbols stand among L blanks, and are repeated after "=>"; T = L + 2M.
  *
  *     copy             3 1 4 . . . =>  3  1        the symbols first (as S4, arXiv:2111.00396)
  *                                   3  1  4
- *     reverse          3 1 4 . . . =>  4  1        the last one is said first
+ *     reverse          3 1 4 . . . =>  4  1        in reverse order
  *                                   4  1  3
  *     selective-copy   . 3 . 1 4 . =>  3  1        anywhere (as Mamba, arXiv:2312.00752)
  *                                   3  1  4
  *
- * Copying fixed places takes time alone; to select takes content. Without blanks the state of a
- * linear mechanism has to hold half of the row.
+ * To copy from fixed places positions are enough; to select takes content. Without blanks the state
+ * of a linear mechanism has to hold half of the row.
  */
 #include "data/synthetic/row.h"
 
@@ -35,15 +35,15 @@ static SyntheticShape half_blanks(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2 * s.items)
-        text_add(why, "to copy %d symbols takes %d positions or more, not %d", s.items, 2 * s.items,
-                 s.T);
+        text_add(why, "copying %d symbols takes at least %d positions, not %d", s.items,
+                 2 * s.items, s.T);
     else if (s.symbols < 2)
-        text_add(why, "to copy takes 2 different symbols or more, not %d", s.symbols);
+        text_add(why, "copying takes at least 2 different symbols, not %d", s.symbols);
 }
 
 /*
- * The symbols into the places before the prompt: the first ones, or, by Knuth's algorithm S, any
- * as likely as any others.
+ * Puts the symbols into places before the prompt: the first ones, or, by Knuth's algorithm S, a
+ * uniformly random choice.
  */
 static void write_symbols(SyntheticRow *row, bool anywhere)
 {
@@ -87,7 +87,7 @@ static void draw_selective(SyntheticRow *row)
 
 const Synthetic synthetic_copy = {
     .name = "copy",
-    .summary = "symbols, and after a while the same again",
+    .summary = "repeat symbols after a delay",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
     .complete = as_many_as_fit,
     .misfit = misfit,
@@ -99,7 +99,7 @@ const Synthetic synthetic_copy = {
 
 const Synthetic synthetic_reverse = {
     .name = "reverse",
-    .summary = "symbols, and after a while the same backwards",
+    .summary = "repeat symbols backwards after a delay",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
     .complete = as_many_as_fit,
     .misfit = misfit,
@@ -111,7 +111,7 @@ const Synthetic synthetic_reverse = {
 
 const Synthetic synthetic_selective_copy = {
     .name = "selective-copy",
-    .summary = "symbols among blanks, and then the symbols alone",
+    .summary = "repeat symbols that stand among blanks",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
     .complete = half_blanks,
     .misfit = misfit,

@@ -5,9 +5,9 @@
  *     4 2 => 7 1 1 => 7 3 =>
  *                         7
  *
- * Half of the rows have one trigger "=>" before the last position. The others have as many as fall
- * on places of their own: `items` places are drawn, and of two that are neighbours the second is
- * dropped. So with one item, the default, all rows have one.
+ * Half of the rows have one trigger "=>" before the last position. For the others `items` places
+ * are drawn; of two that are equal or adjacent the second is dropped. So with one item, the
+ * default, all rows have one.
  */
 #include "data/synthetic/row.h"
 
@@ -23,9 +23,9 @@ static SyntheticShape complete(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 4)
-        text_add(why, "a row of induction takes 4 positions or more, not %d", s.T);
+        text_add(why, "a row of induction takes at least 4 positions, not %d", s.T);
     else if (s.symbols < 2)
-        text_add(why, "induction takes 2 different symbols or more, not %d", s.symbols);
+        text_add(why, "induction takes at least 2 different symbols, not %d", s.symbols);
 }
 
 /* A trigger and its symbol end before the last symbol of the row. */
@@ -60,7 +60,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_induction = {
     .name = "induction",
-    .summary = "what followed the same token before",
+    .summary = "predict what followed the same token before",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
     .complete = complete,
     .misfit = misfit,

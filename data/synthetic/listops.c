@@ -1,18 +1,18 @@
 /*
  * ListOps (Nangia and Bowman, arXiv:1804.06028) as the Long Range Arena makes it
- * (arXiv:2011.04006): nested lists of digits under an operator, and one digit that they come to.
+ * (arXiv:2011.04006): nested lists of digits with an operator, and the digit that is their value.
  *
  *     [MIN 1 1 2 [MED 1 [MED 0 6 9 5 X 0 X X   is 1
  *
  * MIN, MAX, the median MED (of an even number of values the mean of the two in the middle, rounded
  * down) and SM, the sum modulo 10. The Arena writes trees of pairs with parentheses and "]"; its
- * reader drops the parentheses and has X for "]", so a row here is what a model there is given.
+ * reader drops the parentheses and turns "]" into X, so a row here is what a model there reads.
  *
  * An expression is a digit with probability 3/4, and always at the greatest depth; or else a list
- * of 2 to `args` expressions, all numbers as likely. Rows with least < tokens < T are kept, of
- * which 500 < tokens < 2000 are the Arena's. For 64 positions or less lists are shorter and less
- * deep. Most expressions are a digit alone and others grow without bounds: one in twelve is kept,
- * and one that is too long is left as soon as it is.
+ * of 2 to `args` expressions, all numbers equally likely. Rows with least < tokens < T are kept;
+ * the Arena's have 500 < tokens < 2000. For 64 positions or less, lists are shorter and less deep.
+ * Most expressions are a single digit and others grow very long: one in twelve is kept, and one
+ * that becomes too long is abandoned at once.
  */
 #include "data/synthetic/listops.h"
 
@@ -40,10 +40,10 @@ static SyntheticShape complete(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 5)
-        text_add(why, "a row of listops takes 5 positions or more, not %d", s.T);
+        text_add(why, "a row of listops takes at least 5 positions, not %d", s.T);
     else if (s.least > 1000 || s.least > s.T / 2)
         text_add(why,
-                 "listops of %d positions with more than %d tokens are too rare: up to %d would do",
+                 "listops of %d positions with more than %d tokens are too rare: choose at most %d",
                  s.T, s.least, s.T < 2000 ? s.T / 2 : 1000);
 }
 
@@ -65,7 +65,7 @@ static void word(SyntheticShape s, int token, Text *word_of_it)
     text_add(word_of_it, "%s", listops_words[token]);
 }
 
-/* A row that has T tokens is too long, whatever else would follow. */
+/* A row that has T tokens is too long already. */
 static bool too_long(const SyntheticRow *row)
 {
     return row->length == row->s.T;
@@ -77,7 +77,7 @@ static void put(SyntheticRow *row, int token)
         row->id[row->length++] = token;
 }
 
-/* One value more among n that are sorted. */
+/* Inserts a value into n sorted ones. */
 static void insert(int *arg, int n, int value)
 {
     for (; n > 0 && arg[n - 1] > value; n--)
@@ -103,7 +103,7 @@ static int apply(int kind, const int *arg, int n)
     }
 }
 
-/* Writes an expression; its value, or anything if it is too long. */
+/* Writes an expression; returns its value, which is undefined if it is too long. */
 static int draw_expression(SyntheticRow *row, int depth)
 {
     const bool deepest = depth == (small(row->s) ? 6 : 10);

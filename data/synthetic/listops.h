@@ -1,4 +1,4 @@
-/* The tokens of ListOps, of rows that are made and of those in files. */
+/* The tokens of ListOps, both generated and read from files. */
 #ifndef DATA_SYNTHETIC_LISTOPS_H
 #define DATA_SYNTHETIC_LISTOPS_H
 

@@ -1,16 +1,15 @@
 /*
  * Multi-query associative recall (Arora et al., arXiv:2312.04927): K pairs of a key and a value,
- * and then each of the keys once more, where its value is to be said. Of a vocabulary of V tokens,
+ * and then each of the keys once more, with its value as the target. Of a vocabulary of V tokens,
  * 0 is a blank, the keys are from 1 .. V/2-1 and the values from V/2 .. V-1; in a row all keys
- * differ, and all values.
+ * differ, and so do all values.
  *
  *     k7 v2 k3 v9  .  . k3  . k7  .  .  .
  *                       v9    v2
  *
  * After the pairs there are n = (T - 2K) / 2 places for a query, at every second position. Key
  * after key gets place i = 1 .. n with a probability in proportion to i^(a-1), a = 0.01, among
- * those that are still free: a draw that falls on a taken place is made again. So short gaps
- * dominate.
+ * those that are still free: a draw of a taken place is repeated. So short gaps dominate.
  *
  * To draw i without a table: i^(a-1) falls as i grows, so for i > 1 it is below the integral of
  * x^(a-1) over [i-1, i]. Draw from the larger weights
@@ -19,7 +18,7 @@
  *
  * by inverting that sum, and keep i with the probability i^(a-1) / e_i, which is at least 0.7.
  *
- * With `noise`, any token of the V stands where a blank would, even a key.
+ * With `noise`, random tokens of the V replace the blanks, even keys.
  */
 #include "data/synthetic/row.h"
 
@@ -43,7 +42,7 @@ static void misfit(SyntheticShape s, Text *why)
     if (s.T % 2)
         text_add(why, "mqar takes an even number of positions, not %d", s.T);
     else if (s.T < 4 * s.items)
-        text_add(why, "mqar takes 4 positions for each of %d pairs, %d or more, not %d", s.items,
+        text_add(why, "mqar takes 4 positions for each of %d pairs, at least %d, not %d", s.items,
                  4 * s.items, s.T);
     else if (s.symbols <= s.T)
         text_add(why, "mqar takes a vocabulary of more tokens than the %d positions, not %d", s.T,
@@ -129,7 +128,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_mqar = {
     .name = "mqar",
-    .summary = "the values that many keys had among pairs (arXiv:2312.04927)",
+    .summary = "recall the values of many keys (arXiv:2312.04927)",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS | SYNTHETIC_NOISE,
     .complete = complete,
     .misfit = misfit,

@@ -1,9 +1,9 @@
 /*
- * The passkey (Mohtashami and Jaggi, arXiv:2305.16300): a number, once in a long text without any
- * meaning, and at its end the question for it. The text is that of the paper, with a token for a
- * word, a stop, or a digit. The number, # below, has `items` digits, all as likely; where it begins
- * is any place of the filler, as likely as any other. Before it and after it the filler starts
- * anew. In the question # is the answer: a digit is to be said where the one before it stands.
+ * The passkey (Mohtashami and Jaggi, arXiv:2305.16300): a number hidden in a long text of filler,
+ * with a question for it at the end. The text is that of the paper, with a token for each word,
+ * full stop and digit. The number, # below, has `items` uniformly random digits; its place in the
+ * filler is uniformly random. The filler starts afresh before and after it. In the question # is
+ * the answer: each digit is predicted at the position of the one before it.
  */
 #include "data/synthetic/row.h"
 #include "ops/base/error.h"
@@ -56,7 +56,7 @@ static int without_filler(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < without_filler(s))
-        text_add(why, "passkey takes %d positions or more for a key of %d digits, not %d",
+        text_add(why, "passkey takes at least %d positions for a key of %d digits, not %d",
                  without_filler(s), s.items, s.T);
 }
 
@@ -89,13 +89,13 @@ static int token_of(const char *at, size_t n)
     BUG("no word %.*s", (int)n, at);
 }
 
-/* Draw i of the row's is its digit: the key needs no memory. */
+/* Draw i of the row is digit i: the key needs no memory. */
 static int digit(const SyntheticRow *row, int i)
 {
     return (int)random_below(row->random, (uint64_t)i, DIGITS);
 }
 
-/* The tokens of a text from position t on; the position after them. */
+/* Writes the tokens of a text from position t on; returns the position after them. */
 static int write_text(SyntheticRow *row, int t, const char *text, bool question)
 {
     for (size_t n; *text; text += n + (text[n] == ' ')) {
@@ -111,7 +111,7 @@ static int write_text(SyntheticRow *row, int t, const char *text, bool question)
     return t;
 }
 
-/* So many tokens of the filler, which starts anew wherever it ends. */
+/* n tokens of the filler, repeated as needed. */
 static int write_filler(SyntheticRow *row, int t, int n)
 {
     const int period = tokens(FILLER, 0), end = t + n;
@@ -141,7 +141,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_passkey = {
     .name = "passkey",
-    .summary = "a number, once in a long text (arXiv:2305.16300)",
+    .summary = "recall a number hidden in a long text (arXiv:2305.16300)",
     .takes = SYNTHETIC_ITEMS,
     .complete = complete,
     .misfit = misfit,

@@ -1,13 +1,13 @@
 /*
  * Associative recall (as H3, arXiv:2212.14052): pairs of a key and its value, and one of the keys
  * again. The first half of the symbols are keys, the rest values. Each row maps the keys to values
- * at random, and draws its pairs with replacement, so a pair may come again, but never a key with
- * another value. The key that is asked for is any of those in the row, however often it is there.
+ * at random, and draws its pairs with replacement, so a pair may recur, but never a key with
+ * another value. The query is any key of the row, all equally likely, however often they occur.
  *
  *     . k1 v4 k2 v4 k1 v4 => k2
  *                            v4
  *
- * What the pairs leave of T are blanks, in front.
+ * The rest of T is filled with blanks in front.
  */
 #include "data/synthetic/row.h"
 
@@ -33,7 +33,7 @@ static SyntheticShape complete(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2 * s.items + 2)
-        text_add(why, "to recall one of %d pairs takes %d positions or more, not %d", s.items,
+        text_add(why, "recalling one of %d pairs takes at least %d positions, not %d", s.items,
                  2 * s.items + 2, s.T);
     else if (s.symbols < 4)
         text_add(why, "two keys and two values are 4 symbols, not %d", s.symbols);
@@ -62,7 +62,7 @@ static const int *first_with(const int *pair, int key)
     return pair;
 }
 
-/* Draw `key` of the row's is its value: the map needs no memory. */
+/* Draw `key` of the row is its value: the map needs no memory. */
 static int value_of(const SyntheticRow *row, int key)
 {
     uint64_t v = random_below(row->random, (uint64_t)key, (uint64_t)values(row->s));
@@ -70,7 +70,7 @@ static int value_of(const SyntheticRow *row, int key)
     return 1 + keys(row->s) + (int)v;
 }
 
-/* A pair that is the first with its key: so each key of the row is as likely as any other. */
+/* A pair that is the first with its key, so that all keys of the row are equally likely. */
 static void draw(SyntheticRow *row)
 {
     const SyntheticShape s = row->s;
@@ -91,7 +91,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_recall = {
     .name = "recall",
-    .summary = "the value that a key had among pairs",
+    .summary = "recall the value of a key",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
     .complete = complete,
     .misfit = misfit,

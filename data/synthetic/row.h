@@ -1,4 +1,4 @@
-/* A row while a task writes it, and what tasks share. */
+/* A row while a task draws it, and what tasks share. */
 #ifndef DATA_SYNTHETIC_ROW_H
 #define DATA_SYNTHETIC_ROW_H
 
@@ -8,9 +8,9 @@
 typedef struct SyntheticRow {
     const SyntheticShape s;
     int *const id, *const target; /* (T) */
-    int length;                   /* of which are no padding */
+    int length;                   /* without padding */
     const Random random;
-    uint64_t drawn; /* the first draw of `random` that nobody has had */
+    uint64_t drawn; /* draws of `random` used so far */
 } SyntheticRow;
 
 /* The next draw: 0 .. n-1; and one in [0, 1). */
@@ -24,7 +24,7 @@ static inline double row_uniform(SyntheticRow *row)
     return random_uniform(row->random, row->drawn++);
 }
 
-/* Asks for a token at t. It is the row's next one, unless the row ends there. */
+/* Makes a token the target at t, and the row's next token, unless the row ends there. */
 static inline void row_answer(SyntheticRow *row, int t, int token)
 {
     row->target[t] = token;
@@ -33,8 +33,8 @@ static inline void row_answer(SyntheticRow *row, int t, int token)
 }
 
 /*
- * The tokens of most tasks: a blank, symbols from 1 on, and after them the one that
- * asks, "=>". There are SYMBOLS symbols unless a shape has another number.
+ * The tokens of most tasks: a blank, symbols from 1 on, and after them the prompt,
+ * "=>". There are SYMBOLS symbols by default.
  */
 enum { BLANK = 0, SYMBOLS = 8 };
 int alphabet_vocab(SyntheticShape s);

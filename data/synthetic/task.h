@@ -7,16 +7,16 @@
 
 #include <stdbool.h>
 
-/* How large a row is. Where there is a 0, the task has a size of its own. */
+/* The sizes of a row; 0: the task's default. */
 typedef struct {
     int T;       /* positions of a row */
     int least;   /* listops: a row has more tokens than this, and less than T */
     int symbols; /* size of the alphabet; mqar: of the vocabulary */
     int items;   /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
-    bool noise;  /* mqar: any tokens where blanks would be */
+    bool noise;  /* mqar: random tokens in place of blanks */
 } SyntheticShape;
 
-/* The sizes beside T that mean something to a task. */
+/* The sizes beside T that a task takes. */
 enum {
     SYNTHETIC_LEAST = 1 << 0,
     SYNTHETIC_SYMBOLS = 1 << 1,
@@ -30,10 +30,10 @@ struct SyntheticRow;
 typedef struct Synthetic {
     const char *name;    /* what --task takes */
     const char *summary; /* one line for --help */
-    int classes;         /* a row has one answer of so many; 0: targets are tokens at positions */
+    int classes;         /* the number of classes of a row; 0: targets are tokens */
     unsigned takes;      /* SYNTHETIC_ ... */
-    SyntheticShape (*complete)(SyntheticShape s); /* NULL: there is nothing to complete */
-    void (*misfit)(SyntheticShape s, Text *why);  /* NULL: any T will do */
+    SyntheticShape (*complete)(SyntheticShape s); /* NULL: it has no defaults */
+    void (*misfit)(SyntheticShape s, Text *why);  /* NULL: any T is valid */
     int (*vocab)(SyntheticShape s);
     double (*chance)(SyntheticShape s);
     void (*draw)(struct SyntheticRow *row);
