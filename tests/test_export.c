@@ -371,7 +371,7 @@ START_TEST(words_that_make_no_sense_are_refused_before_anything_is_made)
     save("model", config_of(0), 0);
     check_refused(RUN("@model"), EXIT_USAGE, "takes a run and a folder, not 1", 1);
     check_refused(RUN("@model", "@out", "@again"), EXIT_USAGE, "not 3 names", 1);
-    check_refused(RUN("@model", "@out", "--best"), EXIT_USAGE, "--best is about a run's folder", 1);
+    check_refused(RUN("@model", "@out", "--best"), EXIT_USAGE, "--best needs a run's folder", 1);
     check_refused(RUN("@model", "@out", "--text", "@model"), EXIT_USAGE, "go together", 1);
     check_refused(RUN("@model", "@out", "--logits", "@logits"), EXIT_USAGE, "go together", 1);
     check_refused(RUN("@model", "@out", "--beast"), EXIT_USAGE, "--best", 1);
@@ -392,7 +392,7 @@ END_TEST
 
 START_TEST(a_run_that_cannot_be_read_makes_no_folder)
 {
-    static const char *const damaged[] = { "attnc.attn", "attnc.n_embd" };
+    static const char *const damaged[] = { "attnc.attn", "attnc.config.n_embd" };
 
     check_refused(RUN("@model", "@out"), EXIT_IO, "cannot open", 0);
     mkdir(in_folder("run"), 0777);
