@@ -1,7 +1,7 @@
 # make                          the programs, in this folder
 # make test                     every suite, in float and as a proof (double), and the programs
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
-# make mutants                  breaks every backward on purpose; the tests must notice
+# make mutants                  plants bugs one at a time; the tests must notice each
 # make reproduce DATA=folder    the experiments, as far as results are missing (QUICK=1: a tiny version)
 # make lint                     format, direction of includes, leftovers
 # make ARCH=x86-64              a binary for any machine of that kind
@@ -65,11 +65,12 @@ $(OUT)/%/check: | needs-check
 $(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 
-# ONLY=7 or ONLY=ops/norm.c tries these, PART=2/3 a third of them, JOBS=1 is polite.
+# ONLY=ops/norm.c, a folder or the name of a bug tries these alone, PART=2/3 a third of them, BUDGET=600
+# what can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.
 mutants: $(OUT)/proof/check
 	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$$(pkg-config --libs check) -lm" OUT=$(OUT)/mutants \
-	    JOBS=$(JOBS) ONLY='$(ONLY)' PART=$(PART) \
-	    tests/mutants.sh $< $(PROOF)
+	    ONLY='$(ONLY)' PART=$(PART) SEED='$(SEED)' BUDGET=$(BUDGET) JOBS=$(JOBS) \
+	    tests/mutants.sh $(PROOF)
 
 reproduce: all
 	@experiments/reproduce.sh

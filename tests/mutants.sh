@@ -1,134 +1,194 @@
 #!/bin/sh
-# Plants the bugs of tests/mutants.txt, one at a time, in the proof build, and
-# runs the tests until one fails. Called by `make mutants`: arguments are the check
-# program and its objects, the environment has CC, FLAGS, LIBS, OUT (a folder),
-# JOBS (default: one a processor), ONLY (numbers or files, default: all) and PART
-# (2/3: of these every third, from the second on). Without arguments, as make lint
-# calls it, it plants them and no more: each must have its place.
-# Each source is copied with all its bugs in it:
+# Plants bugs in the proof build, one at a time, and runs the tests until one fails. Bugs are
+# written by hand in tests/mutants/, a file for each source, or made by tests/mutants/generate.awk.
+# Called by `make mutants`: arguments are the objects of the tests; CC, FLAGS, LIBS and OUT (a
+# folder) come from the environment, and so do
 #
-#     #if MUTANT == 3
-#     #line 75 "ops/norm.c"
-#             dx[c] = ... wrong ...
-#     #else
-#     #line 75 "ops/norm.c"
-#             dx[c] = ... right ...
-#     #endif
+#     ONLY     ids, source files or folders   default: all
+#     PART     2/3: every third of these, from the second on
+#     SEED     any text: in random order      default: in the order of the files
+#     BUDGET   start no new bug after this number of seconds
+#     JOBS     default: the number of processors
+#
+# Without arguments, as make lint calls it, it only checks that each bug has its place.
 set -eu
-
-# Writes the copies to $OUT, and "number:file: description" of each bug to $OUT/list.
-plant()
+# The sources whose mechanical bugs are made.
+computing()
 {
-    awk -v out="$OUT" '
-    function stop(why) { print FILENAME ":" FNR ": " why >"/dev/stderr"; failed = 1; exit 1 }
-    function times(line, text,    n, at) {
-        for (n = 0; (at = index(line, text)) > 0; n++) line = substr(line, at + 1)
-        return n
-    }
-    function put(directive, row, line) {
-        print directive "\n#line " row " \"" source "\"\n" line >to
-    }
-    function copy(    line, at, i, planted, row) {
-        for (row = 1; (getline line <source) > 0; row++) {
-            planted = 0
-            for (i = 1; i <= n; i++)
-                if (file[i] == source && times(line, right[i])) {
-                    found[i] += times(line, right[i])
-                    at = index(line, right[i])
-                    put((planted++ ? "#elif" : "#if") " MUTANT == " i, row,
-                        substr(line, 1, at - 1) wrong[i] substr(line, at + length(right[i])))
-                }
-            put(planted ? "#else" : "", row, line (planted ? "\n#endif" : ""))
+    find ops model -name '*.c' ! -path 'ops/base/*' | sort
+    for optimiser in training/optimiser*.c training/adamw.c training/lion.c training/muon.c \
+        training/sgd.c; do
+        [ ! -e "$optimiser" ] || echo "$optimiser"
+    done
+}
+
+# Writes all bugs to $OUT/all: source, row, id, description, the row with the bug in it.
+list_bugs()
+{
+    : >"$OUT/suites" && : >"$OUT/excepted"
+    # shellcheck disable=SC2046
+    awk -v sources="$(find ops model data training tools -name '*.c' | tr '\n' ' ')" \
+        -v suites="$OUT/suites" -v excepted="$OUT/excepted" -f tests/mutants/find.awk \
+        $(find tests/mutants -name '*.txt' | sort) >"$OUT/all" || return 1
+    # shellcheck disable=SC2046
+    awk -f tests/mutants/generate.awk $(computing) >"$OUT/generated"
+    awk -F '\t' -v list="$OUT/excepted" '
+        function is(id, pattern) {
+            return sub(/\*$/, "", pattern) ? index(id, pattern) == 1 : id == pattern
         }
-    }
-    /^#/ || /^$/ { next }
-    /^- ./ && n && !(n in right) { right[n] = substr($0, 3); next }
-    /^\+/ && (n in right) && !(n in wrong) { wrong[n] = substr($0, 3); next }
-    !/^[a-z_\/]+\.c: ./ || (n && !(n in wrong)) { stop("not what is expected here") }
-    { place[++n] = FNR; file[n] = substr($0, 1, index($0, ":") - 1); print n ":" $0 >(out "/list") }
-    END {
-        if (failed) exit 1
-        if (!(n in wrong)) stop("the last bug is not complete")
-        for (j = 1; j <= n; j++)
-            if (!copied[file[j]]++) {
-                source = to = file[j]
-                gsub("/", "-", to); to = out "/" to
-                copy()
-            }
-        for (j = 1; j <= n; j++)
-            if (found[j] != 1) {
-                print FILENAME ":" place[j] ": \"" right[j] "\" is in " file[j] " " found[j] + 0 \
-                    " times, not once" >"/dev/stderr"
+        BEGIN { while ((getline line <list) > 0) { split(line, f, "\t"); at[f[1]] = f[2] } }
+        { for (p in at) if (is($3, p)) { used[p] = 1; next } print }
+        END {
+            for (p in at) if (!(p in used)) {
+                print at[p] ": no generated bug is called " p >"/dev/stderr"
                 failed = 1
             }
-        exit failed
-    }' tests/mutants.txt
+            exit failed
+        }' "$OUT/generated" >>"$OUT/all"
 }
 
-# The first test of program $1 that fails, or nothing; the suites called $2 go first, and those of
-# ./attend and ./export stay out: they would find any change by comparing with a program that has
-# none. A test is printed when it has ended, so the end of sed ends the rest. (awk may wait for more
-# to read.)
+# Those of $OUT/all that are asked for, in the order in which to try them.
+select_bugs()
+{
+    awk -F '\t' -v only="${ONLY:-}" -v part="${PART:-1/1}" -v seed="${SEED:-}" '
+        function asked(    i) {
+            for (i = 1; i <= n; i++)
+                if ($1 == name[i] || $3 == name[i] || index($3, name[i] "/") == 1) return 1
+            return !n
+        }
+        function random(below) { state = state * 16807 % 2147483647; return state % below + 1 }
+        BEGIN {
+            n = split(only, name, " ")
+            for (i = 1; i <= n; i++) sub(/\/$/, "", name[i])
+            split(part, of, "/")
+            letters = "0123456789abcdefghijklmnopqrstuvwxyz"
+            for (state = i = 1; i <= length(seed); i++)
+                state = (state * 64 + index(letters, substr(seed, i, 1))) % 2147483646 + 1
+        }
+        asked() && ++count % of[2] == of[1] % of[2] { bug[++m] = $0 }
+        END {
+            for (i = m; seed != "" && i > 1; i--) {
+                j = random(i); swap = bug[i]; bug[i] = bug[j]; bug[j] = swap
+            }
+            for (i = 1; i <= m; i++) print bug[i]
+        }' "$OUT/all"
+}
+
+# The first test of program $1 that fails in the suites $2, as "suite: test", or nothing.
 first_failing()
 {
-    others=$(sed -n '/attend/d; /export/d; s/^Suite \*suite_\([a-z_]*\).*/\1/p' tests/suites.h)
-    for suite in $2 $others; do
-        failing=$(CK_RUN_SUITE=$suite CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- \
-            CK_DEFAULT_TIMEOUT=60 "$1" 2>/dev/null | # a busy machine is no failure
-            sed '/^not ok/q' | awk -F: '/^not ok/ { print $3 }
-                                        /^not ok/ || /^[0-9]+\.\.[0-9]+/ { seen = 1 }
-                                        END { if (!seen) print "the end of the program" }')
-        [ -z "$failing" ] || break
+    mkfifo "$1.tap"
+    for suite in $(echo "$2" | tr -s ' ' '\n' | awk 'NF && !seen[$1]++'); do
+        CK_RUN_SUITE=$suite CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- "$1" \
+            >"$1.tap" 2>/dev/null &
+        failing="the end of the program"
+        while IFS= read -r line; do
+            case $line in
+            "not ok"*) failing=$(echo "$line" | cut -d : -f 3) && break ;;
+            [0-9]*..*) failing= ;; # the last line
+            esac
+        done <"$1.tap"
+        kill -ALRM $! 2>/dev/null || true # ends the test at work; its verdict has no reader
+        wait $! 2>/dev/null || true
+        [ -z "$failing" ] || { echo "$suite: $failing" && break; }
     done
-    echo "$failing"
+    rm -f "$1.tap"
 }
 
-compile() { # copy $1 with bug $2 to object $3
-    $CC $FLAGS -g0 -w -DMUTANT="$2" -c "$OUT/$1.c" -o "$3"
+# The suites in the order in which they run for $source: those that its list of bugs names, those
+# called like the source or a folder of its path, all others. The suites of ./attend and ./export
+# are left out: they compare with a program without bugs, and so would notice any change.
+suites()
+{
+    sed -n "s|^$source ||p" "$OUT/suites"
+    echo "${source%.c}" |
+        awk -F / '{ for (i = NF; i > 0; i--) { word = $i; sub(/_.*/, "", word); print $i, word } }'
+    sed -n '/attend/d; /export/d; s/^Suite \*suite_\([a-z_]*\).*/\1/p' tests/suites.h
 }
 
-right() { # copy $1 without a bug, once
-    [ -e "$OUT/$1.right.o" ] ||
-        { compile "$1" 0 "$OUT/$job.right.o" && mv "$OUT/$job.right.o" "$OUT/$1.right.o"; }
+# Compiles $source, with $line for its row $row, to object $1. It comes from a pipe, so that the
+# same code makes the same object; at -O1, since that compiles in half the time.
+compile()
+{
+    # shellcheck disable=SC2086
+    LINE=$line awk -v row="$row" -v source="$source" '
+        NR == 1 { print "#line 1 \"" source "\"" }
+        NR == row { $0 = ENVIRON["LINE"] }
+        { print }' "$source" | $CC $FLAGS -O1 -g0 -w -x c -c - -o "$1" 2>/dev/null
 }
 
-# Tries bug $1 of file $2; its verdict is the name of the file $OUT/$1.caught or $OUT/$1.missed.
+link() # $objects, stripped, to program $1
+{
+    # shellcheck disable=SC2086
+    $CC $FLAGS -s $objects $LIBS -o "$1"
+}
+
+# The object of $source without a bug, compiled once.
+right()
+{
+    right=$OUT/right/${source%.c}.o
+    [ -e "$right" ] || {
+        mkdir -p "$(dirname "$right")" && (row=0 && compile "$me.right") && mv "$me.right" "$right"
+    }
+    echo "$right"
+}
+
+# Tries the bug $source, $row, $id, $what, $line and puts its verdict into the file $me.
 try()
 {
-    me=$OUT/$1 name=$(echo "${2%.c}" | tr / -) verdict=missed by="DOES NOT LINK"
-    if ! compile "$name" "$1" "$me.o"; then
+    verdict=missed by=
+    object=$(echo "$objects" | tr ' ' '\n' | grep "/proof/${source%.c}\.o\$") ||
+        by="IS NOT IN THE TESTS"
+    if [ -n "$by" ]; then
+        :
+    elif ! compile "$me.o"; then
         by="DOES NOT COMPILE"
-    elif right "$name" && cmp -s "$me.o" "$OUT/$name.right.o"; then
+    elif cmp -s "$me.o" "$(right)"; then
         by="CHANGES NOTHING"
-    elif $CC $FLAGS $(echo "$objects" | sed "s|[^ ]*/proof/${2%.c}\.o|$me.o|") $LIBS -o "$me"; then
-        own=$(basename "$2" .c)
-        by=$(first_failing "$me" "${own%%_*} $(basename "$(dirname "$2")")")
+    else
+        (objects=$(echo "$objects" | sed "s|$object|$me.o|") && link "$me.bin")
+        by=$(first_failing "$me.bin" "$(suites)")
         [ -z "$by" ] || verdict=caught
     fi
-    rm -f "$me" "$me.o"
-    echo "$1" >"$me.$verdict"
-    printf '%3d %s:%s: %s\n' "$1" "$2" "$3" "${by:-SURVIVED}"
+    case $verdict$id in
+    missed"${source%.c}"/*/*) [ -z "$by" ] || verdict=skipped ;; # a generated one
+    esac
+    rm -f "$me.o" "$me.bin"
+    echo "${by%%:*}" >"$me.$verdict"
+    [ $verdict = skipped ] || echo "$id: ${by:-SURVIVED}"
+    [ $verdict != missed ] || printf '    %s\n    %s:%s: %s\n' "$what" "$source" "$row" "$line"
 }
 
 rm -rf "$OUT" && mkdir -p "$OUT"
-plant
+list_bugs
 [ $# -gt 0 ] || exit 0
-part=${PART:-1/1}
-check=$1 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN)} job=0
-shift
 objects=$*
-failing=$([ -n "${ONLY:-}" ] || first_failing "$check" ops)
-[ -z "$failing" ] || { echo "without any mutant, $failing fails" >&2; exit 1; }
-while [ $((job += 1)) -le "$jobs" ]; do
-    while IFS=: read -r number file about; do
-        case " ${ONLY:-$number} " in
-        *" $number "* | *" $file "*)
-            [ $((number % ${part#*/})) -ne $((${part%/*} % ${part#*/})) ] ||
-                [ $((number / ${part#*/} % jobs + 1)) -ne $job ] || try "$number" "$file" "$about" ;;
-        esac
-    done <"$OUT/list" &
+select_bugs >"$OUT/selected"
+start=$(date +%s) job=0 tab=$(printf '\t')
+while [ $((job += 1)) -le "${JOBS:-$(getconf _NPROCESSORS_ONLN)}" ]; do
+    number=0
+    while IFS=$tab read -r source row id what line; do
+        me=$OUT/$((number += 1))
+        [ -z "${BUDGET:-}" ] || [ $(($(date +%s) - start)) -lt "$BUDGET" ] || break
+        (set -C && : >"$me") 2>/dev/null || continue # another job has it
+        try
+    done <"$OUT/selected" &
 done
 wait
-caught=$(find "$OUT" -name '*.caught' | wc -l) missed=$(find "$OUT" -name '*.missed' | wc -l)
-echo "$((caught + missed)) mutants, $((caught)) caught"
+count()
+{
+    find "$OUT" -name "*.$1" | wc -l
+}
+caught=$(count caught) missed=$(count missed) skipped=$(count skipped)
+if [ -z "${ONLY:-}${PART:-}${BUDGET:-}" ]; then # what notices bugs must pass without one
+    for object in $(cd "$OUT/right" && find . -name '*.o'); do
+        objects=$(echo "$objects" | tr ' ' '\n' |
+            sed "s|.*/proof/${object#./}\$|$OUT/right/$object|")
+    done
+    link "$OUT/right/check"
+    failing=$(first_failing "$OUT/right/check" "$(cat "$OUT"/*.caught)")
+    [ -z "$failing" ] || { echo "without a bug, $failing" >&2 && exit 1; }
+fi
+echo "$((caught + missed + skipped)) of $(wc -l <"$OUT/selected") bugs tried:" \
+    "$((caught)) caught, $((missed)) not, $((skipped)) without effect"
 [ "$caught" -gt 0 ] && [ "$missed" -eq 0 ]
