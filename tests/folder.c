@@ -116,3 +116,14 @@ void check_dies(void (*f)(const char *path), const char *path, int code, const c
     ck_assert_msg(strncmp(said, "attn.c: error: ", 15) == 0, "%s", said);
     ck_assert_msg(end && !end[1], "not one line: %s", said);
 }
+
+void check_file(const char *path, const void *want, size_t bytes)
+{
+    size_t got;
+    unsigned char *file = file_read(path, &got);
+
+    ck_assert_uint_eq(got, bytes);
+    ck_assert_mem_eq(file, want, bytes);
+    ck_assert_uint_eq(file[got], 0);
+    free(file);
+}

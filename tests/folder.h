@@ -19,6 +19,9 @@ int files(bool all);
 
 void put(const char *path, const void *at, size_t bytes);
 
+/* The file has these bytes, and file_read() ends them with a 0. */
+void check_file(const char *path, const void *want, size_t bytes);
+
 /* For a child that will die in the middle of its work: a leak checker, if there is one, is idle. */
 void leaks_are_expected(void);
 

@@ -15,6 +15,7 @@ Suite *suite_muon(void);        /* Muon */
 Suite *suite_schedule(void);    /* learning rates */
 Suite *suite_json(void);        /* the reader of JSON */
 Suite *suite_report(void);      /* the page of ./report */
+Suite *suite_maps(void);        /* its attention maps */
 Suite *suite_derivative(void);  /* what derivatives are compared with */
 Suite *suite_ops(void);         /* every op except attention */
 Suite *suite_activation(void);  /* activations at large arguments */
@@ -23,7 +24,9 @@ Suite *suite_rope(void);        /* RoPE */
 Suite *suite_attention(void);   /* every attention against its twin, alone and in a block */
 Suite *suite_masks(void);       /* what an attention may see */
 Suite *suite_promises(void);    /* what holds for every attention */
-Suite *suite_safetensors(void); /* whole files, and tensors in them */
+Suite *suite_safetensors(void); /* tensors in files */
+Suite *suite_headers(void);     /* which headers of tensor files are valid */
+Suite *suite_file(void);        /* whole files, in and out */
 Suite *suite_stories(void);     /* the built-in text and its exact probability */
 Suite *suite_corpus(void);      /* text files and batches of them */
 Suite *suite_tokenizer(void);   /* text as tokens, and back */
@@ -47,6 +50,7 @@ Suite *suite_figure(void);      /* the cells of ./figure, its tables and charts 
 Suite *suite_tensorboard(void); /* TensorBoard's files */
 Suite *suite_form(void);        /* a model in the form of another's classes */
 Suite *suite_options(void);     /* the command line of every program */
+Suite *suite_settings(void);    /* the options of attentions */
 Suite *suite_attend(void);      /* ./attend, run */
 Suite *suite_export(void);      /* ./export, run */
 Suite *suite_bench(void);       /* the rows of ./bench, and what they were before */

@@ -249,6 +249,20 @@ START_TEST(the_machine_reads_and_has_a_name)
 }
 END_TEST
 
+START_TEST(a_number_written_reads_back_the_same)
+{
+    Random r = random_stream(4, RANDOM_TEST, 0);
+
+    for (uint64_t i = 0; i < 100000; i++) {
+        double x = random_normal(r, i) * pow(10, (double)random_below(r, i, 600) - 300);
+
+        ck_assert(strtod(text_number(x).at, NULL) == x);
+    }
+    ck_assert_str_eq(text_number(0.1).at, "0.1");
+    ck_assert_str_eq(text_number((double)INFINITY).at, "");
+}
+END_TEST
+
 Suite *suite_base(void)
 {
     Suite *s = suite_create("base");
@@ -268,6 +282,7 @@ Suite *suite_base(void)
     tcase_add_test(t, draws_below_n_are_even);
     tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
     tcase_add_test(t, the_machine_reads_and_has_a_name);
+    tcase_add_test(t, a_number_written_reads_back_the_same);
     tcase_add_exit_test(t, the_users_mistake_has_an_exit_code, EXIT_DATA);
     suite_add_tcase(s, t);
     return s;

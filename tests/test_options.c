@@ -6,7 +6,6 @@
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
-#include "tools/common/settings.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -176,52 +175,27 @@ typedef struct {
 } Row;
 
 static const Row rows[] = {
-    { "", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "abc", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1x", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "0x10", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { " 1", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1 ", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "+1", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "--1", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1\n", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "\x1b]0;x\a", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
+    { "infinity", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
+    { "1e99999999999999999999", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
+    { "-2147483649", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "1", "1", "1", "[1]", "1", "1", NULL, "1" },
     { "007", "7", "7", "[7]", "7", "7", NULL, "7" },
     { "-1", NULL, "-1", NULL, NULL, NULL, NULL, NULL },
     { "0", NULL, "0", NULL, "0", NULL, "0", NULL },
     { "-0", NULL, "0", NULL, NULL, NULL, "0", NULL },
-    { "-", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "1e3", NULL, NULL, NULL, NULL, "1000", NULL, "1000" },
     { "1E3", NULL, NULL, NULL, NULL, "1000", NULL, "1000" },
     { "5e-1", NULL, NULL, NULL, NULL, "0.5", "0.5", NULL },
     { "1.5", NULL, NULL, NULL, NULL, "1.5", NULL, "1.5" },
     { "0.1", NULL, NULL, NULL, NULL, "0.1", "0.1", NULL },
-    { "1.", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { ".5", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1e", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1e+", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1.e3", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1e1.5", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "0x1p3", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "1,5", NULL, NULL, "[1,5]", NULL, NULL, NULL, NULL },
-    { "0,5", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1,", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1,,2", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "nan", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "inf", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "-inf", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "infinity", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1e999", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "-1e999", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1e99999999999999999999", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "1e-999", NULL, NULL, NULL, NULL, NULL, "0", NULL },
     { "1000", "1000", "1000", "[1000]", "1000", "1000", NULL, "1000" },
     { "1001", NULL, "1001", "[1001]", "1001", "1001", NULL, "1001" },
     { "2147483647", NULL, "2147483647", NULL, "2147483647", "2147483647", NULL, NULL },
     { "2147483648", NULL, NULL, NULL, "2147483648", "2147483648", NULL, NULL },
     { "-2147483648", NULL, "-2147483648", NULL, NULL, NULL, NULL, NULL },
-    { "-2147483649", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "4294967296", NULL, NULL, NULL, "4294967296", "4294967296", NULL, NULL },
     { "9223372036854775807", NULL, NULL, NULL, "9223372036854775807", "9.223372036854776e+18", NULL,
       NULL },
@@ -235,12 +209,13 @@ static const Row rows[] = {
     { "90s", NULL, NULL, NULL, NULL, NULL, NULL, "90" },
     { "1.5h", NULL, NULL, NULL, NULL, NULL, NULL, "5400" },
     { "24h", NULL, NULL, NULL, NULL, NULL, NULL, "86400" },
-    { "24.1h", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1hs", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1 h", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "h", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
-    { "1e308h", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
 };
+
+static const char *const no_numbers[] = { "",       "abc",   "1x",   "0x10",  " 1",    "1 ",
+                                          "+1",     "--1",   "1\n",  "-",     "1.",    ".5",
+                                          "1e",     "1e+",   "1.e3", "1e1.5", "0x1p3", "0,5",
+                                          "1,",     "1,,2",  "nan",  "inf",   "-inf",  "1e999",
+                                          "-1e999", "24.1h", "1hs",  "1 h",   "h",     "1e308h" };
 
 static void try_value(const char *name, const char *value, const char *json)
 {
@@ -259,10 +234,8 @@ static void try_value(const char *name, const char *value, const char *json)
     }
 }
 
-START_TEST(a_number_is_read_strictly)
+static void try_row(const Row *r)
 {
-    const Row *r = &rows[_i];
-
     try_value("n-layer", r->value, r->n_layer);
     try_value("shift", r->value, r->shift);
     try_value("lengths", r->value, r->lengths);
@@ -270,6 +243,17 @@ START_TEST(a_number_is_read_strictly)
     try_value("learning-rate", r->value, r->rate);
     try_value("dropout", r->value, r->dropout);
     try_value("warm", r->value, r->warm);
+}
+
+START_TEST(a_number_is_read_strictly)
+{
+    try_row(&rows[_i]);
+}
+END_TEST
+
+START_TEST(what_is_no_number_is_refused)
+{
+    try_row(&(Row){ .value = no_numbers[_i] });
 }
 END_TEST
 
@@ -580,102 +564,6 @@ START_TEST(json_holds_every_value_and_is_escaped)
 }
 END_TEST
 
-START_TEST(a_number_written_reads_back_the_same)
-{
-    Random r = random_stream(4, RANDOM_TEST, 0);
-
-    for (uint64_t i = 0; i < 100000; i++) {
-        double x = random_normal(r, i) * pow(10, (double)random_below(r, i, 600) - 300);
-
-        ck_assert(strtod(text_number(x).at, NULL) == x);
-    }
-    ck_assert_str_eq(text_number(0.1).at, "0.1");
-    ck_assert_str_eq(text_number((double)INFINITY).at, "");
-}
-END_TEST
-
-static SettingsOptions settings;
-static Option setting_options[] = { SETTINGS_HERE, { 0 } };
-static Program setting_program = { .options = setting_options };
-
-/* The words of a value that is not the default, and the value. */
-static Text other_value(const Setting *s, int *value)
-{
-    Text words = { 0 };
-
-    *value = s->kind == SETTING_NUMBER && s->tries[0] ? s->tries[0] : !s->value;
-    if (s->kind == SETTING_FLAG)
-        text_add(&words, "--%s%s", *value ? "" : "no-", s->name);
-    else if (s->kind == SETTING_NUMBER)
-        text_add(&words, "--%s=%d", s->name, *value);
-    else
-        text_add(&words, "--%s=%s", s->name, s->choices[s->kind == SETTING_SET ? 0 : *value]);
-    return words;
-}
-
-START_TEST(a_setting_reaches_those_that_take_it)
-{
-    static Text words[SETTINGS_MAX];
-    char *argv[SETTINGS_MAX + 1] = { words[0].at };
-    int value[SETTINGS_MAX], n = 0;
-
-    for (; settings_at(n); n++) {
-        words[n] = other_value(settings_at(n), &value[n]);
-        argv[n + 1] = words[n].at;
-    }
-    settings_add(&setting_program, &settings, true);
-    options_parse(&setting_program, n + 1, argv);
-    for (const Attention *const *a = attentions; *a; a++) {
-        const Values set = settings_part(&setting_program, &settings, *a);
-
-        for (int i = 0; i < n; i++) {
-            const Setting *s = settings_at(i);
-            const bool takes = attention_takes(*a, s->name);
-
-            ck_assert_msg(set.at[i] == (takes ? value[i] : s->value), "%s, %s: %d", (*a)->name,
-                          s->name, set.at[i]);
-        }
-    }
-}
-END_TEST
-
-/* What is not given is what the row says, whatever other rows say. */
-START_TEST(without_options_a_row_has_its_own_defaults)
-{
-    settings_add(&setting_program, &settings, true);
-    options_parse(&setting_program, 1, (char *[]){ (char *)(uintptr_t) "./train" });
-    for (const Attention *const *a = attentions; *a; a++) {
-        const Values set = settings_part(&setting_program, &settings, *a);
-
-        for (const Setting *s = (*a)->settings; s && s->name; s++)
-            ck_assert_int_eq(setting(&set, s->name), s->value);
-    }
-}
-END_TEST
-
-static void read_rope_scale(const char *words)
-{
-    settings_rope_scale(words);
-}
-
-START_TEST(a_scale_of_angles_is_read_strictly)
-{
-    static const char *const wrong[] = { "linear",    "linear:",   "linear:0.9", "linear:x",
-                                         "linear:4x", "linear: 4", "ntk:nan",    "ntk:inf",
-                                         "ntk:-4",    "ntk:1e9",   "yarn:4",     "linearx:4",
-                                         ":4",        "4",         "NTK:4" };
-
-    for (int i = 0; i < COUNT(wrong); i++)
-        check_dies(read_rope_scale, wrong[i], EXIT_USAGE, "takes linear:S or ntk:S");
-    ck_assert(settings_rope_scale("linear:1").kind == ROPE_LINEAR);
-    ck_assert(settings_rope_scale("ntk:2.5").kind == ROPE_NTK);
-    ck_assert_double_eq(settings_rope_scale("ntk:2.5").by, 2.5);
-    ck_assert_double_eq(settings_rope_scale(NULL).by, 0);
-    ck_assert_str_eq(settings_rope_scale_text(settings_rope_scale("ntk:2.5")).at, "ntk:2.5");
-    ck_assert_str_eq(settings_rope_scale_text(settings_rope_scale(NULL)).at, "none");
-}
-END_TEST
-
 Suite *suite_options(void)
 {
     Suite *s = suite_create("options");
@@ -683,6 +571,7 @@ Suite *suite_options(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, a_number_is_read_strictly, 0, COUNT(rows));
+    tcase_add_loop_test(t, what_is_no_number_is_refused, 0, COUNT(no_numbers));
     tcase_add_test(t, a_refused_number_is_told_its_range);
     tcase_add_test(t, a_list_has_an_end);
     tcase_add_test(t, texts_given_again_are_added);
@@ -703,10 +592,6 @@ Suite *suite_options(void)
     tcase_add_test(t, help_shows_every_option_and_its_default);
     tcase_add_test(t, help_and_version_notice_that_they_cannot_be_written);
     tcase_add_test(t, json_holds_every_value_and_is_escaped);
-    tcase_add_test(t, a_number_written_reads_back_the_same);
-    tcase_add_test(t, a_setting_reaches_those_that_take_it);
-    tcase_add_test(t, without_options_a_row_has_its_own_defaults);
-    tcase_add_test(t, a_scale_of_angles_is_read_strictly);
     suite_add_tcase(s, t);
     return s;
 }

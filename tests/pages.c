@@ -1,0 +1,53 @@
+#include "tests/pages.h"
+
+#include "tests/folder.h"
+#include "tests/xml.h"
+
+#include <stdlib.h>
+
+void put_text(const char *name, const char *text)
+{
+    put(in_folder(name), text, strlen(text));
+}
+
+static void check_page(const char *page)
+{
+    ck_assert_int_eq(strncmp(page, "<!DOCTYPE html>\n", 16), 0);
+    ck_assert_msg(well_formed(page + 16), "%s", page);
+    ck_assert_ptr_null(strstr(page, "<script"));
+    ck_assert_ptr_null(strstr(page, "nan"));
+}
+
+char *page_of(Record **record, int n, const char *text)
+{
+    Report report = { .record = record, .records = n, .positions = 32, .pool = pool_new(2) };
+    char *page = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&page, &size);
+
+    report.text = (const unsigned char *)text;
+    report.text_bytes = text ? strlen(text) : 0;
+    page_write(out, &report);
+    ck_assert_int_eq(fclose(out), 0);
+    ck_assert_uint_eq(strlen(page), size);
+    pool_free(report.pool);
+    check_page(page);
+    return page;
+}
+
+char *page_here(const char *text)
+{
+    Record *r = record_read(folder);
+    char *page = page_of(&r, 1, text);
+
+    record_free(r);
+    return page;
+}
+
+bool noted(const Record *r, const char *words)
+{
+    for (const Note *note = r->first_note; note; note = note->next)
+        if (strstr(note->text, words))
+            return true;
+    return false;
+}

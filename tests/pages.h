@@ -1,0 +1,24 @@
+/* The page of ./report, and what is looked for in it. */
+#ifndef TESTS_PAGES_H
+#define TESTS_PAGES_H
+
+#include "tools/report/report.h"
+
+#include <check.h>
+#include <string.h>
+
+/* A file in the test's folder. */
+void put_text(const char *name, const char *text);
+
+/* The page of n runs, which is well-formed, for free(); `text`: what maps are drawn of, or NULL. */
+char *page_of(Record **record, int n, const char *text);
+
+/* Of the run in the folder. */
+char *page_here(const char *text);
+
+/* Whether a note of the record has these words. */
+bool noted(const Record *r, const char *words);
+
+#define check_says(page, words) ck_assert_msg(strstr(page, words) != NULL, "no '%s'", words)
+
+#endif

@@ -1,0 +1,257 @@
+/* The attention maps of the page: their numbers, signs and tokens, and the parameters it counts. */
+#include "tools/report/report.h"
+#include "model/checkpoint.h"
+#include "model/layer.h"
+#include "tests/folder.h"
+#include "tests/pages.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+#include "tests/xml.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Leaves weights in the folder: 2 layers, 2 heads, context 24; all else as the attention has it. */
+static void put_model(const Attention *a, Task task)
+{
+    Arena *mem = arena_new();
+    Model model;
+    Config c = { .attention = a,
+                 .set = settings_default(a),
+                 .layers = 2,
+                 .heads = 2,
+                 .width = 12,
+                 .context = 24,
+                 .task = task };
+
+    c.vocab = task == TASK_MLM ? 257 : 256;
+    c.heads = layer_of(a)->one_head ? 1 : 2;
+    if (attention_takes(a, "key-size"))
+        *setting_at(&c.set, "key-size") = 6;
+    c.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+    settings_fit_context(&c.set, a, CONTEXT_AT_LEAST, c.context);
+    model_init(&model, c, mem, 5);
+    for (Param *p = model.params.first; p; p = p->next)
+        for (size_t i = 0; i < p->tensor->n && !p->fixed; i++)
+            p->tensor->data[i] *= 4; /* so that weights differ */
+    small_save(&model, in_folder("best.safetensors"), 1);
+    arena_free(mem);
+}
+
+/* A number of the page, whose minus is U+2212. */
+static double number_at(const char *p)
+{
+    const bool minus = strncmp(p, "−", 3) == 0;
+    const double x = strtod(p + (minus ? 3 : 0), NULL);
+
+    return minus ? -x : x;
+}
+
+/* Adds what the cells of each map say to its row; the number of maps. */
+static int sum_rows(const char *page, bool causal, double sum[8][24], int *minus)
+{
+    int maps = 0;
+
+    *minus = 0;
+    for (const char *p = page; (p = strpbrk(p, "<")); p++) {
+        if (strncmp(p, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"map\"", 51) == 0)
+            memset(sum[maps++], 0, sizeof sum[0]);
+        if (!maps || strncmp(p, "<path", 5) != 0 || !strstr(p, "<title>"))
+            continue;
+        const char *title = strstr(p, "<title>") + 7, *d = strstr(p, "d=\"M") + 4;
+        const int j = (int)strtol(d, NULL, 10), i = (int)strtol(strchr(d, ' '), NULL, 10);
+        if (strstr(p, "/>") && strstr(p, "/>") < title)
+            continue;
+        const double weight = number_at(title);
+        ck_assert_int_eq(strncmp(p, "<path class=\"minus\"", 19) == 0, weight < 0);
+        ck_assert_msg(!causal || j <= i, "position %d sees %d", i, j);
+        *minus += weight < 0;
+        sum[maps - 1][i] += weight;
+    }
+    return maps;
+}
+
+static const char sentence[] = "To <be>, or\nnot \"to\" be\xff&";
+
+START_TEST(rows_of_softmax_sum_to_one)
+{
+    for (int mlm = 0; mlm < 2; mlm++) {
+        double sum[8][24];
+        int minus;
+
+        put_model(&attention_softmax, mlm ? TASK_MLM : TASK_CAUSAL);
+        char *page = page_here(sentence);
+        ck_assert_int_eq(sum_rows(page, !mlm, sum, &minus), 4);
+        ck_assert_int_eq(minus, 0);
+        for (int m = 0; m < 4; m++)
+            for (int i = 0; i < 24; i++)
+                ck_assert_msg(fabs(sum[m][i] - 1) < 0.02, "map %d, row %d: %g", m, i, sum[m][i]);
+        check_says(page, "<b>Layer 2, head 1</b>");
+        check_says(page, "The first 24 of the text's 25 tokens.");
+        check_says(page, "&#60; (4) → ");
+        check_says(page, "↵ (12) → ");
+        check_says(page, "ff (24) → ");
+        const char *first = strstr(page, "class=\"frame\""),
+                   *second = strstr(first + 1, "class=\"frame\"");
+        ck_assert_int_ne(strncmp(first, second, 2000), 0); /* a head is not another */
+        free(page);
+    }
+}
+END_TEST
+
+START_TEST(maps_show_the_sign)
+{
+    for (const Attention *const *a = attentions; *a; a++) {
+        const Values set = settings_default(*a);
+        const unsigned traits = attention_traits(*a, &set);
+        double sum[8][24];
+        int minus;
+
+        if (!(traits & HAS_MATRIX))
+            continue;
+        put_model(*a, TASK_CAUSAL);
+        char *page = page_here(sentence);
+        ck_assert_int_eq(sum_rows(page, true, sum, &minus), 4);
+        if (traits & (SIGNED | AVERAGES | SQUARED))
+            ck_assert_msg((minus > 0) == !!(traits & SIGNED), "%s: %d", (*a)->name, minus);
+        check_says(page,
+                   layer_of(*a)->mixes > 1 ? "<b>Layer 2, unit 2</b>" : "<b>Layer 2, head 2</b>");
+        free(page);
+    }
+}
+END_TEST
+
+START_TEST(every_attention_has_its_maps_or_says_that_it_has_none)
+{
+    for (const Attention *const *a = attentions; *a; a++) {
+        const bool matrix = (*a)->traits & HAS_MATRIX;
+        double sum[8][24];
+        int minus;
+
+        put_model(*a, TASK_CAUSAL);
+        char *page = page_here("a");
+        ck_assert_int_eq(sum_rows(page, true, sum, &minus), matrix ? 4 : 0);
+        ck_assert_int_eq(times(page, "no weighted sum of v"), !matrix);
+        free(page);
+        page = page_here(NULL);
+        check_says(page, "--prompt");
+        ck_assert_int_eq(times(page, "class=\"map\""), 0);
+        free(page);
+    }
+}
+END_TEST
+
+/* What was seen of a pass: how many mixes, and how far A v is from their results. */
+typedef struct {
+    const Model *model;
+    Pool *pool;
+    int mixes;
+    double off;
+} Seen;
+
+static void look(void *ctx, const Mix *in)
+{
+    Seen *seen = ctx;
+    const int T = in->q->dim[1], H = in->q->dim[2], E = in->v->dim[3];
+    Tape tape = { .mem = arena_new(), .pool = seen->pool, .forward_only = true };
+    Arena *mem = arena_new();
+    real *A = arena_take(mem, (size_t)(H * T * T) * sizeof *A);
+    double *av = arena_take(mem, (size_t)(T * H * E) * sizeof *av);
+
+    const MixSize size = config_mix_size(&seen->model->config);
+    ck_assert_int_eq(in->causal, size.causal);
+    ck_assert_int_eq(in->rope, size.rope);
+    ck_assert_mem_eq(&in->set, &size.set, sizeof in->set);
+    attention_matrix(&tape, in, A);
+    for (int i = 0; i < T; i++)
+        for (int h = 0; h < H; h++)
+            for (int e = 0; e < E; e++) {
+                double o = 0;
+
+                for (int j = 0; j < T; j++)
+                    o += (double)A[(h * T + i) * T + j] * (double)in->v->data[(j * H + h) * E + e];
+                av[(i * H + h) * E + e] = o;
+            }
+    const Tensor *o = attention_mix(&tape, in);
+    seen->off = fmax(seen->off, distance_rms(o->data, av, o->n));
+    seen->mixes++;
+    arena_free(mem);
+    arena_free(tape.mem);
+}
+
+START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
+{
+    const int id[] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9 };
+
+    for (const Attention *const *a = attentions; *a; a++) {
+        if (!((*a)->traits & HAS_MATRIX))
+            continue;
+        Tape tape = tape_open(2);
+        Arena *mem = arena_new();
+        Model model;
+
+        put_model(*a, TASK_CAUSAL);
+        safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
+        Seen seen = { &model, tape.pool, 0, 0 };
+        tape.forward_only = true;
+        const Tensor *plain = model_logits(&tape, &model, id, 1, COUNT(id), 0);
+        const Tensor *watched = model_watch(&tape, &model, id, COUNT(id), (Watch){ look, &seen });
+        ck_assert(same_bits(plain->data, watched->data, plain->n));
+        ck_assert_int_eq(seen.mixes, config_mixes(&model.config));
+        ck_assert_msg(seen.off < (in_double ? 1e-12 : 1e-4), "%s: %g", (*a)->name, seen.off);
+        arena_free(mem);
+        tape_close(&tape);
+    }
+}
+END_TEST
+
+START_TEST(damaged_weights_are_a_note_and_the_last_ones_are_taken)
+{
+    put_model(&attention_softmax, TASK_CAUSAL);
+    ck_assert_int_eq(rename(in_folder("best.safetensors"), in_folder("model.safetensors")), 0);
+    put_text("best.safetensors", "{\"a\"");
+    Record *r = record_read(folder);
+    char *page = page_of(&r, 1, "abc");
+
+    ck_assert(noted(r, "best.safetensors (4 bytes) is no safetensors file"));
+    ck_assert_int_eq(times(page, "class=\"map\""), 4);
+    /* embedding and head; q, k, v, o and twice 4 of width^2, two gains a layer; the last gain */
+    ck_assert_double_eq(r->parameters, 2 * 256 * 12 + 2 * (12 * 12 * 12 + 2 * 12) + 12);
+    free(page);
+    record_free(r);
+}
+END_TEST
+
+START_TEST(what_is_drawn_once_is_no_parameter)
+{
+    for (const Attention *const *a = attentions; *a; a++) {
+        Arena *mem = arena_new();
+        double trained = 0;
+        Model model;
+
+        put_model(*a, TASK_CAUSAL);
+        Record *r = record_read(folder);
+        safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
+        for (const Param *p = model.params.first; p; p = p->next)
+            trained += p->fixed ? 0 : (double)p->tensor->n;
+        ck_assert_double_eq(r->parameters, trained);
+        record_free(r);
+        arena_free(mem);
+    }
+}
+END_TEST
+
+Suite *suite_maps(void)
+{
+    Suite *s = suite_create("maps");
+    TCase *t = with_folder(s, "maps");
+
+    tcase_add_test(t, rows_of_softmax_sum_to_one);
+    tcase_add_test(t, maps_show_the_sign);
+    tcase_add_test(t, every_attention_has_its_maps_or_says_that_it_has_none);
+    tcase_add_test(t, a_watched_model_says_the_same_and_shows_every_mix);
+    tcase_add_test(t, damaged_weights_are_a_note_and_the_last_ones_are_taken);
+    tcase_add_test(t, what_is_drawn_once_is_no_parameter);
+    return s;
+}
