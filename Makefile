@@ -10,7 +10,7 @@ CC     = cc
 ARCH   = native
 CFLAGS = -O3 -g
 SAN    =
-MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
+MAKEFLAGS += -j$(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN))
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
        -Wdouble-promotion -Wfloat-conversion -Wvla -Wundef -Wwrite-strings -Wno-psabi
@@ -73,7 +73,8 @@ mutants: $(OUT)/proof/check
 	    tests/mutants.sh $(PROOF)
 
 reproduce: all
-	@experiments/reproduce.sh
+	@$(if $(QUICK),rm -rf build/quick)
+	@$(MAKE) --no-print-directory -f experiments/Makefile
 
 lint:
 	@sh tests/lint.sh

@@ -1,26 +1,27 @@
 #!/bin/sh
-# What the experiments promise whoever runs them, on a small one: every row once, whatever happens
-# meanwhile, and the same numbers again.
+# What the experiments promise, on a small one: every row once, whatever happens meanwhile, and the
+# same numbers again.
 #
 #     check SENTENCE COMMAND...    COMMAND, often a function from here, is true
 #
-# It is made in an empty folder that has the programs and experiments/lib, with links. One line for
-# each failure, and `N passed, M failed` at the end.
+# It runs in an empty folder with links to the programs and to the scripts of experiments/. One line
+# for each failure, and `N passed, M failed` at the end.
 LC_ALL=C
 export LC_ALL
-unset CDPATH DATA JOBS PART QUICK KEEP OUT TIMES
+unset CDPATH DATA JOBS PART QUICK KEEP OUT MAKEFLAGS MFLAGS MAKELEVEL
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 dir=$(mktemp -d) || exit 1
 pid=
 trap '[ -z "$pid" ] || kill $pid 2>/dev/null; rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
-mkdir -p "$dir/experiments/small" "$dir/tmp"
+mkdir -p "$dir/experiments/small" "$dir/experiments/look" "$dir/tmp"
 cd "$dir" || exit 1
-for name in train eval figure analyse ops model tests experiments/lib experiments/again; do
+for name in train eval figure model tests README.md; do
     ln -s "$root/$name" "$name"
 done
-rm experiments/again # it finds the project by where it is
-cp "$root/experiments/again" experiments/again
+for name in Makefile run page again texts runs.awk rows.awk estimate.awk verdict.awk; do
+    cp "$root/experiments/$name" "experiments/$name"
+done
 TMPDIR=$dir/tmp QUICK=1
 export TMPDIR QUICK
 
@@ -35,26 +36,28 @@ check() {
     fi
 }
 
-# Two tasks, one with three rates, of which the first is too small to learn from and the last so
+# Three series: one with three rates, of which the first is too small to learn from and the last so
 # large that the run diverges; two seeds.
-cat >experiments/small/run.sh <<'END'
-#!/bin/sh
-cd "$(dirname "$0")/../.." || exit 1
-name=small
-. experiments/lib/experiment.sh
-seeds=2
-size="--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 4 --max-iters 20"
-plan() {
-    echo "wikitext-2 0.00001,0.01,1e30 16,32 --task causal --attn softmax $size --optimizer adamw --grad-clip 0"
-    echo "war-and-peace 0.01 16 --task mlm --attn relu $size"
-    echo "stories 0.01 16 --task causal --attn elu $size ${odd:-}"
-}
-page() { table --by task,attn --x length --y loss | part losses; }
-experiment "$@"
+cat >experiments/small/plan.mk <<'END'
+lengths = 16,32
+seeds   = 2
+tried   = 0.00001,0.01,1e30
+size    = --n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 4 --max-iters 20
+plan    = $(call series,wikitext-2,$(tried),--task causal --attn softmax $(size) --optimizer adamw --grad-clip 0) \
+          $(call series,war-and-peace,0.01,--task mlm --attn relu $(size)) \
+          $(call series,stories,0.01,--task causal --attn elu $(size) $(odd))
 END
-printf '%s\n' '# Small' '<!-- losses: made -->' 'old' '<!-- end -->' 'the rest' >experiments/small/README.md
-chmod +x experiments/small/run.sh
-small() { ./experiments/small/run.sh "$@"; }
+printf '%s\n' '# Small' '<!-- made by' 'table --by task,attn --x length --y loss' '-->' 'old' \
+    '<!-- end -->' 'the rest' >experiments/small/README.md
+# Another without lengths, whose rows do not have their options.
+cat >experiments/look/plan.mk <<'END'
+columns = attn,task,parameters,accuracy,guessing,most_frequent
+order   = $(append)
+plan    = $(call series,synthetic,,--task mqar --attn relu --n-layer 1 --n-embd 16 --n-head 1 \
+              --block-size 32 --symbols 64 --items 2 --max-iters 3)
+END
+echo '# Look' >experiments/look/README.md
+small() { make -f experiments/Makefile small "$@"; }
 
 fails_with() { # WORDS COMMAND...
     words=$1
@@ -63,12 +66,12 @@ fails_with() { # WORDS COMMAND...
 }
 # --- whole, resumed, cut ---------------------------------------------------------------------
 
-JOBS=1 OUT=whole small >"$dir/log" 2>&1
+small JOBS=1 OUT=whole >"$dir/log" 2>&1
 rows=whole/small/results.csv
 quote='"'
-rows_are() { [ "$(wc -l <$rows)" -eq 13 ]; } # a header, (3 + 1) x 2, 2 and 2
-nothing_left() { [ -z "$(ls "$TMPDIR")" ] && [ -z "$(find . -name '*.lock' -o -name '*.new')" ]; }
-best_goes_on() { grep -q "wikitext-2,.*,0.01,2,.*$quote\$" $rows && ! grep -q 'wikitext-2,.*,1e-05,2,' $rows; }
+rows_are() { [ "$(wc -l <$rows)" -eq 17 ]; } # a header, (3 + 1) x 2, 2 x 2 and 2 x 2
+nothing_left() { [ -z "$(ls "$TMPDIR")" ] && [ -z "$(find . -path '*/rows/*' -type d -o -name '*.csv.*')" ]; }
+best_goes_on() { grep -q "wikitext-2,.*,0.01,2,.*$quote\$" $rows && ! grep -q 'wikitext-2,.*,0.00001,2,' $rows; }
 diverged() { [ "$(grep -c ',1e30,1,.*,inf,inf,' $rows)" -eq 2 ] && ! grep -q ',1e30,2,' $rows; }
 floor_is() { awk -F , 'NR > 1 && ($1 == "stories") != ($17 > 0) { exit 1 }' $rows; }
 page_is() {
@@ -84,65 +87,86 @@ check 'the page has the means in place of what was there' page_is
 
 same_as_whole() { cmp $rows "$1/small/results.csv"; }
 does_nothing() {
-    cp $rows before && OUT=whole small | grep -q '^small: 0 runs' && cmp before $rows
+    cp $rows before && [ "$(small OUT=whole)" = 'whole/small/README.md is made' ] && cmp before $rows
 }
 estimates() { # three kinds of runs, each with its milliseconds
-    OUT=none TIMES=$dir/times small --estimate | grep -q '^small: 8 runs, 0.0 M tokens, about' &&
-        [ "$(grep -c '^[0-9.]* --task' times)" -eq 3 ] && [ ! -e none ]
+    make -f experiments/Makefile estimate CLAIMS=small OUT=none >estimate &&
+        grep -q '^all: 8 runs, 0.0 M tokens, about' estimate &&
+        [ "$(cat build/steps/*.ms | grep -c '^[0-9.]*$')" -eq 3 ] && [ ! -e none ]
 }
-at_once() { JOBS=3 OUT=three small && same_as_whole three; }
+at_once() { small JOBS=3 OUT=three && same_as_whole three; }
+only() { # OUT AWK-CONDITION: those of the rows
+    mkdir -p "$1/small" && awk -F , "$2" $rows >"$1/small/results.csv"
+}
 gone_missing() { # the rows of a run, and one of the two of another
-    mkdir -p part/small
-    awk -F , '$7 != 2 || $2 != "mlm" && $11 != 32' $rows >part/small/results.csv
-    OUT=part small && same_as_whole part
+    only part '!($7 == 2 && ($2 == "mlm" || $1 == "stories" && $11 == 32))'
+    small OUT=part && same_as_whole part && [ "$(ls part/small/rows/*.csv | wc -l)" -eq 2 ]
 }
-best_is() { # RATE OF-HOW-MANY
-    [ "$(name=small && . experiments/lib/experiment.sh &&
-        best_rate $rows wikitext-2 16 '--task causal --attn softmax' "$2")" = "$1" ]
+runs_to_do() { # OUT: with --dry-run
+    make -nf experiments/Makefile experiment=small "OUT=$1" runs | grep -c '^experiments/run'
 }
-check 'the best rate is known when all are tried' best_is 0.01 3
-check 'it is not known before' best_is '' 4
+rate_is_open() { # a rate of seed 1 is missing, and so are all runs of seed 2
+    only open '$1 != "wikitext-2" || $6 == "0.01" && $7 == 1 || $6 == "1e30"'
+    [ "$(runs_to_do open)" -eq 1 ]
+}
+rate_is_known() {
+    only known '$1 != "wikitext-2" || $7 == 1'
+    [ "$(runs_to_do known)" -eq 1 ] &&
+        make -nf experiments/Makefile experiment=small OUT=known runs | grep -q 'learning-rate 0.01 --seed 2$'
+}
 check 'what is there is not run again' does_nothing
 check 'an estimate times a step of each kind and runs nothing' estimates
 check 'three at once find the same' at_once
 check 'rows that are missing are made again, and no others' gone_missing
+check 'no seed is begun before the best rate is known' rate_is_open
+check 'the best rate is known when all are tried' rate_is_known
 
 # Ends the run when the first row is there, not before.
 interrupt() { # SIGNAL
     rm -rf cut
-    JOBS=2 OUT=cut ./experiments/small/run.sh >/dev/null 2>&1 &
+    make -f experiments/Makefile small JOBS=2 OUT=cut >/dev/null 2>&1 &
     pid=$!
     tries=0
-    until [ -s cut/small/results.csv ] || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
+    until ls cut/small/rows/*.csv >/dev/null 2>&1 || [ $((tries += 1)) -gt 600 ]; do sleep 0.1; done
     kill -s "$1" $pid
     wait $pid
     pid=
     ps -A -o args= >processes
-    ! grep -q "^./train .*$TMPDIR" processes && [ "$(wc -l <cut/small/results.csv)" -lt 13 ] && nothing_left
+    ! grep -q '^./train .*cut/small' processes && ! [ -e cut/small/results.csv ] && nothing_left
 }
-goes_on() { OUT='cut' small && same_as_whole cut; }
+goes_on() { small OUT=cut && same_as_whole cut; }
 check 'a run that is stopped leaves whole rows and no process' interrupt TERM
 check 'it goes on to the same rows' goes_on
 
 parts() {
     for part in 1 2 3; do
-        PART=$part/3 OUT=part$part small || return
+        small PART=$part/3 OUT=part$part KEEP=kept || return
     done
     ! cmp $rows part1/small/results.csv && ! [ -e part1/small/README.md ] &&
-        OUT=part1 small --join part2/small/results.csv part3/small/results.csv &&
-        same_as_whole part1 && [ -e part1/small/README.md ]
+        cat part2/small/results.csv part3/small/results.csv >>part1/small/results.csv &&
+        small OUT=part1 && same_as_whole part1 && [ -e part1/small/README.md ]
 }
+kept() { [ "$(ls kept/*/model.safetensors | wc -l)" -eq 7 ]; } # all but the one that diverged
 together() { # in one folder, at once
-    PART=1/2 OUT=both small & PART=2/2 OUT=both small
-    wait $! && same_as_whole both
+    small PART=1/2 OUT=both &
+    small PART=2/2 OUT=both
+    wait $! && small OUT=both && same_as_whole both
 }
 check 'three parts that are joined are the whole' parts
+check 'their weights are where KEEP says' kept
 check 'two parts side by side in one folder are the whole' together
+
+look() {
+    make -f experiments/Makefile look OUT=first && make -f experiments/Makefile look OUT=first &&
+        [ "$(wc -l <first/look/results.csv)" -eq 2 ] &&
+        grep -q '^relu,mqar,[0-9]*,[0-9.]*,3.1,[0-9.]*$' first/look/results.csv
+}
+check 'without lengths a run has one row, of what it found itself' look
 
 # --- again -----------------------------------------------------------------------------------
 
 again() { ./experiments/again "$1" "$2"; }
-is_the_same() { for line in 2 6 9 10 13; do again $rows $line || return; done; }
+is_the_same() { for line in 2 6 10 13 17; do again $rows $line || return; done; }
 changed() { # the last digit of the loss
     awk -F , -v OFS=, 'NR == 6 { sub(/.$/, ($12 ~ /1$/ ? "2" : "1"), $12) } { print }' $rows >changed.csv
     ! again changed.csv 6 && tail -n 1 "$dir/said" | grep -q '^not the same'
@@ -153,40 +177,31 @@ check 'the header is no run' fails_with 'is not a run' again $rows 1
 
 # --- what goes wrong ---------------------------------------------------------------------------
 
-odd() { odd=--no-such-option OUT=odd small; }
-without_text() { QUICK='' OUT=none DATA=$dir/nowhere small; }
+odd() { small odd=--no-such-option OUT=odd; }
+without_text() { small QUICK= OUT=none DATA="$dir/nowhere"; }
 other_text() {
     mkdir -p other
     for name in wikitext2-a wikitext2-b warandpeace; do echo another >other/$name.txt; done
-    QUICK='' OUT=none DATA=other small
+    small QUICK= OUT=none DATA=other
 }
 check 'an error of a run ends the experiment and is shown' fails_with 'unknown option' odd
 check 'a text that is missing is named, and what it is' fails_with 'nowhere/.*bytes' without_text
 check 'another text of the same name is refused' fails_with 'is not the text' other_text
-check 'nothing is made then' eval '[ ! -e none ] && nothing_left'
+check 'nothing is made then' eval '[ -z "$(find none -type f)" ] && nothing_left'
 
 # --- verdicts --------------------------------------------------------------------------------
 
-cat >means.csv <<'END'
-attn,length,n,mean,sd,min,max
-a,64,3,2.0,0.03,1,3
-b,64,3,2.2,0.04,1,3
-c,64,1,9.0,,9,9
-d,64,3,inf,,1,3
-END
-cat >seeds.csv <<'END'
-attn,seed,length,n,mean,sd,min,max
-a,1,64,1,1.97,,1,3
-a,2,64,1,2.03,,1,3
-b,1,64,1,2.16,,1,3
-b,2,64,1,2.24,,1,3
-b,3,64,1,2.2,,1,3
-END
+{
+    echo attn,seed,length,n,mean,sd,min,max
+    for cell in a,1,64,1,1.97 a,2,64,1,2.03 a,3,64,1,2.0 b,1,64,1,2.16 b,2,64,1,2.24 b,3,64,1,2.2 \
+        c,1,64,1,9.0 d,1,64,1,2.0 d,2,64,1,inf d,3,64,1,2.0 e,1,64,1,2 e,2,64,1,2 e,4,64,1,2; do
+        echo "$cell,,1,3"
+    done
+} >cells.csv
 says() { # WORDS STATEMENT...: margin of b - a is 2 sqrt(0.00125) sqrt(2) = 0.1
     words=$1
     shift
-    printf '%s\n' "$@" | awk -v claim=C0 -v seeds=3 -v by_seed=seeds.csv \
-        -f experiments/lib/verdict.awk means.csv seeds.csv - >verdict
+    printf '%s\n' "$@" | awk -v claim=C0 -v seeds=3 -f experiments/verdict.awk cells.csv - >verdict
     grep -q -F "$words" verdict
 }
 check 'what is above its margin holds' says '**C0: reproduced.** b is worse: 0.2000 ± 0.1000' \
@@ -199,9 +214,9 @@ check 'the margin grows with the weights' says 'twice: 0.3000 ± 0.2000' 'twice:
 check 'what is in brackets does not count' says '**C0: reproduced.** one: 1' 'one: 1' '(no: a/64 - b/64)'
 check 'too few seeds decide nothing' says '**C0: undecided.**' 'c is worse: c/64 - a/64'
 check 'what diverged decides nothing' says '**C0: undecided.**' 'd is worse: d/64 - a/64'
-check 'each seed has its own sum, if all cells have the seed' says '| 0.0900 | 0.1000 | 0.0800 0.1000 | open |' \
-    'by some: b/64 - a/64 - 0.11'
-check 'a cell that is not there is an error' eval '! says x "e: e/64" && [ ! -s verdict ]'
+check 'each seed has its own sum, if all cells have the seed' says '| 0.2000 | 0.0800 | 0.1600 0.2400 | holds |' \
+    'by some: b/64 - e/64'
+check 'a cell that is not there is an error' eval '! says x "f: f/64" && [ ! -s verdict ]'
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints README.md with the table of attentions as ./train --help has it, the losses that
-# experiments/losses/run.sh has found, and the table of experiments/bench/peers.sh.
+# experiments/losses has, and the table of experiments/bench/peers.sh.
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
     FILENAME ~ /results.csv$/ { split($0, row, ","); loss[row[1], row[2]] = row[4]; next }
