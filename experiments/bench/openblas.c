@@ -83,8 +83,10 @@ static void check(const Machine *m, const char *name, Product p)
     real *found = arena_take(m->mem, n * sizeof *found);
 
     ours(m, p);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         found[i] = p.c.at[i];
+        p.c.at[i] = NAN;
+    }
     theirs(m, p);
     for (size_t i = 0; i < n; i++)
         if (!(fabs(found[i] - p.c.at[i]) < R(1e-4) * sqrt(R(p.a.cols))))

@@ -2,7 +2,7 @@
 # experiments/bench/peers.sh [512] [bidirectional] [4096] [16384] [NAME...]: a training step of ours
 # (./bench --only step) and of PyTorch's (torch_step.py) by turns, PAIRS times (2), the best of each.
 # Parts and names of attentions choose; without any it is all of them. Their rows in results.csv
-# beside this script are written anew, and the table that they make is printed.
+# beside this script are replaced, and the table that they make is printed.
 set -eu
 cd "$(dirname "$0")/../.."
 : "${PYTHON:=python3}" "${PAIRS:=2}" "${THREADS:=$(getconf _NPROCESSORS_ONLN)}"
@@ -26,37 +26,20 @@ commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 processor=$(sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo 2>/dev/null | head -n 1 | tr -d ,)
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+echo "about $(($(echo "$parts" | wc -w) * $(echo "$names" | wc -w) * PAIRS / 2 + 1)) minutes on two cores" >&2
 
-seconds=0 # what two cores of 2024 took, a pair
-for part in $parts; do
-    for name in $names; do
-        case $part,$name in
-        16384,softmax | 16384,gau) each=100 ;;
-        16384,* | 4096,gau) each=40 ;;
-        *) each=17 ;;
-        esac
-        seconds=$((seconds + each * PAIRS))
-    done
-done
-echo "about $((seconds / 60 + 1)) minutes on two cores" >&2
-
-ours() { # NAME LENGTH BATCH [--bidirectional]: "tokens/s MiB", and nothing if it cannot be done
-    attn=$1 length=$2 batch=$3
-    shift 3
-    ./bench --only step --threads "$THREADS" --attn "$attn" --lengths "$length" \
-        --batch-size "$batch" --seconds 3 --csv "$folder/csv" "$@" >"$folder/out" 2>"$folder/err" ||
+# Both print "tokens/s MiB", PyTorch's with the products it chose, or nothing if it cannot be done.
+ours() { # OPTION...
+    ./bench --only step --threads "$THREADS" --seconds 3 --csv "$folder/csv" "$@" >"$folder/out" 2>"$folder/err" ||
         { cat "$folder/err" >&2; return; }
     awk -F, -v n=$((length * batch)) '
         FILENAME ~ /csv$/ { sub(/"[^"]*"/, ""); if ($1 == "step") speed = n / $3; next }
         /^peak memory of the process/ { split($0, word, " "); print speed, word[6] }' \
         "$folder/csv" "$folder/out"
 }
-theirs() { # the same, and which products it chose; nothing too where a step takes more than a minute
-    attn=$1 length=$2 batch=$3
-    shift 3
-    timeout 300 "$PYTHON" experiments/bench/torch_step.py --threads "$THREADS" --attn "$attn" \
-        --length "$length" --batch-size "$batch" --steps 6 --most-seconds 12 "$@" \
-        >"$folder/out" 2>"$folder/err" || { tail -n 1 "$folder/err" >&2; return; }
+theirs() { # OPTION...: nothing either where a step takes more than a minute
+    timeout 300 "$PYTHON" experiments/bench/torch_step.py --threads "$THREADS" --steps 6 \
+        --most-seconds 12 "$@" >"$folder/out" 2>"$folder/err" || { tail -n 1 "$folder/err" >&2; return; }
     sed 's/[{}",:]/ /g' "$folder/out" | awk '{
         for (i = 1; i < NF; i++) at[$i] = $(i + 1)
         if (at["seconds"] <= 60) print at["tokens_per_s"], at["peak_mib"], at["products"] }'
@@ -66,17 +49,17 @@ best() { sort -k1,1gr | awk 'NR == 1 { print $1 "," $2 (NF > 2 ? "," $3 : ""); a
 [ -s $rows ] || echo $header >$rows
 for part in $parts; do
     causal=causal length=512 batch=8
+    set --
     case $part in
-    bidirectional) causal=bidirectional ;;
+    bidirectional) causal=bidirectional && set -- --bidirectional ;;
     4096 | 16384) length=$part batch=1 ;;
     esac
     for name in $names; do
         rm -f "$folder/ours" "$folder/theirs"
         for pair in $(seq "$PAIRS"); do
-            if [ $causal = causal ]; then set --; else set -- --bidirectional; fi
-            ours "$name" $length $batch "$@" >>"$folder/ours"
-            [ "$pair" -gt 1 ] && [ ! -s "$folder/theirs" ] && continue # that which it could not do
-            theirs "$name" $length $batch "$@" >>"$folder/theirs"
+            ours "$@" --attn "$name" --lengths "$length" --batch-size "$batch" >>"$folder/ours"
+            [ "$pair" -gt 1 ] && [ ! -s "$folder/theirs" ] && continue # what it could not do once
+            theirs "$@" --attn "$name" --length "$length" --batch-size "$batch" >>"$folder/theirs"
         done
         us=$(best <"$folder/ours") || us=-,-
         them=$(best <"$folder/theirs") || them=-,-,-

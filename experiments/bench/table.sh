@@ -2,24 +2,17 @@
 # Prints the table of README.md that results.csv beside this script makes: tokens a second, ours over
 # PyTorch's, and peak memory, ours over PyTorch's.
 awk -F, '
-    function shown(name, what) {
-        if (!((name, what) in speed)) return "-"
-        return speed[name, what] " (" memory[name, what] ")"
-    }
     FNR == 1 { next }
-    { seen[$1] = 1 }
-    $5 > 0 && $7 > 0 {
-        what = $2 $3
-        speed[$1, what] = sprintf("%.1f", $5 / $7)
-        memory[$1, what] = sprintf("%.2f", $6 / $8)
-    }
+    { seen[$1]; cell[$1, $2 $3] = "-" }
+    $5 > 0 && $7 > 0 { cell[$1, $2 $3] = sprintf("%.1f (%.2f)", $5 / $7, $6 / $8) }
     END {
         print "| `--attn` | 8 x 512 | 8 x 512, bidirectional | 1 x 4,096 | 1 x 16,384 |"
         print "| --- | --- | --- | --- | --- |"
-        n = split("softmax relu elu exp cosformer performer fastformer gau", names, " ")
-        for (i = 1; i <= n; i++)
-            if (names[i] in seen)
-                print "| `" names[i] "` | " shown(names[i], "causal512") " | " \
-                    shown(names[i], "bidirectional512") " | " shown(names[i], "causal4096") \
-                    " | " shown(names[i], "causal16384") " |"
+        n = split("softmax relu elu exp cosformer performer fastformer gau", name, " ")
+        m = split("causal512 bidirectional512 causal4096 causal16384", what, " ")
+        for (i = 1; i <= n; i++) if (name[i] in seen) {
+            line = "| `" name[i] "` |"
+            for (j = 1; j <= m; j++) line = line " " ((name[i], what[j]) in cell ? cell[name[i], what[j]] : "-") " |"
+            print line
+        }
     }' "$(dirname "$0")/results.csv"
