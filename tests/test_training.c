@@ -224,7 +224,10 @@ static void choose_model(int i)
     job.config.dropout = 0.1;
 }
 
-/* Cut after these steps; 4 and 8 are those with an evaluation, whose first is the best of both. */
+/*
+ * Cut after these steps; 4 and 8 are those with an evaluation, whose first is the best of both. The
+ * first model is cut in every way, the others in some.
+ */
 START_TEST(a_run_that_was_cut_ends_like_one_that_was_not)
 {
     static const int cuts[][3] = { { 1 }, { 4 }, { 7 }, { 9 }, { 2, 3 }, { 4, 8 }, { 1, 7, 8 } };
@@ -234,6 +237,8 @@ START_TEST(a_run_that_was_cut_ends_like_one_that_was_not)
     for (int c = 0; c < COUNT(cuts); c++) {
         char what[64];
 
+        if (_i && c % 4 != _i - 1)
+            continue;
         job.resume = false;
         for (int i = 0; i < 3 && cuts[c][i]; i++) {
             job.options.stop_at = cuts[c][i];
