@@ -229,7 +229,7 @@ refused 'report of an empty text'          5 'is empty'                  "$repor
 printf 'attn,ppl\nrelu,"4\n' >../in/damaged.csv
 find ../in | sort >"$dir/before"
 f="$figure --y ppl" csv=../in/ppl.csv
-refused 'figure without a file'                2 'no CSV file was given'     $f
+refused 'figure without a file'                2 'no CSV file given'          $f
 refused 'figure without numbers'               2 '--y COL is missing'        "$figure" $csv
 refused 'figure of a file that is not there'   4 'No such file'              $f ../in/nowhere
 refused 'figure of a folder'                   4 'is a directory'            $f ../in/folder
@@ -237,14 +237,14 @@ refused 'figure of an empty file'              5 'line 1: no names'          $f 
 refused 'figure of a damaged file'             5 'damaged.csv, line 2: a quote that nothing closes' \
     $f $csv ../in/damaged.csv
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
-refused 'figure of a column like no other'     2 '--by: there is no column'  $f --by attn,optimizer $csv
-refused 'figure of rows that are not there'    5 'of 5 rows 0 are wanted'    $f --where attn=gau $csv
+refused 'figure of a column like no other'     2 '--by: no column is called' $f --by attn,optimizer $csv
+refused 'figure of rows that are not there'    5 'of 5 rows 0 match'    $f --where attn=gau $csv
 refused 'figure of a column without a value'   2 'takes COL=VALUE'           $f --where attn $csv
 refused 'figure of one column in two'          2 'takes at most 64 texts'    $f --by attn,,seed $csv
 refused 'figure with a line of no value'       2 'takes VALUE:LABEL'         $f --line floor $csv
 refused 'figure with another best'             2 'did you mean max?'         $f --best maxi $csv
 refused 'figure without an axis'               2 'needs --x COL'             $f --svg x $csv
-refused 'figure along words'                   2 "'softmax' is none"         $f --x attn --svg x $csv
+refused 'figure along words'                   2 "'softmax' is not one"         $f --x attn --svg x $csv
 refused 'figure in place of its file'          2 'another name'              $f --csv ../in/../in/ppl.csv $csv
 refused 'figure and table in one file'         2 'the same file'             $f --x seed --csv x --svg x $csv
 refused 'figure to standard output'            2 'not to standard output'    $f --x seed --svg - $csv

@@ -362,14 +362,14 @@ START_TEST(what_cannot_be_read_or_found_is_refused)
     check_refused("", EXIT_DATA, "rows, line 1: no names of columns");
     check_refused("a,x,y\nA,1,2\nA,1\n", EXIT_DATA, "rows, line 3: 2 fields where");
     check_refused("a,x,y\nA,1,\"2\n", EXIT_DATA, "rows, line 2: a quote that nothing closes");
-    check_refused("a,x,y\n", EXIT_DATA, "of 0 rows 0 are wanted");
+    check_refused("a,x,y\n", EXIT_DATA, "of 0 rows 0 match");
     check_refused("a,x,y\nA,1,q\nA,,3\n", EXIT_DATA, "of 2 rows 2 are wanted, and none has");
-    check_refused("ab,x,y\nA,1,2\n", EXIT_USAGE, "--by: there is no column a: did you mean ab?");
-    check_refused("a,length,y\nA,1,2\n", EXIT_USAGE, "--x: there is no column x in the first row");
-    check_refused("a,x,z\nA,1,2\n", EXIT_USAGE, "--y: there is no column y in");
-    check_refused("a,x,y\nA,1,2\nA,one,2\n", EXIT_USAGE, "numbers in column x, and 'one' is none");
+    check_refused("ab,x,y\nA,1,2\n", EXIT_USAGE, "--by: no column is called a: did you mean ab?");
+    check_refused("a,length,y\nA,1,2\n", EXIT_USAGE, "--x: no column is called x in the first row");
+    check_refused("a,x,z\nA,1,2\n", EXIT_USAGE, "--y: no column is called y in");
+    check_refused("a,x,y\nA,1,2\nA,one,2\n", EXIT_USAGE, "numbers in column x, and 'one' is not one");
     asked.where = texts("aa=1", NULL);
-    check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where: there is no column aa: did you mean a?");
+    check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where: no column is called aa: did you mean a?");
     asked.where = texts("a", NULL);
     check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where a: takes COL=VALUE");
     asked.where = texts("a=B", NULL);
@@ -384,7 +384,7 @@ START_TEST(more_series_than_can_be_told_apart_are_refused)
     for (int i = 0; i <= 64; i++)
         sprintf(rows + strlen(rows), "%d,1,2\n", i);
     asked = wanted_all;
-    check_refused(rows, EXIT_USAGE, "no room for 65 series, 64 at most");
+    check_refused(rows, EXIT_USAGE, "65 series are too many for a figure, the most is 64");
 }
 END_TEST
 

@@ -1,4 +1,4 @@
-/* A figure as a chart: a series for each line, its means with their spreads as bars. */
+/* A figure as a chart: a series for each line, the means with bars of the deviation. */
 #include "tools/figure/figure.h"
 
 #include "ops/base/error.h"
@@ -8,22 +8,22 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { SERIES_MOST = 64, SHOWN = 60 }; /* so many differ in colour or mark */
+enum { SERIES_MOST = 64, SHOWN = 60 }; /* that differ in colour or mark */
 
 static void check(const Figure *f)
 {
     if (f->lines > SERIES_MOST)
-        die(EXIT_USAGE, "a figure has no room for %zu series, %d at most: choose with --where",
+        die(EXIT_USAGE, "%zu series are too many for a figure, the most is %d: select with --where",
             f->lines, SERIES_MOST);
     if (f->cells > INT_MAX)
-        die(EXIT_USAGE, "a figure has no room for %zu points: choose with --where", f->cells);
+        die(EXIT_USAGE, "%zu points are too many for a figure: select with --where", f->cells);
     for (size_t i = 0; i < f->columns; i++)
         if (!isfinite(f->column[i].value))
-            die(EXIT_USAGE, "--svg wants numbers in column %s, and '%s' is none",
+            die(EXIT_USAGE, "--svg needs numbers in column %s, and '%s' is not one",
                 text_cut(f->wanted->x, SHOWN).at, text_cut(f->column[i].text, SHOWN).at);
 }
 
-/* What a reader has to know of points that cannot be seen. */
+/* Tells the reader of points that cannot be drawn. */
 static Text note_of(const Series *s, const Plot *plot)
 {
     int missing = 0;

@@ -1,4 +1,4 @@
-/* ./figure: results of experiments as a table and a chart, with mean and spread over seeds. */
+/* ./figure: results of experiments as a table and a chart, with mean and deviation over seeds. */
 #include "tools/figure/figure.h"
 
 #include "ops/base/error.h"
@@ -20,47 +20,47 @@ static const char *csv_path, *svg_path;
 static const char *const bests[] = { [BEST_MIN] = "min", [BEST_MAX] = "max", NULL };
 
 static Option options[] = {
-    { .name = "What, as columns of the files" },
-    { "x", OPTION_TEXT, &wanted.x, .word = "COL", .help = "along the table and the figure" },
+    { .name = "Columns of the files" },
+    { "x", OPTION_TEXT, &wanted.x, .word = "COL", .help = "columns of the table, x of the figure" },
     { "y", OPTION_TEXT, &wanted.y, .word = "COL", .help = "the numbers" },
     { "by", OPTION_TEXTS, &wanted.by, .word = "COL,...",
-      .help = "a line for each value, or values, that stand here" },
+      .help = "a line for each combination of values of these columns" },
     { "where", OPTION_TEXTS, &wanted.where, .word = "COL=VALUE,...",
-      .help = "only rows with all of these; VALUE|VALUE is either" },
+      .help = "only rows that match all of these; VALUE|VALUE matches either" },
     { "order", OPTION_TEXTS, &wanted.order, .word = "NAME,...",
-      .help = "lines that come first; else they come as in the files" },
+      .help = "lines that come first; by default all come as in the files" },
     { .name = "Table" },
-    { "table", OPTION_FLAG, &table, .help = "print it, as Markdown; on unless there is --svg" },
+    { "table", OPTION_FLAG, &table, .help = "print it as Markdown; the default without --svg" },
     { "digits", OPTION_INT, &digits, .max = 12,
-      .help = "after the point; unless told, significant ones" },
-    { "counts", OPTION_FLAG, &counts, .help = "how many rows a cell has" },
-    { "best", OPTION_CHOICE, &best, .choices = bests, .help = "of each column bold" },
+      .help = "digits after the point; by default four significant ones" },
+    { "counts", OPTION_FLAG, &counts, .help = "add the number of rows of each cell" },
+    { "best", OPTION_CHOICE, &best, .choices = bests, .help = "in each column, in bold" },
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
-      .help = "the cells: n, mean, sd, min, max, to all digits" },
+      .help = "write the cells to full precision: n, mean, sd, min, max" },
     { .name = "Figure" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
-      .help = "means, with bars of sd to each side" },
-    { "log-x", OPTION_FLAG, &drawing.plot.log_x, .help = "logarithmic" },
-    { "log-y", OPTION_FLAG, &drawing.plot.log_y, .help = "logarithmic" },
-    { "title", OPTION_TEXT, &drawing.plot.title, .help = "above all" },
-    { "subtitle", OPTION_TEXT, &drawing.plot.subtitle, .help = "below it" },
-    { "x-label", OPTION_TEXT, &drawing.plot.x_label, .help = "the column's name unless told" },
-    { "y-label", OPTION_TEXT, &drawing.plot.y_label, .help = "the column's name unless told" },
-    { "line", OPTION_TEXTS, &lines, .word = "VALUE:LABEL,...", .help = "to compare with" },
+      .help = "draw the means, with bars of one standard deviation" },
+    { "log-x", OPTION_FLAG, &drawing.plot.log_x, .help = "logarithmic x axis" },
+    { "log-y", OPTION_FLAG, &drawing.plot.log_y, .help = "logarithmic y axis" },
+    { "title", OPTION_TEXT, &drawing.plot.title, .help = "title" },
+    { "subtitle", OPTION_TEXT, &drawing.plot.subtitle, .help = "line below the title" },
+    { "x-label", OPTION_TEXT, &drawing.plot.x_label, .help = "default: the column's name" },
+    { "y-label", OPTION_TEXT, &drawing.plot.y_label, .help = "default: the column's name" },
+    { "line", OPTION_TEXTS, &lines, .word = "VALUE:LABEL,...", .help = "reference lines" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./figure [options] --y COL CSV...",
-    .summary = "Makes a table and a figure of CSV files: rows that differ in other columns, such "
-               "as seeds, become their mean and standard deviation.",
+    .summary = "Makes a table and a figure from CSV files: rows that differ only in other "
+               "columns, such as seeds, become their mean and standard deviation.",
     .options = options,
-    .notes = "A column that a file lacks is empty there. A row without a number in --y, or with\n"
-             "nothing in --x, is left out and counted in a warning. Example:\n"
+    .notes = "A column that a file lacks is empty there. Rows without a number in --y, or with\n"
+             "nothing in --x, are left out and counted in a warning. Example:\n"
              "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv",
 };
 
-/* A result goes where nothing is read, and where a file can be. */
+/* A result is a file, and not one of those that are read. */
 static void check_output(const char *option, const char *path, int files, char **read)
 {
     if (path && strcmp(path, "-") == 0)
@@ -68,7 +68,7 @@ static void check_output(const char *option, const char *path, int files, char *
     for (int i = 0; path && i < files; i++)
         if (file_same(path, read[i]))
             die(EXIT_USAGE,
-                "%s is read, and it would be written over: give the results another name",
+                "%s is an input, and would be overwritten: give the results another name",
                 text_cut(path, SHOWN).at);
 }
 
@@ -85,7 +85,7 @@ static void read_line(const char *words, PlotLine *to)
 static void check(int files, char **path)
 {
     if (files == 0)
-        die(EXIT_USAGE, "no CSV file was given: %s", program.usage);
+        die(EXIT_USAGE, "no CSV file given: %s", program.usage);
     if (!wanted.y)
         die(EXIT_USAGE, "--y COL is missing, the column with the numbers: %s", program.usage);
     if (svg_path && !wanted.x)
@@ -115,7 +115,7 @@ static void warn_of_order(const Figure *f, const char *name)
         warn("--order: no line is called %s", text_cut(name, SHOWN).at);
 }
 
-/* What one might not expect of the results. */
+/* What may surprise in the results. */
 static void warn_of(const Figure *f)
 {
     if (f->no_x + f->no_y > 0)
@@ -123,7 +123,7 @@ static void warn_of(const Figure *f)
              text_cut(wanted.y, SHOWN).at, f->no_x,
              wanted.x ? text_cut(wanted.x, SHOWN).at : "--x");
     if (svg_path && f->lines > LABELS)
-        warn("the figure has labels for some %d of its %zu series: choose with --where", LABELS,
+        warn("the figure has room for about %d labels and %zu series: select with --where", LABELS,
              f->lines);
     for (int i = 0; i < wanted.order.n; i++)
         warn_of_order(f, wanted.order.at[i]);

@@ -1,10 +1,10 @@
 /*
- * From rows to cells. Each text is kept once and known by its number, in the order
- * in which texts first came; then the rows are sorted by line and column, and the
- * rows of a cell stand side by side, in the order of the files.
+ * From rows to cells. Each text is stored once and known by its number, in order of
+ * first appearance; then the rows are sorted by line and column, so that the rows of
+ * a cell are adjacent, in the order of the files.
  *
- *     mean = y_1 + sum (y_i - y_1) / n          equal numbers have that very mean,
- *     sd^2 = sum (y_i - mean)^2 / (n - 1)       and no spread
+ *     mean = y_1 + sum (y_i - y_1) / n          exact, and with sd = 0,
+ *     sd^2 = sum (y_i - mean)^2 / (n - 1)       where all numbers are equal
  */
 #include "tools/figure/figure.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* slot[hash of a text, or one of the next] is 1 + its number; 0: nothing. Half of them are free. */
+/* slot[hash of a text, or a later one] is 1 + its number; 0: free. At least half are free. */
 typedef struct {
     size_t n, slots;
     const char **at;
@@ -113,7 +113,7 @@ static int compare_rows(const void *a, const void *b)
     return by_line ? by_line : by_column ? by_column : compare(x->number, y->number);
 }
 
-/* "softmax 64" of the values; without --by there is one line, of the numbers themselves. */
+/* The values as "softmax 64"; without --by the one line has the name of the numbers. */
 static const char *name_of(const Figure *f, const char *key)
 {
     char *name = arena_take(f->mem, strlen(key) + 1), *to = name;
@@ -138,7 +138,7 @@ static size_t order_of(const OptionTexts *order, const char *name)
     return SIZE_MAX;
 }
 
-/* Makes the lines, and tells each row the new number of its own. */
+/* Makes the lines, and gives each row the new number of its line. */
 static void order_lines(const Gather *g, Figure *f)
 {
     size_t *at = xmalloc(g->lines.n * sizeof *at);
@@ -178,8 +178,7 @@ static void order_columns(const Gather *g, Figure *f)
     free(at);
 }
 
-/* Of n rows. With an infinite one there is no difference to look at: the mean is as infinite, or
- * of both signs NaN. */
+/* Of n rows. If some are infinite, the mean is infinite too, or NaN if both signs occur. */
 static Cell cell_of(const Row *row, size_t n)
 {
     Cell c = { row->line, row->column, n, 0, row->y, row->y, (double)NAN };

@@ -1,4 +1,4 @@
-/* The cells of a figure as a table in Markdown, and as CSV. */
+/* The cells of a figure as a Markdown table and as CSV. */
 #include "tools/figure/figure.h"
 
 #include "ops/base/csv.h"
@@ -11,20 +11,20 @@
 
 enum { CELLS_MOST = 1000000, SIGNIFICANT = 4, DECIMALS_MOST = 15 };
 
-/* A text that is a cell by itself, whatever is in it. */
+/* A text as a single cell, whatever characters it has. */
 static void put_word(FILE *out, const char *s)
 {
     for (; *s; s++)
         fprintf(out, *s == '|' ? "\\%c" : "%c", *s == '\n' || *s == '\r' ? ' ' : *s);
 }
 
-/* The position after the point of x's n-th digit. */
+/* How many digits after the point show n significant digits of x. */
 static int decimals_of(double x, int n)
 {
     return n - 1 - (int)floor(log10(fabs(x)));
 }
 
-/* Four digits of the mean, and at least one of a spread that is not 0. */
+/* Four significant digits of the mean, and at least one of a deviation that is not 0. */
 static int decimals(const Cell *c)
 {
     const int mean = c->mean == 0 || !isfinite(c->mean) ? 0 : decimals_of(c->mean, SIGNIFICANT);
@@ -57,7 +57,7 @@ static void put_cell(FILE *out, const Cell *c, Style style, bool bold)
         fprintf(out, " (n = %zu)", c->n);
 }
 
-/* The best mean of each column, NaN: none is finite. For free(). */
+/* The best finite mean of each column; NaN: there is none. For free(). */
 static double *best_of(const Figure *f, Best which)
 {
     double *best = xmalloc(f->columns * sizeof *best);
@@ -95,7 +95,7 @@ static void put_head(const Figure *f, FILE *out)
 void figure_table(const Figure *f, Style style, FILE *out)
 {
     if (f->lines > CELLS_MOST / f->columns)
-        die(EXIT_USAGE, "a table of %zu by %zu is too large: choose with --where, or take --csv",
+        die(EXIT_USAGE, "a table of %zu by %zu is too large: select with --where, or use --csv",
             f->lines, f->columns);
     double *best = best_of(f, style.best);
     put_head(f, out);
@@ -118,10 +118,16 @@ void figure_table(const Figure *f, Style style, FILE *out)
     free(best);
 }
 
-/* "inf", "-inf", or nothing where there is no number. */
+/* "inf", "-inf", or nothing for NaN. */
 static void put_digits(FILE *out, double x)
 {
     fprintf(out, ",%s", isinf(x) ? (x < 0 ? "-inf" : "inf") : text_number(x).at);
+}
+
+static void put_field(FILE *out, const char *s)
+{
+    csv_write(out, s);
+    fputc(',', out);
 }
 
 /* The values of --by, each a field. */
@@ -133,8 +139,7 @@ static void put_key(const char *key, FILE *out)
         end = strchr(at, BETWEEN);
         if (end)
             *end = 0;
-        csv_write(out, at);
-        fputc(',', out);
+        put_field(out, at);
     }
     free(values);
 }
@@ -144,22 +149,16 @@ void figure_csv(FILE *out, void *figure)
     const Figure *f = figure;
     const Wanted *w = f->wanted;
 
-    for (int i = 0; i < w->by.n; i++) {
-        csv_write(out, w->by.at[i]);
-        fputc(',', out);
-    }
-    if (w->x) {
-        csv_write(out, w->x);
-        fputc(',', out);
-    }
+    for (int i = 0; i < w->by.n; i++)
+        put_field(out, w->by.at[i]);
+    if (w->x)
+        put_field(out, w->x);
     fputs("n,mean,sd,min,max\n", out);
     for (const Cell *c = f->cell; c < f->cell + f->cells; c++) {
         if (w->by.n > 0)
             put_key(f->line[c->line].key, out);
-        if (w->x) {
-            csv_write(out, f->column[c->column].text);
-            fputc(',', out);
-        }
+        if (w->x)
+            put_field(out, f->column[c->column].text);
         fprintf(out, "%zu", c->n);
         put_digits(out, c->mean);
         put_digits(out, c->sd);

@@ -1,4 +1,4 @@
-/* The rows of ./figure's files that are wanted, and what of them is gathered. */
+/* Reads ./figure's files and selects rows and columns. */
 #include "tools/figure/figure.h"
 
 #include "ops/base/csv.h"
@@ -12,7 +12,7 @@
 
 enum { SHOWN = 60, NOWHERE = -1 };
 
-/* The files, and where in the one that is read the columns are; NOWHERE: its rows have nothing. */
+/* The files, and where the columns are in the current one; NOWHERE: it lacks the column. */
 typedef struct {
     const Wanted *wanted;
     Csv *csv;
@@ -67,11 +67,11 @@ static int find(const Csv *csv, const char *name, size_t n)
     return NOWHERE;
 }
 
-/* One of the files has a column of n bytes of that name. */
+/* Dies unless some file has a column with that name, of n bytes. */
 static void check_column(const Reader *r, const char *option, const char *name, size_t n)
 {
     Nearest near = { .given = name, .n = n };
-    char shown[SHOWN + 1];
+    const Text shown = text_format("%.*s", (int)(n < SHOWN ? n : SHOWN), name);
 
     for (int i = 0; i < r->files; i++)
         if (find(&r->csv[i], name, n) != NOWHERE)
@@ -79,10 +79,10 @@ static void check_column(const Reader *r, const char *option, const char *name, 
     for (int i = 0; i < r->files; i++)
         for (int c = 0; c < r->csv[i].columns; c++)
             options_nearer(&near, r->csv[i].column[c]);
-    snprintf(shown, sizeof shown, "%.*s", (int)(n < SHOWN ? n : SHOWN), name);
     if (near.name)
-        die(EXIT_USAGE, "--%s: there is no column %s: did you mean %s?", option, shown, near.name);
-    die(EXIT_USAGE, "--%s: there is no column %s in the first row of %s", option, shown,
+        die(EXIT_USAGE, "--%s: no column is called %s: did you mean %s?", option, shown.at,
+            near.name);
+    die(EXIT_USAGE, "--%s: no column is called %s in the first row of %s", option, shown.at,
         text_cut(r->path[0], 2 * SHOWN).at);
 }
 
@@ -122,7 +122,7 @@ static const char *field(const Csv *csv, int column)
     return column == NOWHERE ? "" : csv->field[column];
 }
 
-/* Whether they are the same n bytes, or the same number. */
+/* Whether `have` is the n bytes at `want`, or the same number. */
 static bool is_value(const char *have, const char *want, size_t n)
 {
     const char *end;
@@ -133,7 +133,7 @@ static bool is_value(const char *have, const char *want, size_t n)
     return options_number(want, &end, &number) && end == want + n && figure_number(have) == number;
 }
 
-/* Whether one of "softmax|relu" is what there is. */
+/* Whether `have` is one of "softmax|relu". */
 static bool is_among(const char *have, const char *values)
 {
     for (;; values++) {
@@ -158,7 +158,7 @@ static bool is_wanted(const Reader *r, const Csv *csv)
     return true;
 }
 
-/* The values of --by, one after the other. */
+/* The values of --by, separated by BETWEEN. */
 static const char *make_key(Reader *r, const Csv *csv)
 {
     size_t n = 0;
@@ -216,8 +216,8 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
         csv_close(csv);
     }
     if (left == f.no_x + f.no_y)
-        die(EXIT_DATA, "of %zu rows %zu are wanted, and none has a number in column %s%s%s", rows,
-            left, text_cut(wanted->y, SHOWN).at, wanted->x ? " and a value in " : "",
+        die(EXIT_DATA, "of %zu rows %zu match, and none has a number in column %s%s%s", rows, left,
+            text_cut(wanted->y, SHOWN).at, wanted->x ? " and a value in " : "",
             wanted->x ? text_cut(wanted->x, SHOWN).at : "");
     gather_end(g, &f);
     free(r.csv);
