@@ -295,7 +295,7 @@ START_TEST(a_text_has_to_hold_a_window_and_the_token_after_it)
 {
     ck_assert_int_eq(exit_code_of(learn_from_too_little, "none"), 0);
     check_dies(learn_from_too_little, "train", EXIT_DATA, "16 tokens to train on and 17");
-    check_dies(learn_from_too_little, "validation", EXIT_DATA, "takes 17 of each");
+    check_dies(learn_from_too_little, "validation", EXIT_DATA, "needs 17 of each");
 }
 END_TEST
 
