@@ -103,7 +103,7 @@ refused 'an empty corpus with a long name'    5 'is empty'          $t "$deep/em
 refused 'an empty corpus among others'        5 'in/empty is empty' $t $text ../in/empty
 refused 'a corpus of one byte'                5 'too few'           $t ../in/one
 refused 'a corpus shorter than the context'   5 '--block-size'      $t --block-size 4096 $text
-refused 'a corpus one byte below the least'   5 'takes 17 of each'  $t ../in/short
+refused 'a corpus one byte below the least'   5 'needs 17 of each'  $t ../in/short
 refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
 refused 'a validation file that is not there' 4 'No such file'      $t --val-file ../in/no $text
 refused 'a folder as corpus'                  4 'is a directory'    $t ../in/folder
@@ -446,7 +446,7 @@ check 'the last one has an accuracy' \
 check 'the log has the accuracy' grep -q '"split":"val",.*"accuracy":[0-9]' "$run/log.jsonl"
 check 'masked bytes have no bits a byte' no_bits
 check 'the configuration has the task' grep -q '"task": "mlm",$' "$run/config.json"
-check 'the checkpoint has the task' grep -aq '"attnc.task":"mlm"' "$run/model.safetensors"
+check 'the checkpoint has the task' grep -aq '"attnc.config.task":"mlm"' "$run/model.safetensors"
 check 'the picture says what was masked' grep -q 'nats per masked byte' "$run/loss.svg"
 check 'the model fills in what is masked' has_filled
 works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
@@ -721,7 +721,7 @@ check 'a model that others know' exports $whole ArceeForCausalLM config.json
 check 'a model that nobody else knows' exports ../out/learned cosformer README.md
 
 # Every attention, and what is settled for it.
-attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z_]*\)  .*/\1/p'; }
+attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z_-]*\)  .*/\1/p'; }
 settled() { grep -q "^  \"$1\": $2,\$" "$run/config.json" || no "$1 is not $2"; }
 for name in $(attentions); do
     works "a run of $name" --attn $name $text
@@ -978,10 +978,11 @@ bad_before() { # SENTENCE SED-SCRIPT
     sed "$2" $saved >../out/before
     refused "bench against a file $1" 5 "$3" "$bench" --against ../out/before
 }
-bad_before 'that is cut' '$s/.$//;$s/,[^,]*$//' 'line 13'
+last=$(($(wc -l <$saved)))
+bad_before 'that is cut' '$s/.$//;$s/,[^,]*$//' "line $last"
 bad_before 'with another head' '1s/name/names/' 'line 1'
 bad_before 'without a machine' '/^machine/d' 'has not written this'
-bad_before 'with a word for a number' '/^step/s/",[0-9]/",x/' 'line 12'
+bad_before 'with a word for a number' '/^step/s/",[0-9]/",x/' "line $((last - 1))"
 bad_before 'with an option that is none' 's/lengths/length/' '--length 4,8'
 bad_before 'with an option that writes' 's/"lengths 4,8/"csv x/' '--csv x'
 refused 'bench against an empty file'      5 'line 1'         "$bench" --against ../in/empty

@@ -74,6 +74,7 @@ void bench_attention_check(const Mechanisms *m)
     Config c = m->model;
 
     c.attention = &attention_softmax, c.position = POSITION_NONE;
+    c.set = settings_default(c.attention);
     config_check(&c);
     for (const Attention *const *a = m->attentions; *a; a++)
         for (int i = 0; i < m->lengths.n; i++) {

@@ -224,7 +224,7 @@ static bool is_saved(const Option *o)
 
 static void keep_options(Bench *b)
 {
-    for (const Option *o = options; o->name; o++)
+    for (const Option *o = program.options; o->name; o++)
         if (is_saved(o) && o->given) {
             const Text name = text_format("%s %s", o->name, options_value(o).at);
 
@@ -237,7 +237,7 @@ static bool restore(const char *name)
 {
     size_t n = strcspn(name, " ");
 
-    for (Option *o = options; o->name; o++)
+    for (Option *o = program.options; o->name; o++)
         if (is_saved(o) && strlen(o->name) == n && strncmp(o->name, name, n) == 0 && name[n])
             return o->given || (o->given = options_restore(&program, o->name, name + n + 1));
     return false;

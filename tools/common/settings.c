@@ -215,25 +215,28 @@ __attribute__((format(printf, 2, 3))) static void add(Text *text, const char *fm
     text_add(text, "%s%s", text->n ? ", " : "", words);
 }
 
-/* A size is what it comes to; another number, what 0 stands for. */
-static int shown(const Setting *s, int value, const MixSize *size)
+/* A size is what it comes to. */
+static void add_size(Text *text, const Setting *s, const MixSize *size)
 {
-    if (s->size)
-        return s->size == 'd' && !value ? 0 : operand_dimension(size, s->size);
-    return value ? value : s->zero;
+    if (s->size == 'd' && size->D != size->E)
+        add(text, "keys of %d", size->D);
+    if (s->size != 'd')
+        add(text, "%d %s", operand_dimension(size, s->size), s->name);
 }
 
 static void add_setting(Text *text, const Setting *s, int value, const MixSize *size)
 {
     if (s->kind == SETTING_CHOICE)
         add(text, "%s %s", s->name, s->choices[value]);
-    if (s->kind == SETTING_NUMBER && shown(s, value, size))
-        add(text, "%s %d", s->name, shown(s, value, size));
+    if (s->kind == SETTING_NUMBER && s->size)
+        add_size(text, s, size);
+    if (s->kind == SETTING_NUMBER && !s->size && (value || s->zero))
+        add(text, "%s %d", s->name, value ? value : s->zero);
     if (s->kind == SETTING_FLAG && value != s->value)
         add(text, "%s%s", value ? "" : "no ", s->name);
     for (int bit = 0; s->kind == SETTING_SET && s->choices[bit]; bit++)
         if (value >> bit & 1)
-            add(text, "%s %s", s->name, s->choices[bit]);
+            add(text, "shared %s", s->choices[bit]);
 }
 
 Text settings_text(const Config *c)

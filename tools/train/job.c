@@ -259,7 +259,7 @@ static void settle_optimiser(void)
     Optimiser *o = &job.training.optimiser;
     Schedule *s = &job.training.schedule;
 
-    for (const Option *option = options; option->name; option++) {
+    for (const Option *option = program.options; option->name; option++) {
         Text takers = optimisers_taking(option->name);
 
         if (option->given && takers.n && !optimiser_takes(kind, option->name))
@@ -369,7 +369,7 @@ static bool is_passing(const char *name)
 /* What the run was told before counts, but for what is told now. */
 static void restore_options(void)
 {
-    for (const Option *o = options; o->name; o++) {
+    for (const Option *o = program.options; o->name; o++) {
         const char *value =
             o->kind == OPTION_GROUP || is_passing(o->name) ? NULL : saved_option(job.from, o->name);
 
@@ -467,11 +467,11 @@ void job_check_memory(const Job *j)
 
 const Meta *job_options(const Job *j, Arena *mem, int *n)
 {
-    size_t rows = sizeof options / sizeof *options + (size_t)j->files;
+    size_t rows = sizeof options / sizeof *options + SETTINGS_MAX + (size_t)j->files;
     Meta *meta = arena_take(mem, rows * sizeof *meta);
 
     *n = 0;
-    for (const Option *o = options; o->name; o++) {
+    for (const Option *o = program.options; o->name; o++) {
         if (o->kind == OPTION_GROUP || is_passing(o->name))
             continue;
         Text value = options_value(o);
