@@ -1,5 +1,6 @@
 # make                          the programs, in this folder
-# make test                     every suite, in float and as a proof (double), and the programs
+# make test                     all tests, side by side: test-float and test-proof (the suites in
+#                               float and double), test-gradcheck, test-programs, test-experiments
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make mutants                  plants bugs one at a time; the tests must notice each
 # make reproduce DATA=folder    the experiments, as far as results are missing (QUICK=1: a tiny version)
@@ -8,9 +9,11 @@
 # make V=1                      shows the commands
 CC     = cc
 ARCH   = native
-CFLAGS = -O3 -g
+CFLAGS ?= -O3 -g
 SAN    =
 MAKEFLAGS += -j$(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN))
+# Tests run at the same time; each one's output comes in one piece, when it ends.
+MAKEFLAGS += $(if $(filter test%,$(MAKECMDGOALS)),$(if $(filter output-sync,$(.FEATURES)),-Otarget))
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
        -Wdouble-promotion -Wfloat-conversion -Wvla -Wundef -Wwrite-strings -Wno-psabi
@@ -52,13 +55,16 @@ $(foreach p,$(DOUBLE),$(eval $(call program,$(p),proof,$(p:64=))))
 # The process that starts the tests forks often: it must not grow by what its sanitizer has kept.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
-test: test-float $(OUT)/proof/check
-	$(OUT)/proof/check
+# The longest first. Suites call programs as well; SUITES="ops model" runs these alone.
+test: test-proof test-programs test-float test-gradcheck $(if $(SAN),,test-experiments)
+test-float test-proof: test-%: $(OUT)/%/check all
+	$(if $(SUITES),for suite in $(SUITES); do CK_RUN_SUITE=$$suite $< || exit; done,$<)
+test-gradcheck: all
 	./gradcheck
+test-programs: all
 	tests/programs.sh
-	$(if $(SAN),,tests/experiments.sh)
-test-float: $(OUT)/float/check $(PROGRAMS) $(DOUBLE)
-	$(OUT)/float/check
+test-experiments: all
+	tests/experiments.sh
 
 $(OUT)/%/check: | needs-check
 	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
@@ -99,5 +105,5 @@ $(OUT)/proof/%.o: %.c Makefile
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-float mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-float test-proof test-gradcheck test-programs test-experiments mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))

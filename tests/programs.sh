@@ -937,7 +937,7 @@ check 'bench of more threads' benches --only scaling --attn relu --lengths 8 --t
 check 'has a row for each number of them' [ "$(sed -n 's/^scaling,"\([0-9]\) thread.*/\1/p' ../out/csv | tr -d '\n')" = 123 ]
 check 'bench of decoding' benches --only decode --lengths 9,2,9
 check 'its CSV has every attention at every position, once' [ "$(grep -c '^decode,' ../out/csv)" = \
-    "$("$train" --help | sed -n '/^--attn NAME$/,/^$/s/^  \([a-z][a-z]*\) .*/\1/p' | wc -l | awk '{ print 2 * $1 }')" ]
+    "$(attentions | wc -l | awk '{ print 2 * $1 }')" ]
 check 'with a time of a token' [ "$(grep '^decode,' ../out/csv | awk -F, '!($NF > 0)' | wc -l)" = 0 ]
 check 'it says how that grows' grep -q '^relu  *from 2 to 9 positions ' "$dir/stdout"
 

@@ -363,7 +363,7 @@ START_TEST(what_cannot_be_read_or_found_is_refused)
     check_refused("a,x,y\nA,1,2\nA,1\n", EXIT_DATA, "rows, line 3: 2 fields where");
     check_refused("a,x,y\nA,1,\"2\n", EXIT_DATA, "rows, line 2: a quote that nothing closes");
     check_refused("a,x,y\n", EXIT_DATA, "of 0 rows 0 match");
-    check_refused("a,x,y\nA,1,q\nA,,3\n", EXIT_DATA, "of 2 rows 2 are wanted, and none has");
+    check_refused("a,x,y\nA,1,q\nA,,3\n", EXIT_DATA, "of 2 rows 2 match, and none has");
     check_refused("ab,x,y\nA,1,2\n", EXIT_USAGE, "--by: no column is called a: did you mean ab?");
     check_refused("a,length,y\nA,1,2\n", EXIT_USAGE, "--x: no column is called x in the first row");
     check_refused("a,x,z\nA,1,2\n", EXIT_USAGE, "--y: no column is called y in");
