@@ -367,7 +367,8 @@ START_TEST(what_cannot_be_read_or_found_is_refused)
     check_refused("ab,x,y\nA,1,2\n", EXIT_USAGE, "--by: no column is called a: did you mean ab?");
     check_refused("a,length,y\nA,1,2\n", EXIT_USAGE, "--x: no column is called x in the first row");
     check_refused("a,x,z\nA,1,2\n", EXIT_USAGE, "--y: no column is called y in");
-    check_refused("a,x,y\nA,1,2\nA,one,2\n", EXIT_USAGE, "numbers in column x, and 'one' is not one");
+    check_refused("a,x,y\nA,1,2\nA,one,2\n", EXIT_USAGE,
+                  "numbers in column x, and 'one' is not one");
     asked.where = texts("aa=1", NULL);
     check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where: no column is called aa: did you mean a?");
     asked.where = texts("a", NULL);

@@ -1,4 +1,5 @@
-/* Headers of safetensors files: which are valid, what is said of the others, and how long it takes. */
+/* Headers of safetensors files: which are valid, what is said of the others, and how long it takes.
+ */
 #include "model/safetensors.h"
 #include "ops/base/error.h"
 #include "tests/folder.h"

@@ -1,5 +1,4 @@
 /* The attention maps of the page: their numbers, signs and tokens, and the parameters it counts. */
-#include "tools/report/report.h"
 #include "model/checkpoint.h"
 #include "model/layer.h"
 #include "tests/folder.h"
@@ -8,6 +7,7 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 #include "tests/xml.h"
+#include "tools/report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
