@@ -31,6 +31,11 @@ size_t pairs_state(const MixSize *size);
 double pairs_cost(const MixSize *size);
 MixMemory pairs_memory(const MixSize *size);
 
+/* What the rule comes to with these settings. */
+const Tiling *pairs_tiling(const Attention *a, const Values *set);
+int pairs_n0(const Mix *in);
+int pairs_chunk(const Attention *a, const Values *set); /* 0: no chunks */
+
 /* The angles of this position, which pairs_step() leaves in its state. */
 const real *pairs_angles(const Step *s);
 

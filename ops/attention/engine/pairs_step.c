@@ -1,0 +1,114 @@
+#include "ops/attention/engine/pairs.h"
+
+#include "ops/kernel/elementary.h"
+#include "ops/rope.h"
+
+#include <string.h>
+
+/*
+ * Decoding keeps the keys that a later row may see: k, rotated, and v of all heads for
+ * each position, in a ring if there is a window or a chunk. In front are the number of
+ * keys that were not padding, the angles, and room for q.
+ */
+static int ring_of(const Mix *in)
+{
+    int window = setting(&in->set, "window");
+
+    return window > 0 ? window + 1 : pairs_chunk(in->attention, &in->set);
+}
+
+size_t pairs_state(const MixSize *s)
+{
+    int n = s->T, window = setting(&s->set, "window"), chunk = pairs_chunk(s->attention, &s->set);
+
+    if (window > 0 && window < n)
+        n = window + 1;
+    else if (chunk > 0)
+        n = min(n, chunk);
+    return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E);
+}
+
+/* A row at work: its head's q with tau, and where the positions' k and v are. */
+typedef struct {
+    const Weighting *weighting;
+    const real *q, *cache;
+    int D, E, of_k, of_v,
+        wide; /* in a slot of the cache: this head's k and v; those of all heads */
+    int ring; /* slots, which are used again and again; 0: one for each position */
+} StepRow;
+
+static const real *slot_of(const StepRow *x, int t)
+{
+    return x->cache + (size_t)(x->ring ? t % x->ring : t) * (size_t)x->wide;
+}
+
+static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
+{
+    real s[TILE];
+
+    memset(o, 0, (size_t)x->E * sizeof(real));
+    for (int j0 = keys.from; j0 < keys.to; j0 += TILE) {
+        int n = min(TILE, keys.to - j0), whole = up_to(n, SUMS);
+
+        for (int j = 0; j < whole; j++)
+            s[j] = j < n ? row_dot(x->q, slot_of(x, j0 + j) + x->of_k, x->D) : x->weighting->hidden;
+        x->weighting->weigh(s, whole, o, x->E, row);
+        for (int j = 0; j < n; j++) {
+            const real *v = slot_of(x, j0 + j) + x->of_v;
+
+            for (int e = 0; e < x->E; e++)
+                o[e] += s[j] * v[e];
+        }
+    }
+    for (int e = 0; e < x->E; e++)
+        o[e] = keys.from < keys.to ? o[e] / guard(row->c) : 0;
+}
+
+/* This position's k, rotated, and v of all heads to their slot. */
+static void step_keep(const Mix *in, const real *angles, real *slot)
+{
+    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
+
+    memcpy(slot, in->k->data, (size_t)(H * D) * sizeof(real));
+    memcpy(slot + H * D, in->v->data, (size_t)(H * E) * sizeof(real));
+    for (int h = 0; h < H && in->rope; h++)
+        rope_rotate(slot + h * D, angles, D, false);
+}
+
+const real *pairs_angles(const Step *s)
+{
+    return s->state + 1;
+}
+
+void pairs_step(const Step *s)
+{
+    const Mix *in = s->in;
+    const Tiling *how = pairs_tiling(in->attention, &in->set);
+    const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
+    const int n0 = pairs_n0(in), ring = ring_of(in);
+    real *angles = s->state + 1, *q = angles + D, *cache = q + D;
+
+    if (in->rope)
+        rope_position(angles, s->t, D, in->rope_scale);
+    if (!s->padding) {
+        step_keep(in, angles, cache + (size_t)(ring ? s->t % ring : s->t) * (size_t)wide);
+        s->state[0] += 1;
+    }
+    View view = { s->t + 1, (int)s->state[0], setting(&in->set, "window"),
+                  pairs_chunk(in->attention, &in->set), true };
+    Span keys = view_keys(&view, s->t);
+    real tau = how->tau(n0, D, keys.to - keys.from);
+    for (int h = 0; h < H; h++) {
+        StepRow x = { how->weighting, q, cache, D, E, h * D, H * D + h * E, wide, ring };
+        RowState row = { -R(HUGE_VAL), 0, 0 };
+
+        if (how->divisor)
+            row.c = how->divisor(n0, keys.to - keys.from);
+        memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
+        if (in->rope)
+            rope_rotate(q, angles, D, false);
+        for (int d = 0; d < D; d++)
+            q[d] *= tau;
+        step_row(&x, keys, &row, s->o + h * E);
+    }
+}
