@@ -818,7 +818,7 @@ bench_full() {
     [ $? = 4 ] && said '^attn.c: error: .*standard output'
 }
 gradcheck_full() {
-    "$gradcheck" --attn softmax >/dev/full 2>"$dir/err"
+    "$gradcheck" --attn efficient >/dev/full 2>"$dir/err"
     [ $? = 4 ] && said '^attn.c: error: .*standard output'
 }
 if [ -c /dev/full ]; then
@@ -894,9 +894,9 @@ derives() { # OPTION...: all is well, what is said fits 100 columns, and ends wi
         no "$(tail -n 1 "$dir/stdout")"
 }
 has_operands() { [ "$(grep -c '^    [qkv]  *2 x 7 x 2 x [0-9]  *[-+][0-9.e+-]*  *[-+]' "$dir/stdout")" -ge 12 ]; }
-check 'gradcheck passes one attention' derives --attn softmax
+check 'gradcheck passes one attention' derives --attn efficient
 check 'gradcheck of one attention leaves the ops out' [ "$(grep -c '^dense' "$dir/stdout")" = 0 ]
-check 'gradcheck has a line for every operand' derives --attn softmax --verbose
+check 'gradcheck has a line for every operand' derives --attn efficient --verbose
 check 'its lines have shapes and two numbers' has_operands
 # ./bench, on sizes that take no time.
 tiny='--n-layer 1 --n-embd 16 --n-head 2 --batch-size 2 --seconds 0 --threads 1'

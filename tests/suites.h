@@ -38,6 +38,9 @@ Suite *suite_listops(void);     /* the same of ListOps */
 Suite *suite_lra(void);         /* ListOps from its own files */
 Suite *suite_layers(void);      /* the layers around a mix */
 Suite *suite_model(void);       /* the whole model */
+Suite *suite_config(void);      /* what follows from a configuration */
+Suite *suite_sample(void);      /* samples, and the rules of drawing */
+Suite *suite_stream(void);      /* text on a terminal */
 Suite *suite_checkpoint(void);  /* a model as a file */
 Suite *suite_tape(void);        /* parts of a step that are made again, and its memory */
 Suite *suite_decode(void);      /* token by token: states, draws, text on a terminal */

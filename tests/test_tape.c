@@ -306,7 +306,7 @@ START_TEST(the_estimate_of_a_steps_memory_is_near)
 
     for (int i = 0; i < COUNT(row); i++) {
         const int T = row[i].context, B = T > 256 ? 1 : 4;
-        Config c = model_of(row[i].name, in_double ? T * B / 4 : T, row[i].with);
+        Config c = model_of(row[i].name, in_double ? 512 / B : T, row[i].with);
 
         if (row[i].key_size)
             *setting_at(&c.set, "key-size") = row[i].key_size * WIDTH / 64;

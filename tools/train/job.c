@@ -3,12 +3,13 @@
 #include "model/layer.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
+#include "tools/train/choices.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { STORY_SECONDS = 110, TEXT_TASKS = 3, TASK_LENGTH = 64 };
+enum { STORY_SECONDS = 110, TASK_LENGTH = 64 };
 
 static int position = -1, preset = -1, task, optimiser, schedule;
 static bool tied, bias;
@@ -35,47 +36,14 @@ static Job job = {
     .temperature = 0.8,
 };
 
-static const char *const nanogpt_cpu[][2] = {
-    { "n-layer", "4" },     { "n-head", "4" },       { "n-embd", "128" }, { "block-size", "64" },
-    { "batch-size", "12" }, { "max-iters", "2000" }, { "dropout", "0" },  { NULL, NULL },
-};
-static const Preset presets[] = {
-    { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
-    { NULL, NULL, NULL },
-};
-
-static Choice task_choice(int i)
-{
-    static const Choice of_text[TEXT_TASKS] = {
-        [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
-        [TASK_MLM] = { "mlm", "masked tokens, from both sides", NULL },
-        [TASK_CLASSIFY] = { "classify", "which of the files a window is from", NULL },
-    };
-    if (i < TEXT_TASKS)
-        return of_text[i];
-    const Synthetic *made = synthetics[i - TEXT_TASKS];
-
-    return made ? (Choice){ made->name, made->summary, NULL } : (Choice){ 0 };
-}
-
-static Choice optimiser_choice(int i)
-{
-    static Text help;
-
-    if (!optimisers[i])
-        return (Choice){ .name = NULL };
-    help = optimiser_help(optimisers[i]);
-    return (Choice){ .name = optimisers[i]->name, .summary = help.at };
-}
-
 static Option options[] = {
     { .name = "What" },
     { "attn", OPTION_CHOICE, &mechanism.attention, .choice = settings_attention,
       .help = "the attention" },
-    { "task", OPTION_CHOICE, &task, .choice = task_choice, .help = "what is learnt" },
+    { "task", OPTION_CHOICE, &task, .choice = choice_task, .help = "what is learnt" },
     { "tokenizer", OPTION_TEXT, &job.tokenizer, .word = "NAME",
       .help = "byte, char, or bpe:N with N tokens" },
-    { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of options" },
+    { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
     { .name = "Settings of the attention" },
     SETTINGS_HERE,
     { .name = "Tasks whose rows are made" },
@@ -116,7 +84,7 @@ static Option options[] = {
       .help = "stop after so long" },
     { "stop-at", OPTION_INT, &job.training.stop_at, .max = 100000000,
       .help = "end after this update as Ctrl-C does, for --resume; 0: never" },
-    { "optimizer", OPTION_CHOICE, &optimiser, .choice = optimiser_choice, .help = "the optimizer" },
+    { "optimizer", OPTION_CHOICE, &optimiser, .choice = choice_optimiser, .help = "the optimizer" },
     { "schedule", OPTION_CHOICE, &schedule, .choices = schedule_names,
       .help = "of the learning rate" },
     { "learning-rate", OPTION_REAL, &job.training.schedule.rate,
@@ -242,17 +210,6 @@ static int min_int(int a, int b)
     return a < b ? a : b;
 }
 
-/* "muon, sgd": the optimizers that take the option; empty: it is not about optimizers. */
-static Text optimisers_taking(const char *option)
-{
-    Text text = { 0 };
-
-    for (int i = 0; optimisers[i]; i++)
-        if (optimiser_takes(optimisers[i], option))
-            text_add(&text, "%s%s", text.n ? ", " : "", optimisers[i]->name);
-    return text;
-}
-
 static void settle_optimiser(void)
 {
     const OptimiserKind *kind = optimisers[optimiser];
@@ -260,7 +217,7 @@ static void settle_optimiser(void)
     Schedule *s = &job.training.schedule;
 
     for (const Option *option = program.options; option->name; option++) {
-        Text takers = optimisers_taking(option->name);
+        Text takers = choice_optimisers_with(option->name);
 
         if (option->given && takers.n && !optimiser_takes(kind, option->name))
             die(EXIT_USAGE, "--%s means nothing to --optimizer %s; it is for %s", option->name,
@@ -295,7 +252,7 @@ static void settle_training(void)
 static void refuse_option(const char *name, bool wrong)
 {
     if (wrong && options_given(&program, name))
-        die(EXIT_USAGE, "--%s means nothing to --task %s", name, task_choice(task).name);
+        die(EXIT_USAGE, "--%s means nothing to --task %s", name, choice_task(task).name);
 }
 
 /* The first length that the task's own sizes fit into. */
@@ -353,25 +310,12 @@ static void settle_text(void)
                         "with a part of its own held back");
 }
 
-/* Of this part of a run, or this machine: whoever goes on says it anew. */
-static bool is_passing(const char *name)
-{
-    static const char *const passing[] = { "preset",  "resume",  "stop-at",  "allow-corpus-change",
-                                           "out-dir", "threads", "max-time", "recompute",
-                                           NULL };
-
-    for (int i = 0; passing[i]; i++)
-        if (strcmp(name, passing[i]) == 0)
-            return true;
-    return false;
-}
-
 /* What the run was told before counts, but for what is told now. */
 static void restore_options(void)
 {
     for (const Option *o = program.options; o->name; o++) {
         const char *value =
-            o->kind == OPTION_GROUP || is_passing(o->name) ? NULL : saved_option(job.from, o->name);
+            o->kind == OPTION_GROUP || job_passes(o->name) ? NULL : saved_option(job.from, o->name);
 
         if (value && !options_restore(&program, o->name, value))
             die(EXIT_DATA, "%.200s: its option %s was '%.60s', which this version does not take",
@@ -436,7 +380,7 @@ Job job_read(int argc, char **argv)
     job.file = (const char *const *)argv;
     if (resume)
         read_saved();
-    job.made = task >= TEXT_TASKS ? synthetics[task - TEXT_TASKS] : NULL;
+    job.made = task >= TASKS_OF_TEXT ? synthetics[task - TASKS_OF_TEXT] : NULL;
     settle_text();
     settle_rows();
     settle_lengths();
@@ -447,69 +391,8 @@ Job job_read(int argc, char **argv)
         job.threads = machine_processors();
     if (job.from)
         check_resumed();
-    job.task = task_choice(task).name;
+    job.task = choice_task(task).name;
     job.preset = preset >= 0;
     job_check_memory(&job);
     return job;
-}
-
-Load job_load(const Job *j)
-{
-    return (Load){ .tokens = (double)j->training.batch * j->config.context,
-                   .recompute = j->recompute,
-                   .state = optimiser_numbers(j->training.optimiser.kind, &j->config) };
-}
-
-void job_check_memory(const Job *j)
-{
-    config_check_memory(&j->config, job_load(j));
-}
-
-const Meta *job_options(const Job *j, Arena *mem, int *n)
-{
-    size_t rows = sizeof options / sizeof *options + SETTINGS_MAX + (size_t)j->files;
-    Meta *meta = arena_take(mem, rows * sizeof *meta);
-
-    *n = 0;
-    for (const Option *o = program.options; o->name; o++) {
-        if (o->kind == OPTION_GROUP || is_passing(o->name))
-            continue;
-        Text value = options_value(o);
-        char *copy = arena_take(mem, value.n + 1);
-
-        memcpy(copy, value.at, value.n + 1);
-        if (value.n)
-            meta[(*n)++] = (Meta){ o->name, copy };
-    }
-    for (int i = 0; i < j->files; i++) {
-        char *name = arena_take(mem, 32);
-
-        snprintf(name, 32, "file.%d", i);
-        meta[(*n)++] = (Meta){ name, j->file[i] };
-    }
-    return meta;
-}
-
-void job_json(FILE *out, void *ctx)
-{
-    (void)ctx;
-    options_json(&program, out);
-}
-
-static void put_markdown(FILE *out, void *ctx)
-{
-    Arena *mem = arena_new();
-    int n;
-    const Meta *option = job_options(ctx, mem, &n);
-
-    for (int i = 0; i < n; i++)
-        fprintf(out, "    --%s %s\n", option[i].key, option[i].value);
-    arena_free(mem);
-}
-
-char *job_markdown(const Job *j)
-{
-    size_t bytes;
-
-    return print_to_memory(put_markdown, (void *)(uintptr_t)j, &bytes);
 }

@@ -33,6 +33,9 @@ Job job_read(int argc, char **argv);
 /* Every option with its value, and the files, for whoever goes on; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);
 
+/* Whether an option is about this part of a run, or this machine: resuming does not restore it. */
+bool job_passes(const char *option);
+
 /* The configuration as JSON; and as Markdown, for free(). */
 void job_json(FILE *out, void *job);
 char *job_markdown(const Job *job);

@@ -1,0 +1,178 @@
+/* What follows from a configuration: parameters, operations, what does not fit together. */
+#include "ops/base/error.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "training/optimiser.h"
+
+#include <string.h>
+
+enum { B = 2, T = 5 };
+
+/* Biases, gammas and betas of two units; or biases and pooling vectors of attention, of one block.
+ */
+static int vectors_of_mixes(const Config *c)
+{
+    const MixSize size = config_mix_size(c);
+    const int width = c->width, gate = setting(&c->set, "gate");
+    int pairs = 2; /* q, k, and what else is made of z */
+
+    for (const Operand *o = c->attention->operands; o && o->name; o++)
+        pairs += *o->shape == 'B';
+    if (layer_of(c->attention) == &layer_gated)
+        return 2 * (2 * pairs * size.D + (c->bias ? (gate ? 5 : 3) * width + size.D : 0));
+    if (layer_of(c->attention) == &layer_pooled)
+        return (c->bias ? (setting_is(&c->set, "share", "qv") ? 3 : 4) * width : 0) +
+               2 * (setting_is(&c->set, "share", "heads") ? width / c->heads : width);
+    return c->bias ? 2 * (size.H * size.D + width) : 0;
+}
+
+/* Everything that is no matrix: tables, gains, biases, vectors. */
+static double other_parameters(const Config *c)
+{
+    bool gated = layer_of(c->attention) == &layer_gated;
+    double norms = (2 * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
+    double ffn = c->width + config_hidden(c) * (c->ffn == FFN_SWIGLU ? 2 : 1);
+
+    return norms + (setting_is(&c->set, "share", "layers") ? 1 : c->layers) * vectors_of_mixes(c) +
+           (c->bias && !gated ? c->layers * ffn : 0) + (c->tied ? 0 : c->vocab * c->width) +
+           (c->position == POSITION_LEARNED ? c->context * c->width : 0);
+}
+
+START_TEST(a_model_has_the_parameters_of_its_configuration)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = small_open(small_variant(i), B, T);
+        const Config *c = &s->model.config;
+
+        ck_assert_double_eq((double)params_count(&s->model.params),
+                            config_matrix_parameters(c) + other_parameters(c));
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(the_decay_is_for_matrices_and_tables)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = small_open(small_variant(i), B, T);
+
+        for (const Param *p = s->model.params.first; p; p = p->next)
+            ck_assert_int_eq(p->decay, !strstr(p->name, "norm") && !strstr(p->name, "bias") &&
+                                           !strstr(p->name, "gamma_") &&
+                                           !strstr(p->name, "beta_") && !strstr(p->name, "omega"));
+        small_close(s);
+    }
+}
+END_TEST
+
+/* The smallest of Radford et al., 2019: 124,439,808 parameters. */
+static Config gpt2(void)
+{
+    Config c = {
+        .attention = &attention_softmax,
+        .vocab = 50257,
+        .layers = 12,
+        .heads = 12,
+        .width = 768,
+        .context = 1024,
+        .position = POSITION_LEARNED,
+        .norm = NORM_LAYER,
+        .tied = true,
+        .bias = true,
+    };
+
+    c.set = settings_default(c.attention);
+    return c;
+}
+
+START_TEST(gpt2_has_its_parameters_and_operations)
+{
+    const Config c = gpt2();
+
+    ck_assert_double_eq(config_matrix_parameters(&c), 123532032);
+    ck_assert_double_eq(config_matrix_parameters(&c) + other_parameters(&c), 124439808);
+    /* a token is multiplied with 512 keys and 512 values of 768 numbers, in 12 layers */
+    ck_assert_double_eq(config_flops(&c), 6 * (123532032.0 + 12 * 2 * 512 * 768));
+}
+END_TEST
+
+START_TEST(to_see_both_sides_costs_twice_the_attention)
+{
+    Config c = gpt2();
+
+    c.task = TASK_MLM;
+    ck_assert_double_eq(config_flops(&c), 6 * (123532032.0 + 12 * 2 * 1024 * 768));
+}
+END_TEST
+
+START_TEST(swiglu_has_about_as_many_parameters_as_gelu)
+{
+    for (int width = 64; width <= 2048; width += 64) {
+        Config gelu = { .width = width, .ffn = FFN_GELU }, swiglu = gelu;
+
+        swiglu.ffn = FFN_SWIGLU;
+        ck_assert_int_eq(config_hidden(&gelu), 4 * width);
+        ck_assert_int_eq(config_hidden(&swiglu) % 16, 0);
+        ck_assert_int_ge(3 * config_hidden(&swiglu), 2 * config_hidden(&gelu));
+        ck_assert_int_lt(3 * config_hidden(&swiglu), 2 * config_hidden(&gelu) + 48);
+    }
+}
+END_TEST
+
+START_TEST(heads_that_do_not_divide_the_width_are_refused)
+{
+    Config c = gpt2();
+
+    c.heads = 11;
+    config_check(&c);
+}
+END_TEST
+
+START_TEST(heads_of_odd_width_cannot_be_turned)
+{
+    Config c = gpt2();
+
+    c.heads = 256;
+    config_check(&c);
+    c.position = POSITION_ROPE;
+    config_check(&c);
+}
+END_TEST
+
+START_TEST(matrices_too_large_to_index_are_refused)
+{
+    Config c = gpt2();
+
+    c.width = 23170, c.heads = 10;
+    config_check(&c);
+    c.width += 10;
+    config_check(&c);
+}
+END_TEST
+
+START_TEST(what_fits_together_is_not_refused)
+{
+    const Config c = gpt2();
+
+    config_check(&c);
+    for (int i = 0; i < VARIANTS; i++)
+        config_check(&(Config[]){ small_variant(i) }[0]);
+}
+END_TEST
+
+Suite *suite_config(void)
+{
+    Suite *s = suite_create("config");
+    TCase *t = group(s, "configuration");
+
+    tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
+    tcase_add_test(t, the_decay_is_for_matrices_and_tables);
+    tcase_add_test(t, gpt2_has_its_parameters_and_operations);
+    tcase_add_test(t, to_see_both_sides_costs_twice_the_attention);
+    tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
+    tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
+    tcase_add_exit_test(t, heads_of_odd_width_cannot_be_turned, EXIT_USAGE);
+    tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);
+    tcase_add_test(t, what_fits_together_is_not_refused);
+    return s;
+}

@@ -1,0 +1,342 @@
+/* Samples: what they depend on, and the rules of drawing. */
+#include "model/decode.h"
+#include "model/sample.h"
+#include "ops/base/error.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { VOCAB = 11 };
+
+/* Where there are biases, q and k are around 2: so no quotient of features is one by almost 0. */
+static Small *open_model(Config c, int tokens)
+{
+    Small *s = small_open(c, 1, tokens);
+    bool heads = layer_of(c.attention) == &layer_heads;
+
+    small_overwrite(s, layer_of(c.attention)->one_head ? 0.7 : 0.3);
+    for (Block *b = s->model.blocks; heads && c.bias && b < s->model.blocks + c.layers; b++)
+        for (size_t j = 0; j < b->q.b->n; j++)
+            b->q.b->data[j] += 2, b->k.b->data[j] += 2;
+    return s;
+}
+
+/* Logits after each of n tokens, from the whole model; its context is no limit. */
+static double *whole(const Small *s, const int *id, int n)
+{
+    Model longer = s->model;
+    Tape tape = tape_open(1);
+
+    longer.config.context = n > s->model.config.context ? n : s->model.config.context;
+    tape.forward_only = true;
+    const Tensor *y = model_logits(&tape, &longer, id, 1, n, 0);
+    double *copy = doubles(s->mem, y->data, y->n);
+    tape_close(&tape);
+    return copy;
+}
+
+enum { SAMPLE = 60, PROMPT = 5 };
+
+static void sample(const Small *s, Sampling how, int threads, int *out)
+{
+    Pool *pool = pool_new(threads);
+    Sampler *w = sampler_new(&s->model, pool, how, PROMPT + SAMPLE);
+
+    sampler_begin(w, 1);
+    for (int t = 0; t < PROMPT; t++)
+        sampler_read(w, s->batch.id[t]);
+    for (int i = 0; i < SAMPLE; i++) {
+        out[i] = sampler_draw(w);
+        sampler_read(w, out[i]);
+    }
+    sampler_free(w);
+    pool_free(pool);
+}
+
+START_TEST(a_sample_depends_on_its_seed_and_on_no_thread)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_model(small_variant(i), PROMPT);
+        int first[SAMPLE], again[SAMPLE], other[SAMPLE];
+        Sampling how = { 0.8, 0, 1, 5 };
+
+        sample(s, how, 1, first);
+        sample(s, how, 3, again);
+        how.seed = 6;
+        sample(s, how, 1, other);
+        ck_assert_mem_eq(again, first, sizeof first);
+        ck_assert_mem_ne(other, first, sizeof first);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* Samples of one seed differ, and each is what it is whatever was written before it. */
+START_TEST(a_sample_depends_on_its_number_and_on_no_other)
+{
+    Small *s = open_model(small_variant(1), PROMPT);
+    Pool *pool = pool_new(1);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5 }, PROMPT + SAMPLE);
+    static const uint64_t number[] = { 0, 1, 0 };
+    int token[3][SAMPLE];
+
+    for (int k = 0; k < 3; k++) {
+        sampler_begin(w, number[k]);
+        sampler_read(w, s->batch.id[0]);
+        for (int i = 0; i < SAMPLE; i++)
+            sampler_read(w, token[k][i] = sampler_draw(w));
+    }
+    ck_assert_mem_eq(token[2], token[0], sizeof token[0]);
+    ck_assert_mem_ne(token[1], token[0], sizeof token[0]);
+    sampler_free(w);
+    pool_free(pool);
+    small_close(s);
+}
+END_TEST
+
+/* So hot that all tokens are about as likely: 60 draws have most of them. */
+START_TEST(each_token_of_a_sample_is_drawn_anew)
+{
+    Small *s = open_model(small_variant(3), PROMPT);
+    int token[SAMPLE];
+    unsigned drawn = 0, followed = 0;
+
+    sample(s, (Sampling){ 100, 0, 1, 5 }, 1, token);
+    for (int i = 0; i < SAMPLE; i++)
+        drawn |= 1u << token[i];
+    for (int i = 1; i < SAMPLE; i++)
+        followed += token[i] == token[i - 1];
+    ck_assert_uint_eq(drawn, (1u << VOCAB) - 1);
+    ck_assert_uint_le(followed, 15);
+    small_close(s);
+}
+END_TEST
+
+/* How many of n tokens the last one sees, by the rule of the window alone. */
+static int seen_of(const Config *c, int n)
+{
+    int seen = 0;
+
+    if (c->position != POSITION_LEARNED && c->position != POSITION_SINUSOIDAL)
+        return n;
+    for (int t = 0; t < n; t++)
+        seen = seen == c->context ? c->context / 2 + 1 : seen + 1;
+    return seen;
+}
+
+static int likeliest_after(const Small *s, const int *id, int n)
+{
+    int seen = seen_of(&s->model.config, n), best = 0;
+    const double *logits = whole(s, id + n - seen, seen) + (seen - 1) * VOCAB;
+
+    for (int c = 1; c < VOCAB; c++)
+        best = logits[c] > logits[best] ? c : best;
+    return best;
+}
+
+/* _i: the context */
+START_TEST(at_temperature_0_the_likeliest_token_follows)
+{
+    static const double cold[] = { 0, 1e-6, 1e-300 };
+
+    for (int i = 0; i < VARIANTS; i++) {
+        Config config = small_variant(i);
+
+        config.context = _i;
+        Small *s = open_model(config, PROMPT);
+        int id[PROMPT + SAMPLE];
+
+        memcpy(id, s->batch.id, PROMPT * sizeof *id);
+        for (int t = PROMPT; t < PROMPT + SAMPLE; t++)
+            id[t] = likeliest_after(s, id, t);
+        for (int j = 0; j < COUNT(cold); j++) {
+            int got[SAMPLE];
+
+            sample(s, (Sampling){ cold[j], 0, 1, 5 }, 2, got);
+            ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g", i,
+                          cold[j]);
+        }
+        small_close(s);
+    }
+}
+END_TEST
+
+START_TEST(the_likeliest_token_is_the_first_of_the_largest)
+{
+    for (int n = 1; n <= 70; n++)
+        for (int top = 0; top < n; top++) {
+            real logits[70];
+
+            for (int c = 0; c < n; c++)
+                logits[c] = R(c < top ? -2 - c : -1);
+            ck_assert_int_eq(sample_likeliest(logits, n), top);
+        }
+}
+END_TEST
+
+enum { MOST = 40, DRAWS = 512 };
+
+/* The probabilities, by sorting: with a temperature that is not 0. */
+static void naive_probabilities(Sampling how, const real *logits, int n, double *p)
+{
+    int order[MOST], kept = how.top_k && how.top_k < n ? how.top_k : n;
+    double weight[MOST], all = 0, passed = 0, top = -HUGE_VAL;
+
+    for (int c = 0; c < n; c++) {
+        top = (double)logits[c] > top ? (double)logits[c] : top;
+        p[c] = 0, order[c] = c;
+    }
+    for (int i = 1; i < n; i++)
+        for (int j = i; j > 0 && logits[order[j]] > logits[order[j - 1]]; j--) {
+            int swap = order[j];
+            order[j] = order[j - 1], order[j - 1] = swap;
+        }
+    for (int i = 0; i < kept; i++)
+        all += weight[i] = exp(((double)logits[order[i]] - top) / how.temperature);
+    int i = 0;
+    while (i < kept && passed < how.top_p * all)
+        passed += weight[i++];
+    for (int j = 0; j < i; j++)
+        p[order[j]] = weight[j] / passed;
+}
+
+/* Every token has one stretch of the u's, as long as its probability. */
+static void check_draws(Sampling how, const real *logits, int n)
+{
+    Candidate room[MOST];
+    int count[MOST] = { 0 }, wrong = 0;
+    double p[MOST];
+
+    naive_probabilities(how, logits, n, p);
+    for (int i = 0; i < DRAWS; i++) {
+        int token = sample_draw(how, logits, n, (i + 0.5) / DRAWS, room);
+
+        wrong += p[token] == 0;
+        count[token]++;
+    }
+    for (int c = 0; c < n; c++)
+        wrong += fabs(count[c] - DRAWS * p[c]) > 1.01;
+    ck_assert_msg(!wrong, "%d of %d tokens are drawn too often, or not enough: k %d, p %g, at %g",
+                  wrong, n, how.top_k, how.top_p, how.temperature);
+}
+
+/* Many are as likely as others; 0.5, 0.25 and so on are reached exactly. */
+START_TEST(top_k_and_top_p_keep_what_sorting_would_keep)
+{
+    static const double top_p[] = { 1e-9, 0.1, 0.25, 0.5, 0.75, 0.9, 0.999, 1 };
+    static const double temperature[] = { 0.01, 0.5, 1, 1.7, 100 };
+    static const int top_k[] = { 0, 1, 2, 3, 7, MOST - 1, MOST, MOST + 1, 1 << 24 };
+    Random r = random_stream(1, RANDOM_TEST, 0);
+    uint64_t drawn = 0;
+
+    for (int n = 1; n <= MOST; n += n < 5 ? 1 : 5)
+        for (int j = 0; j < COUNT(top_p) * COUNT(temperature) * COUNT(top_k); j++) {
+            Sampling how = { temperature[j % COUNT(temperature)],
+                             top_k[j / COUNT(temperature) % COUNT(top_k)],
+                             top_p[j / COUNT(temperature) / COUNT(top_k)], 0 };
+            real logits[MOST];
+
+            for (int c = 0; c < n; c++)
+                logits[c] = j % 3 == 0 ? R(2) : R((int)random_below(r, drawn++, 9)) / 2;
+            check_draws(how, logits, n);
+        }
+}
+END_TEST
+
+START_TEST(of_tokens_as_likely_the_lower_ones_are_kept)
+{
+    Candidate room[MOST];
+    real logits[MOST] = { 0 };
+
+    for (int k = 1; k < MOST; k++)
+        for (int i = 0; i < DRAWS; i++) {
+            double u = (i + 0.5) / DRAWS;
+            Sampling by_k = { 1, k, 1, 0 }, by_p = { 1, 0, (k - 0.5) / MOST, 0 };
+
+            ck_assert_int_eq(sample_draw(by_k, logits, MOST, u, room), (int)(u * k));
+            ck_assert_int_eq(sample_draw(by_p, logits, MOST, u, room), (int)(u * k));
+        }
+}
+END_TEST
+
+/* Whatever the limits, u and the temperature. */
+static void check_only(const real *logits, int n, unsigned drawable)
+{
+    static const double temperature[] = { 0, 1e-300, 1e-30, 1, 100 }, u[] = { 0, 0.5, 1 - 0x1p-53 };
+    Candidate room[MOST];
+
+    for (int k = 0; k <= n + 1; k++)
+        for (int p = 1; p <= 4; p++)
+            for (int i = 0; i < COUNT(temperature) * COUNT(u); i++) {
+                Sampling how = { temperature[i % 5], k, p / 4.0, 0 };
+                int token = sample_draw(how, logits, n, u[i / 5], room);
+
+                ck_assert_int_ge(token, 0);
+                ck_assert_int_lt(token, n);
+                ck_assert(drawable >> token & 1);
+            }
+}
+
+START_TEST(numbers_that_are_none_and_infinite_ones_are_drawn_as_they_can_be)
+{
+    const real none = R(nan("")), inf = R(HUGE_VAL);
+
+    check_only((real[]){ none, 1, none, -inf, none }, 5, 1 << 1);
+    check_only((real[]){ 3, inf, none, inf, 2 }, 5, 1 << 1 | 1 << 3);
+    check_only((real[]){ -inf, -inf }, 2, 3);
+    check_only((real[]){ none, none }, 2, 3);
+    check_only((real[]){ R(1e30), -R(1e30), R(1e30) }, 3, 5);
+    check_only((real[]){ -7 }, 1, 1);
+}
+END_TEST
+
+/* Pearson's sum: with 10 degrees of freedom it is above 29.6 once in 1,000 times. */
+START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
+{
+    enum { N = 4000 };
+    Small *s = open_model(small_variant(0), PROMPT);
+    const double *logits = whole(s, s->batch.id, PROMPT) + (PROMPT - 1) * VOCAB;
+    Pool *pool = pool_new(1);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5 }, PROMPT);
+    int count[VOCAB] = { 0 };
+    double sum = 0, chi = 0;
+
+    for (uint64_t number = 0; number < N; number++) {
+        sampler_begin(w, number);
+        for (int t = 0; t < PROMPT; t++)
+            sampler_read(w, s->batch.id[t]);
+        count[sampler_draw(w)]++;
+    }
+    for (int c = 0; c < VOCAB; c++)
+        sum += exp(logits[c] / 2);
+    for (int c = 0; c < VOCAB; c++) {
+        double want = N * exp(logits[c] / 2) / sum;
+
+        chi += (count[c] - want) * (count[c] - want) / want;
+    }
+    ck_assert_double_lt(chi, 29.6);
+    sampler_free(w);
+    pool_free(pool);
+    small_close(s);
+}
+END_TEST
+
+Suite *suite_sample(void)
+{
+    Suite *s = suite_create("sample");
+    TCase *t = group(s, "draw");
+
+    tcase_add_test(t, a_sample_depends_on_its_seed_and_on_no_thread);
+    tcase_add_test(t, a_sample_depends_on_its_number_and_on_no_other);
+    tcase_add_test(t, each_token_of_a_sample_is_drawn_anew);
+    tcase_add_loop_test(t, at_temperature_0_the_likeliest_token_follows, 7, 9);
+    tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
+    tcase_add_test(t, top_k_and_top_p_keep_what_sorting_would_keep);
+    tcase_add_test(t, of_tokens_as_likely_the_lower_ones_are_kept);
+    tcase_add_test(t, numbers_that_are_none_and_infinite_ones_are_drawn_as_they_can_be);
+    tcase_add_test(t, tokens_are_drawn_as_often_as_their_probability_says);
+    return s;
+}

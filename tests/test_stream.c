@@ -1,0 +1,185 @@
+/* What a terminal gets to see of a sample. */
+#include "data/stream.h"
+#include "ops/base/error.h"
+#include "ops/base/utf8.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a stream has printed so far. */
+typedef struct {
+    Stream stream;
+    char *at;
+    size_t n;
+} Printer;
+
+static void printer_open(Printer *p, bool raw)
+{
+    *p = (Printer){ .stream.raw = raw };
+    p->stream.out = open_memstream(&p->at, &p->n);
+    ck_assert_ptr_nonnull(p->stream.out);
+}
+
+static void print(Printer *p, const char *bytes, size_t n)
+{
+    ck_assert(stream_write(&p->stream, (Bytes){ (const unsigned char *)bytes, n }));
+}
+
+static void printer_close(Printer *p)
+{
+    fclose(p->stream.out);
+    free(p->at);
+}
+
+/* Prints the bytes in one piece, and one by one. */
+static void check_printed(const char *bytes, size_t n, bool raw, const char *want, size_t wanted)
+{
+    for (size_t piece = 1; piece <= n; piece += n > 1 ? n - 1 : 1) {
+        Printer p;
+
+        printer_open(&p, raw);
+        for (size_t i = 0; i < n; i += piece)
+            print(&p, bytes + i, piece);
+        ck_assert(stream_end(&p.stream));
+        ck_assert_uint_eq(p.n, wanted);
+        ck_assert_mem_eq(p.at, want, wanted);
+        printer_close(&p);
+    }
+}
+
+#define PRINTS(bytes, want) check_printed(bytes, sizeof(bytes) - 1, false, want, sizeof(want) - 1)
+#define NO "\xef\xbf\xbd" /* U+FFFD */
+
+START_TEST(in_one_line_the_end_of_a_line_is_a_space)
+{
+    Printer p;
+
+    printer_open(&p, false);
+    p.stream.one_line = true;
+    print(&p, "a\n\nb\tc\r", 7);
+    ck_assert(stream_end(&p.stream));
+    ck_assert_mem_eq(p.at, "a  b\tc?", 7);
+    printer_close(&p);
+}
+END_TEST
+
+/* The bytes up to n that are whole characters, all of them valid. */
+static size_t complete(const char *bytes, size_t n)
+{
+    size_t at = 0;
+    uint32_t code;
+
+    for (int length; at < n; at += (size_t)length)
+        if (!(length = utf8_decode((const unsigned char *)bytes + at, n - at, &code)))
+            break;
+    return at;
+}
+
+START_TEST(however_characters_are_cut_into_tokens_they_are_printed_whole_and_at_once)
+{
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\n\xf0\x9f\x98\x80z";
+    enum { N = sizeof text - 1 };
+
+    for (unsigned cuts = 0; cuts < 1u << (N - 1); cuts++) {
+        Printer p;
+
+        printer_open(&p, false);
+        for (size_t from = 0, i = 1; i <= N; i++)
+            if (i == N || cuts >> (i - 1) & 1) {
+                print(&p, text + from, i - from);
+                from = i;
+                ck_assert_uint_eq(p.n, complete(text, i));
+                ck_assert_mem_eq(p.at, text, p.n);
+            }
+        printer_close(&p);
+    }
+}
+END_TEST
+
+START_TEST(every_character_of_unicode_that_is_no_control_character_is_printed)
+{
+    Printer p;
+    char *all = xmalloc(0x110000 * 4);
+    size_t n = 0;
+
+    for (uint32_t code = ' '; code < 0x110000; code++)
+        if ((code < 0x7f || code >= 0xa0) && (code < 0xd800 || code >= 0xe000))
+            n += (size_t)utf8_encode((unsigned char *)all + n, code);
+    printer_open(&p, false);
+    for (size_t i = 0; i < n; i += 1021)
+        print(&p, all + i, n - i < 1021 ? n - i : 1021);
+    ck_assert_uint_eq(p.n, n);
+    ck_assert_mem_eq(p.at, all, n);
+    printer_close(&p);
+    free(all);
+}
+END_TEST
+
+/* The tables 3-8 to 3-11 of the Unicode standard, and what else is no UTF-8. */
+START_TEST(each_beginning_of_a_character_that_goes_wrong_is_replaced_once)
+{
+    PRINTS("\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41", NO NO NO NO NO NO NO NO "A");
+    PRINTS("\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41", NO NO NO NO NO NO NO NO "A");
+    PRINTS("\xf4\x91\x92\x93\xff\x41\x80\xbf\x42", NO NO NO NO NO "A" NO NO "B");
+    PRINTS("\xe1\x80\xe2\xf0\x91\x92\xf1\xbf\x41", NO NO NO NO "A");
+    PRINTS("\xe2\x82\xe2\x82\xac", NO "\xe2\x82\xac");
+    PRINTS("\xf4\x8f\xbf\xbf\xf5\xbf", "\xf4\x8f\xbf\xbf" NO NO);
+}
+END_TEST
+
+START_TEST(a_character_that_is_not_complete_at_the_end_is_replaced)
+{
+    PRINTS("\xc3", NO);
+    PRINTS("a\xe2\x82", "a" NO);
+    PRINTS("\xf0\x9f\x98", NO);
+    PRINTS("a", "a");
+    PRINTS("\xc3\xa9", "\xc3\xa9");
+}
+END_TEST
+
+START_TEST(control_characters_do_not_reach_the_terminal)
+{
+    PRINTS("\x1b[2J\r\a\b\x7f", "?[2J????");
+    check_printed("a\0b", 3, false, "a?b", 3);
+    PRINTS("a\tb\nc", "a\tb\nc");
+    PRINTS("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "???\xc2\xa0");
+}
+END_TEST
+
+START_TEST(raw_bytes_are_printed_as_they_are)
+{
+    static const char bytes[] = "\x1b[2J\xff\xe2\x82\0\xc3";
+
+    check_printed(bytes, sizeof bytes - 1, true, bytes, sizeof bytes - 1);
+}
+END_TEST
+
+START_TEST(what_cannot_be_written_is_noticed)
+{
+    Stream s = { .out = fopen("/dev/full", "w") };
+
+    if (!s.out)
+        return;
+    ck_assert(!stream_write(&s, (Bytes){ (const unsigned char *)"a", 1 }));
+    fclose(s.out);
+}
+END_TEST
+
+Suite *suite_stream(void)
+{
+    Suite *s = suite_create("stream");
+    TCase *t = group(s, "stream");
+
+    tcase_add_test(t, however_characters_are_cut_into_tokens_they_are_printed_whole_and_at_once);
+    tcase_add_test(t, every_character_of_unicode_that_is_no_control_character_is_printed);
+    tcase_add_test(t, each_beginning_of_a_character_that_goes_wrong_is_replaced_once);
+    tcase_add_test(t, a_character_that_is_not_complete_at_the_end_is_replaced);
+    tcase_add_test(t, control_characters_do_not_reach_the_terminal);
+    tcase_add_test(t, raw_bytes_are_printed_as_they_are);
+    tcase_add_test(t, in_one_line_the_end_of_a_line_is_a_space);
+    tcase_add_test(t, what_cannot_be_written_is_noticed);
+    return s;
+}

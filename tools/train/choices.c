@@ -1,0 +1,48 @@
+#include "tools/train/choices.h"
+
+#include "data/synthetic.h"
+#include "model/config.h"
+#include "training/optimiser.h"
+
+static const char *const nanogpt_cpu[][2] = {
+    { "n-layer", "4" },     { "n-head", "4" },       { "n-embd", "128" }, { "block-size", "64" },
+    { "batch-size", "12" }, { "max-iters", "2000" }, { "dropout", "0" },  { NULL, NULL },
+};
+const Preset choice_presets[] = {
+    { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
+    { NULL, NULL, NULL },
+};
+
+Choice choice_task(int i)
+{
+    static const Choice of_text[TASKS_OF_TEXT] = {
+        [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
+        [TASK_MLM] = { "mlm", "masked tokens, from both sides", NULL },
+        [TASK_CLASSIFY] = { "classify", "which of the files a window is from", NULL },
+    };
+    if (i < TASKS_OF_TEXT)
+        return of_text[i];
+    const Synthetic *made = synthetics[i - TASKS_OF_TEXT];
+
+    return made ? (Choice){ made->name, made->summary, NULL } : (Choice){ 0 };
+}
+
+Choice choice_optimiser(int i)
+{
+    static Text help;
+
+    if (!optimisers[i])
+        return (Choice){ .name = NULL };
+    help = optimiser_help(optimisers[i]);
+    return (Choice){ .name = optimisers[i]->name, .summary = help.at };
+}
+
+Text choice_optimisers_with(const char *option)
+{
+    Text text = { 0 };
+
+    for (int i = 0; optimisers[i]; i++)
+        if (optimiser_takes(optimisers[i], option))
+            text_add(&text, "%s%s", text.n ? ", " : "", optimisers[i]->name);
+    return text;
+}

@@ -1,0 +1,18 @@
+/* What some options of ./train choose from. */
+#ifndef TOOLS_TRAIN_CHOICES_H
+#define TOOLS_TRAIN_CHOICES_H
+
+#include "tools/common/options.h"
+
+/* The first tasks are of text; the synthetic ones follow. */
+enum { TASKS_OF_TEXT = 3 };
+Choice choice_task(int i);
+
+Choice choice_optimiser(int i);
+
+/* "muon, sgd": the optimizers that take the option; empty: it is not about optimizers. */
+Text choice_optimisers_with(const char *option);
+
+extern const Preset choice_presets[];
+
+#endif
