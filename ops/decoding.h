@@ -12,11 +12,6 @@
 
 #include "ops/tape.h"
 
-typedef struct Decoding {
-    int t, most; /* the position of this step, and how many there will be at most */
-    struct State *first, **next;
-} Decoding;
-
 Decoding *decoding_new(int most);
 void decoding_free(Decoding *d);
 

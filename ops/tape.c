@@ -1,7 +1,6 @@
 #include "ops/tape.h"
 
 #include "ops/base/error.h"
-#include "ops/decoding.h"
 
 #include <limits.h>
 #include <string.h>

@@ -54,6 +54,12 @@ typedef struct Node {
     struct Tape *tape;
 } Node;
 
+/* What lasts from one position to the next: ops/decoding.h. */
+typedef struct {
+    int t, most; /* the position of this step, and how many there will be at most */
+    struct State *first, **next;
+} Decoding;
+
 typedef struct Tape {
     Arena *mem; /* what a step makes; tape_reset() takes it all back */
     Pool *pool;
@@ -68,8 +74,8 @@ typedef struct Tape {
      * addition shows in the numbers.
      */
     bool audit;
-    struct Angles *angles;     /* those that this step has already computed: ops/rope.c */
-    struct Decoding *decoding; /* position by position: ops/decoding.h; NULL: whole sequences */
+    struct Angles *angles; /* those that this step has already computed: ops/rope.c */
+    Decoding *decoding;    /* position by position; NULL: whole sequences */
 } Tape;
 
 /* The shape as a literal: SHAPE(B, T, C) is the two arguments (ndim, dim). */

@@ -38,6 +38,67 @@ up=$(awk '
     }' $files)
 [ -z "$up" ] || complain "$up"
 
+# No circle of files, where a .c and its .h are one.
+circle=$(awk '
+    function module(path) { sub(/\.[ch]$/, "", path); return path }
+    { from = module(FILENAME); known[from] }
+    /^#include "/ {
+        split($0, quoted, "\"")
+        to = module(quoted[2])
+        if (to != from) edge[from, to]
+    }
+    # Takes away what depends on nothing, and what nothing depends on: what is left is circles.
+    END {
+        do {
+            gone = 0
+            for (m in known) {
+                uses = used = 0
+                for (e in edge) {
+                    split(e, ends, SUBSEP)
+                    uses += ends[1] == m
+                    used += ends[2] == m
+                }
+                if (uses && used) continue
+                for (e in edge) { split(e, ends, SUBSEP); if (ends[1] == m || ends[2] == m) delete edge[e] }
+                delete known[m]
+                gone = 1
+            }
+        } while (gone)
+        for (m in known) print m ": in a circle of includes"
+    }' $files)
+[ -z "$circle" ] || complain "$circle"
+
+# No file too long to read, and no folder larger than its budget: raising one is a commit of its own,
+# which says what the lines buy.
+long=$(wc -l $files | awk '$2 != "total" && $1 > ($2 ~ /^tests/ ? 600 : 400) { print $2 ": " $1 " lines" }')
+[ -z "$long" ] || complain "$long"
+while read -r folder budget; do
+    lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
+    [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
+done <<END
+ops 2600
+ops/base 2050
+ops/kernel 1600
+ops/attention 1450
+ops/attention/engine 3200
+ops/attention/plain 1200
+model 3000
+data 2700
+data/synthetic 1000
+training 3100
+tools 700
+tools/common 1900
+tools/draw 1100
+tools/analyse 700
+tools/attend 600
+tools/bench 2250
+tools/eval 450
+tools/figure 1000
+tools/gradcheck 500
+tools/report 1400
+tools/train 1250
+END
+
 left=$(grep -nE '\b(TODO|FIXME|XXX)\b' $files)
 [ -z "$left" ] || complain "$left"
 

@@ -721,7 +721,7 @@ check 'a model that others know' exports $whole ArceeForCausalLM config.json
 check 'a model that nobody else knows' exports ../out/learned cosformer README.md
 
 # Every attention, and what is settled for it.
-attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z_-]*\)  .*/\1/p'; }
+attentions() { "$train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z][a-z_-]*\)  .*/\1/p'; }
 settled() { grep -q "^  \"$1\": $2,\$" "$run/config.json" || no "$1 is not $2"; }
 for name in $(attentions); do
     works "a run of $name" --attn $name $text

@@ -374,7 +374,7 @@ START_TEST(what_cannot_be_read_or_found_is_refused)
     asked.where = texts("a", NULL);
     check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where a: takes COL=VALUE");
     asked.where = texts("a=B", NULL);
-    check_refused("a,x,y\nA,1,2\n", EXIT_DATA, "of 1 rows 0 are wanted");
+    check_refused("a,x,y\nA,1,2\n", EXIT_DATA, "of 1 rows 0 match");
 }
 END_TEST
 

@@ -10,8 +10,10 @@
 #ifndef OPS_KERNEL_PANELS_H
 #define OPS_KERNEL_PANELS_H
 
-#include "ops/kernel/gemm.h"
 #include "ops/kernel/kernel.h"
+#include "ops/kernel/matrix.h"
+
+#include <stdbool.h>
 
 /* UNITS: panels of a that are copied together. NEAR: the most numbers that the caches hold. */
 #ifdef PROOF

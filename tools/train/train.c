@@ -6,6 +6,7 @@
 #include "tools/train/job.h"
 #include "tools/train/print.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,7 +185,7 @@ static Run *open_run(const Job *job, const char *name, const Origin *origin, Tok
     Run *run = job->from ? run_resume(job->out_dir, job->from->progress, origin)
                          : run_open(job->out_dir, name, origin);
 
-    run_file(run, "config.json", job_json, NULL);
+    run_file(run, "config.json", job_json, (void *)(uintptr_t)job);
     if (job->tensorboard) {
         char *config = job_markdown(job);
 
