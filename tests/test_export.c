@@ -369,8 +369,8 @@ END_TEST
 START_TEST(words_that_make_no_sense_are_refused_before_anything_is_made)
 {
     save("model", config_of(0), 0);
-    check_refused(RUN("@model"), EXIT_USAGE, "takes a run and a folder, not 1", 1);
-    check_refused(RUN("@model", "@out", "@again"), EXIT_USAGE, "not 3 names", 1);
+    check_refused(RUN("@model"), EXIT_USAGE, "takes RUN and DIR, not 1", 1);
+    check_refused(RUN("@model", "@out", "@again"), EXIT_USAGE, "not 3 arguments", 1);
     check_refused(RUN("@model", "@out", "--best"), EXIT_USAGE, "--best needs a run's folder", 1);
     check_refused(RUN("@model", "@out", "--text", "@model"), EXIT_USAGE, "go together", 1);
     check_refused(RUN("@model", "@out", "--logits", "@logits"), EXIT_USAGE, "go together", 1);
@@ -383,9 +383,9 @@ START_TEST(a_folder_that_has_something_in_it_is_left_alone)
     save("model", config_of(0), 0);
     mkdir(in_folder("out"), 0777);
     put(in_folder("out/mine"), "x", 1);
-    check_refused(RUN("@model", "@out"), EXIT_IO, "out is not empty; give DIR another name", 2);
+    check_refused(RUN("@model", "@out"), EXIT_IO, "out is not empty; choose another DIR", 2);
     ck_assert_int_eq(files_of("out", false), 1);
-    check_refused(RUN("@model", "@model"), EXIT_IO, "give DIR another name", 2);
+    check_refused(RUN("@model", "@model"), EXIT_IO, "choose another DIR", 2);
     check_refused(RUN("@model", "@nowhere/out"), EXIT_IO, "cannot make the folder", 2);
 }
 END_TEST

@@ -132,7 +132,7 @@ START_TEST(every_attention_has_its_maps_or_says_that_it_has_none)
         put_model(*a, TASK_CAUSAL);
         char *page = page_here("a");
         ck_assert_int_eq(sum_rows(page, true, sum, &minus), matrix ? 4 : 0);
-        ck_assert_int_eq(times(page, "no weighted sum of v"), !matrix);
+        ck_assert_int_eq(times(page, "not a weighted sum of v"), !matrix);
         free(page);
         page = page_here(NULL);
         check_says(page, "--prompt");

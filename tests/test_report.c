@@ -181,9 +181,9 @@ static void read_one(const char *path)
 START_TEST(a_folder_with_nothing_to_read_is_an_error)
 {
     check_dies(read_one, folder, EXIT_DATA, "has no config.json, log.jsonl, eval.csv or weights");
-    check_dies(read_one, in_folder("none"), EXIT_IO, "none is no folder");
+    check_dies(read_one, in_folder("none"), EXIT_IO, "none is not a folder");
     put_run();
-    check_dies(read_one, in_folder("config.json"), EXIT_IO, "is no folder");
+    check_dies(read_one, in_folder("config.json"), EXIT_IO, "is not a folder");
     files(true);
     put_text("config.json", "{\"attn\": \"softm");
     put_text("log.jsonl", "\n\nx");
@@ -201,7 +201,7 @@ START_TEST(what_is_missing_is_said_and_the_rest_is_shown)
 
     ck_assert(noted(r, "no weights") && !noted(r, "config") && !noted(r, "log"));
     check_says(page, "What could not be read");
-    check_says(page, "It has no weights that can be read.");
+    check_says(page, "There are no weights that can be read.");
     check_says(page, "No folder has an <code>eval.csv</code>");
     free(page);
     record_free(r);
@@ -229,7 +229,7 @@ static const struct {
 } bad_configs[] = {
     { "", "config.json has no value at byte 0." },
     { "{\"attn\": ", "config.json has no value at byte 9." },
-    { "[\"attn\"]", "config.json is no JSON object." },
+    { "[\"attn\"]", "config.json is not a JSON object." },
     { "{\"attn\":\"a\",\"attn\":\"b\"}", "config.json has no name that is new" },
 };
 
@@ -313,7 +313,7 @@ START_TEST(only_options_that_differ_have_a_column)
     check_says(page, "<td><span>yes</span></td><td><span>0.5</span></td></tr>");
     free(page);
     page = page_of((Record *[]){ r[0], r[0] }, 2, NULL);
-    check_says(page, "None of the options");
+    check_says(page, "None of the known options");
     free(page);
     for (int i = 0; i < 4; i++)
         record_free(r[i]);

@@ -1,14 +1,14 @@
 /*
- * ./export: a model for the programs of others.
+ * ./export: a model for other programs.
  *
  *     RUN: a run's folder, or a checkpoint   -->   DIR: model.safetensors, config.json,
  *                                                  tokenizer.json, ...
  *
- * Where a class of Hugging Face's transformers computes what the model computes,
- * DIR is what its from_pretrained() wants; else DIR has the tensors as they are.
+ * Where a class of Hugging Face's transformers computes the same function, DIR is what
+ * its from_pretrained() expects; otherwise DIR has the tensors as they are.
  *
- * DIR is filled under another name beside it, and gets its own when all of it is
- * there: so there is the whole of it or nothing.
+ * DIR is written under a temporary name and renamed when complete: so it exists
+ * complete or not at all.
  */
 #include "model/checkpoint.h"
 #include "model/form.h"
@@ -31,11 +31,11 @@ static const char *logits_path, *text_path;
 static int threads;
 
 static Option options[] = {
-    { "best", OPTION_FLAG, &best, .help = "of a run's folder: best.safetensors, not the last" },
-    { .name = "To compare with other programs" },
-    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "a text that the model reads" },
+    { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
+    { .name = "Comparison with other programs" },
+    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "input text" },
     { "logits", OPTION_TEXT, &logits_path, .word = "FILE",
-      .help = "what it makes of the first context of that text" },
+      .help = "write the logits of the first context of that text" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
     { 0 },
 };
@@ -44,30 +44,30 @@ static const Program program = {
     .usage = "./export [options] RUN DIR",
     .summary = "Writes a model as a folder that Hugging Face's transformers can read.",
     .options = options,
-    .notes = "RUN is a run's folder, or a checkpoint in it. DIR is new, or empty.\n"
+    .notes = "RUN is a run's folder or a checkpoint. DIR must not exist, or be empty.\n"
              "\n"
              "A causal model with softmax, its scale sqrt, no window and keys as wide as values,\n"
-             "becomes one of transformers' own if it has\n"
+             "maps to one of transformers' own classes if it has\n"
              "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
              "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
              "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
-             "Any other is written as it is, with a README.md that says so.\n"
+             "Any other model is written as it is, with a README.md that says so.\n"
              "\n"
              "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
 };
 
 typedef struct {
-    Text from; /* the checkpoint, for messages */
+    Text from; /* the name of the checkpoint, for messages */
     Arena *mem;
     Saved *run;
-    const Form *form; /* NULL: its own */
-    Text why;         /* it is NULL */
+    const Form *form; /* NULL: no class of transformers */
+    Text why;         /* the reason */
 } Job;
 
 static const char *const names[] = { "model.safetensors",      "config.json",
                                      "tokenizer.json",         "tokenizer_config.json",
                                      "generation_config.json", "README.md" };
-static char unfinished[PATH_BYTES]; /* the folder under its other name */
+static char unfinished[PATH_BYTES]; /* the temporary name of the folder */
 
 static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
 {
@@ -76,7 +76,7 @@ static const char *join(char path[PATH_BYTES], const char *folder, const char *n
     return path;
 }
 
-/* However the program ends: once the folder has its own name, nothing has this one. */
+/* At every exit; once the folder is renamed there is nothing to remove. */
 static void remove_unfinished(void)
 {
     char path[PATH_BYTES];
@@ -93,13 +93,13 @@ static void check_folder(const char *path)
     int files = 0;
 
     if (!dir && errno != ENOENT)
-        die(EXIT_IO, "cannot write into %.200s: %s; give DIR another name", path, strerror(errno));
+        die(EXIT_IO, "cannot write to %.200s: %s; choose another DIR", path, strerror(errno));
     while (dir && readdir(dir))
         files++;
     if (dir)
         closedir(dir);
     if (files > 2) /* "." and ".." */
-        die(EXIT_IO, "%.200s is not empty; give DIR another name", path);
+        die(EXIT_IO, "%.200s is not empty; choose another DIR", path);
 }
 
 static void begin_folder(const char *path)
@@ -148,7 +148,7 @@ static void put_tokenizer_config(FILE *out, void *ctx)
             job->run->model.config.context);
 }
 
-/* No token ends a text: what does is the context. */
+/* There is no end-of-text token: generation ends with the context. */
 static void put_generation_config(FILE *out, void *ctx)
 {
     const Job *job = ctx;
@@ -180,7 +180,7 @@ static void put_readme(FILE *out, void *ctx)
         fprintf(out, "\nToken %d, which no text has, hides another.\n", config_mask(c));
 }
 
-/* What a checkpoint says of itself goes along where the tensors are the same: it still is one. */
+/* Tensors that are unchanged keep the metadata, and so are still a checkpoint. */
 static void write_tensors(const Job *job)
 {
     char path[PATH_BYTES];
@@ -215,8 +215,8 @@ static Job job_open(const char *run)
 
     job.from = text_cut(job.run->path, PATH_SHOWN);
     if (!job.run->tokenizer)
-        die(EXIT_DATA, "%s has learnt %s, whose tokens are no text's: there is nothing to export",
-            job.from.at, saved_task(job.run));
+        die(EXIT_DATA, "%s was trained on %s, not on text: there is nothing to export", job.from.at,
+            saved_task(job.run));
     job.form = form_of_config(&job.run->model.config, &job.why);
     return job;
 }
@@ -227,7 +227,7 @@ static void job_close(Job *job)
     arena_free(job->mem);
 }
 
-/* The first tokens of the text, at most the context; how many. */
+/* The first tokens of the text, at most a context; returns how many. */
 static int first_tokens(const Job *job, int *id, int64_t *token)
 {
     size_t bytes, all;
@@ -237,7 +237,7 @@ static int first_tokens(const Job *job, int *id, int64_t *token)
 
     all = tokenizer_encode(job->run->tokenizer, (Bytes){ text, bytes }, encoded);
     if (all == 0)
-        die(EXIT_DATA, "%.200s is empty: there is nothing for the model to read", text_path);
+        die(EXIT_DATA, "%.200s is empty: the model needs a text", text_path);
     if (all < (size_t)n)
         n = (int)all;
     for (int i = 0; i < n; i++)
@@ -269,9 +269,9 @@ static void write_logits(const Job *job)
 static void check_words(int words, char **word)
 {
     if (words != 2)
-        die(EXIT_USAGE, "export takes a run and a folder, not %d names: %s", words, program.usage);
+        die(EXIT_USAGE, "export takes RUN and DIR, not %d arguments: %s", words, program.usage);
     if (!logits_path != !text_path)
-        die(EXIT_USAGE, "--logits and --text go together: what the model makes of a text");
+        die(EXIT_USAGE, "--logits and --text go together: give both or neither");
     for (size_t n = strlen(word[1]); n > 1 && word[1][n - 1] == '/'; n--)
         word[1][n - 1] = 0;
 }

@@ -1,4 +1,4 @@
-/* ./sample: what a trained model writes, while it writes it. */
+/* ./sample: text from a trained model, printed while it is generated. */
 #include "model/sample.h"
 #include "data/stream.h"
 #include "ops/base/error.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TIMED: tokens at the beginning, and at the end, whose median is told. */
+/* TIMED: tokens at the start and at the end whose median time is reported. */
 enum { TOKENS = 1 << 24, TIMED = 64, PATH_SHOWN = 200 };
 
 static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
@@ -23,26 +23,29 @@ static bool best, raw;
 
 static Option options[] = {
     { .name = "What" },
-    { "prompt", OPTION_TEXT, &prompt_text, .any = true, .help = "what the model goes on from" },
-    { "prompt-file", OPTION_TEXT, &prompt_path, .word = "FILE", .help = "the same, in a file" },
-    { "tokens", OPTION_INT, &tokens, .max = TOKENS, .help = "so many tokens more" },
-    { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .help = "so many times" },
-    { "best", OPTION_FLAG, &best, .help = "the weights of the best evaluation, not the last" },
+    { "prompt", OPTION_TEXT, &prompt_text, .any = true, .help = "text to continue" },
+    { "prompt-file", OPTION_TEXT, &prompt_path, .word = "FILE",
+      .help = "the same, read from a file" },
+    { "tokens", OPTION_INT, &tokens, .max = TOKENS, .help = "tokens to generate" },
+    { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .help = "number of samples" },
+    { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { .name = "How" },
     { "temperature", OPTION_REAL, &how.temperature, .max = 100,
-      .help = "0: always the likeliest token" },
-    { "top-k", OPTION_INT, &how.top_k, .max = TOKENS, .help = "of so many likeliest; 0: of all" },
+      .help = "0: always the most likely token" },
+    { "top-k", OPTION_INT, &how.top_k, .max = TOKENS,
+      .help = "sample from the K most likely tokens; 0: from all" },
     { "top-p", OPTION_REAL, &how.top_p, .max = 1, .above = true,
-      .help = "of the likeliest with so much of the probability" },
-    { "seed", OPTION_SEED, &how.seed, .help = "of the draws" },
-    { "raw", OPTION_FLAG, &raw, .help = "the bytes as they are, whatever they do to a terminal" },
+      .help = "sample from the most likely tokens with this total probability" },
+    { "seed", OPTION_SEED, &how.seed, .help = "random seed" },
+    { "raw", OPTION_FLAG, &raw,
+      .help = "print the bytes unchanged, whatever they do to a terminal" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./sample [options] RUN",
-    .summary = "Prints what a model writes. RUN is a run's folder, or a checkpoint in it.",
+    .summary = "Generates text from a trained model. RUN is a run's folder or a checkpoint.",
     .options = options,
 };
 
@@ -53,7 +56,7 @@ static void ask_to_stop(int number)
     stop = number;
 }
 
-/* The first signal ends the text after its token; the second one ends the program. */
+/* The first signal stops after the current token; the second ends the program. */
 static void catch_signals(void)
 {
     struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART };
@@ -64,7 +67,7 @@ static void catch_signals(void)
     file_ignore_signals();
 }
 
-/* A reader who has seen enough is no error. */
+/* That the reader closed the pipe is not an error. */
 static void check_written(bool written)
 {
     if (written)
@@ -79,7 +82,7 @@ static void settle(int files)
     if (files != 1)
         die(EXIT_USAGE, "sample takes one run, not %d: %s", files, program.usage);
     if (prompt_text && prompt_path)
-        die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: leave one out");
+        die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: give one of them");
 }
 
 static Saved *writer_open(const char *path)
@@ -87,7 +90,7 @@ static Saved *writer_open(const char *path)
     Saved *w = saved_read(path, best);
 
     if (!w->tokenizer || w->model.config.task != TASK_CAUSAL)
-        die(EXIT_DATA, "%s has learnt %s: it cannot say what follows a text",
+        die(EXIT_DATA, "%s was trained on %s: it cannot continue a text",
             text_cut(w->path, PATH_SHOWN).at, saved_task(w));
     return w;
 }
@@ -99,7 +102,7 @@ typedef struct {
     size_t n;
 } Prompt;
 
-/* A model has to start from something: from nothing, as if a line had ended. */
+/* An empty prompt is a newline, as a model needs a token to start from. */
 static Prompt prompt_read(const Tokenizer *tokenizer)
 {
     static const unsigned char newline[] = "\n";
@@ -113,7 +116,7 @@ static Prompt prompt_read(const Tokenizer *tokenizer)
     p.token = xmalloc(from.n * sizeof *p.token);
     p.n = tokenizer_encode(tokenizer, from, p.token);
     if (p.n > (size_t)(TOKENS - tokens))
-        die(EXIT_USAGE, "a prompt of %zu tokens and --tokens %d are more than %d together", p.n,
+        die(EXIT_USAGE, "a prompt of %zu tokens and --tokens %d are more than %d in total", p.n,
             tokens, TOKENS);
     return p;
 }
@@ -124,7 +127,7 @@ static void prompt_free(Prompt *p)
     free(p->token);
 }
 
-/* Seconds of the first and of the last tokens. */
+/* The time in seconds of the first and of the last tokens. */
 typedef struct {
     int n;
     double first[TIMED], last[TIMED], start;
@@ -157,8 +160,8 @@ static void clock_tell(Clock *c)
 
     if (c->n > 0)
         fprintf(stderr,
-                "%d tokens in %.2f s, %.0f a second; one takes %.3f ms at the beginning, %.3f ms "
-                "at the end\n",
+                "%d tokens in %.2f s, %.0f per second; %.3f ms per token at the start, %.3f ms at "
+                "the end\n",
                 c->n, seconds, c->n / seconds, 1e3 * median(c->first, timed),
                 1e3 * median(c->last, timed));
 }

@@ -1,4 +1,4 @@
-/* ./tokenize: learns a tokenizer from a text, and says what it makes of it, or of another one. */
+/* ./tokenize: learns a tokenizer from a text and tokenizes that text or another. */
 #include "data/tokenizer.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
@@ -14,18 +14,17 @@ static Option options[] = {
     { .name = "Options" },
     { "tokenizer", OPTION_TEXT, &words, .word = "WORDS",
       .help = "byte, char, or bpe:N with a vocabulary of N" },
-    { "text", OPTION_TEXT, &other_path, .word = "FILE", .help = "make tokens of this instead" },
-    { "ids", OPTION_FLAG, &ids, .help = "print the tokens, a line each, and nothing else" },
+    { "text", OPTION_TEXT, &other_path, .word = "FILE", .help = "tokenize this text instead" },
+    { "ids", OPTION_FLAG, &ids, .help = "print only the token ids, one per line" },
     { "json", OPTION_TEXT, &json_path, .word = "FILE",
-      .help = "write a tokenizer.json of Hugging Face's tokenizers" },
-    { "check", OPTION_FLAG, &check,
-      .help = "compare the text with its tokens' bytes, and the tokenizer with itself read back" },
+      .help = "write a tokenizer.json for Hugging Face's tokenizers" },
+    { "check", OPTION_FLAG, &check, .help = "verify that decoding and saving lose nothing" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./tokenize [options] TEXT",
-    .summary = "Learns a tokenizer from a text, and makes tokens of it.",
+    .summary = "Learns a tokenizer from a text and tokenizes it.",
     .options = options,
 };
 
@@ -70,7 +69,7 @@ static void check_bytes(const Tokenizer *t, Bytes text, Tokens tokens)
         const Bytes token = tokenizer_token(t, tokens.at[i]);
 
         if (token.n > text.n - at || memcmp(token.at, text.at + at, token.n) != 0)
-            die(EXIT_FAILED, "token %zu is not what the text has at byte %zu", i, at);
+            die(EXIT_FAILED, "token %zu differs from the text at byte %zu", i, at);
         at += token.n;
     }
     if (at != text.n)
@@ -86,7 +85,7 @@ static void check_saved(const Tokenizer *t, Bytes text, Tokens tokens)
         die(EXIT_FAILED, "%s cannot be read back", tokenizer_words(t));
     const Tokens same = encode(again, text);
     if (same.n != tokens.n || memcmp(same.at, tokens.at, same.n * sizeof *same.at) != 0)
-        die(EXIT_FAILED, "%s makes other tokens when it is read back", tokenizer_words(t));
+        die(EXIT_FAILED, "%s gives other tokens after it is read back", tokenizer_words(t));
     free(same.at);
     free(saved);
     tokenizer_free(again);
@@ -97,8 +96,8 @@ static void print_summary(const Tokenizer *t, Bytes text, Tokens tokens)
     printf("%s: %d tokens in the vocabulary\n", tokenizer_words(t), tokenizer_size(t));
     printf("%zu bytes are %zu tokens", text.n, tokens.n);
     if (tokens.n)
-        printf(", %.3f bytes a token", (double)text.n / (double)tokens.n);
-    printf("%s\n", check ? "; they lead back to the same bytes" : "");
+        printf(", %.3f bytes per token", (double)text.n / (double)tokens.n);
+    printf("%s\n", check ? "; they decode to the same bytes" : "");
 }
 
 static void check_words(int left, char **argv)

@@ -19,8 +19,8 @@ typedef struct Given {
 
 struct Arena {
     Block *top;
-    size_t total; /* bytes taken from blocks since the last reset */
-    int sizes;    /* distinct sizes that were handed back */
+    size_t total; /* bytes taken from blocks since the reset */
+    int sizes;    /* distinct sizes of returned pieces */
     size_t size[SIZES];
     Given *given[SIZES];
 };
@@ -98,7 +98,7 @@ void *arena_take(Arena *arena, size_t bytes)
     else
         p = from_block(arena, bytes);
 #ifdef PROOF
-    memset(p, 0xff, bytes); /* a read before the first write is a NaN */
+    memset(p, 0xff, bytes); /* a read before the first write yields NaN */
 #endif
     return p;
 }
@@ -119,14 +119,14 @@ void arena_give(Arena *arena, void *piece, size_t bytes)
     int i = size_index(arena, bytes);
 
     if (i == SIZES)
-        return; /* no slot left for one more size: the reset takes it back */
+        return; /* no slot for another size: the piece is free at the reset */
     if (i == arena->sizes) {
         arena->sizes++;
         arena->size[i] = bytes;
         arena->given[i] = NULL;
     }
 #ifdef PROOF
-    memset(piece, 0xff, bytes); /* so is a read after the last use */
+    memset(piece, 0xff, bytes); /* as does a read after the last use */
 #endif
     Given *g = piece;
     g->next = arena->given[i];

@@ -1,15 +1,14 @@
 /*
- * An arena: memory that is handed out piece by piece and taken back all at
- * once. There are two: the run's (parameters, optimiser) and the step's
- * (activations and their gradients).
+ * An arena: memory that is allocated piece by piece and freed all at once.
+ * There are two: the run's (parameters, optimiser) and the step's (activations
+ * and their gradients).
  *
  *     block:  [ piece | piece | piece | .... free .... ]      -> older block
- *     given:  size -> piece, piece      pieces handed back before the reset
+ *     given:  size -> piece, piece      pieces returned before the reset
  *
- * Backward frees an activation when it has been used for the last time, and
- * the next gradient of that size moves in: so the pieces that come back are
- * kept by size and looked at first. A step asks for a handful of sizes, again
- * and again.
+ * The backward pass returns an activation after its last use, and the next
+ * gradient of that size takes its place: so returned pieces are kept by size and
+ * used first. A step allocates a handful of sizes, again and again.
  */
 #ifndef OPS_BASE_ARENA_H
 #define OPS_BASE_ARENA_H
@@ -21,23 +20,22 @@ typedef struct Arena Arena;
 Arena *arena_new(void);
 void arena_free(Arena *arena);
 
-/* `bytes` that hold anything (NaN in the proof build), aligned for any vector unit. */
+/* Uninitialised memory (NaN in the proof build), aligned for any vector unit. */
 void *arena_take(Arena *arena, size_t bytes);
 /* The same, all zeros. */
 void *arena_zeros(Arena *arena, size_t bytes);
 /* A copy of a string. */
 char *arena_string(Arena *arena, const char *s);
-/* Hands a piece back before the reset. `bytes` is what it was asked for with. */
+/* Returns a piece before the reset; `bytes` is the size it was taken with. */
 void arena_give(Arena *arena, void *piece, size_t bytes);
 
 /*
- * Takes everything back. The arena keeps its memory, in one block as large as
- * the most it ever held, so a training step after the first calls malloc for
- * nothing.
+ * Frees all pieces. The arena keeps its memory, in one block as large as the most
+ * it ever held, so a training step after the first never calls malloc.
  */
 void arena_reset(Arena *arena);
 
-/* The bytes of memory that it holds. */
+/* The size of its memory in bytes. */
 size_t arena_held(const Arena *arena);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a model is given to learn from, whatever text it is made of. */
+/* The input of a model: token ids and targets. */
 #ifndef OPS_BASE_BATCH_H
 #define OPS_BASE_BATCH_H
 
@@ -6,23 +6,23 @@
 #include <stddef.h>
 
 /*
- * B sequences of T tokens, and what should be said to them: to each token, where
- * -1 asks nothing, or one word to the whole.
+ * B sequences of T tokens with their targets: one for each token, where -1 is none,
+ * or one for each sequence.
  */
 typedef struct {
     int B, T;
     int *id;     /* (B, T) */
     int *target; /* (B, T), or (B) */
-    int *length; /* (B): tokens from here on are padding; NULL: none is */
-    bool whole;  /* there is one target to a sequence */
+    int *length; /* (B): tokens from this position are padding; NULL: none are */
+    bool whole;  /* one target for each sequence */
 } Batch;
 
-static inline int batch_targets(Batch batch) /* of a sequence */
+static inline int batch_targets(Batch batch) /* of each sequence */
 {
     return batch.whole ? 1 : batch.T;
 }
 
-/* One sequence of it, as a batch. */
+/* Sequence b as a batch of its own. */
 static inline Batch batch_row(Batch batch, int b)
 {
     size_t at = (size_t)b * (size_t)batch.T;

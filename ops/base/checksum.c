@@ -5,9 +5,9 @@
  *     x^32 + x^28 + x^27 + ... + 1  =  82f63b78, the lowest power in the highest bit
  *
  * A step of the division shifts one bit out and, if it was 1, takes the divisor
- * off. Four such steps depend on the four bits that leave, so a table of 16 does
- * them at once. The first 32 bits are turned around before, and the remainder
- * after it, so that zeros at either end count.
+ * off. Four such steps depend only on the four bits shifted out, so a table of 16
+ * does them at once. The first 32 bits are inverted before, and the remainder
+ * after, so that zeros at either end count.
  */
 #include "ops/base/checksum.h"
 

@@ -1,4 +1,4 @@
-/* A number that says whether bytes are still what they were. */
+/* A number that detects changed bytes. */
 #ifndef OPS_BASE_CHECKSUM_H
 #define OPS_BASE_CHECKSUM_H
 

@@ -7,7 +7,7 @@
 
 enum { SHOWN = 60 };
 
-/* As the value of a function that says where to go on: nowhere. */
+/* Returns NULL, for functions that return where to go on. */
 static char *refuse(Csv *c, const char *what)
 {
     text_add(&c->wrong, "%s", what);
@@ -19,7 +19,7 @@ static bool is_control(char c)
     return ((unsigned char)c < ' ' && c != '\t') || c == 0x7f;
 }
 
-/* Decodes a field to its beginning, where the quote was; what ends it stands at c->next. */
+/* Decodes a quoted field in place; c->next is left at what ends it. Returns its end. */
 static char *take_quoted(Csv *c)
 {
     char *to = c->next++;
@@ -49,7 +49,7 @@ static size_t newline_at(const char *s)
     return *s == '\n' ? 1 : *s == '\r' && s[1] == '\n' ? 2 : 0;
 }
 
-/* Ends a field at `to`, and passes what stands behind it: true if that is the end of the row. */
+/* Ends a field at `to` and skips the comma or newline; true at the end of the row. */
 static bool end_field(Csv *c, char *to)
 {
     const char stop = *c->next;
@@ -67,7 +67,7 @@ static bool end_field(Csv *c, char *to)
     return stop != ',';
 }
 
-/* Leaves out the rest of the line. */
+/* Skips the rest of the line. */
 static void skip(Csv *c)
 {
     char *newline = memchr(c->next, '\n', (size_t)(c->end - c->next));
@@ -76,7 +76,7 @@ static void skip(Csv *c)
     c->next_line++;
 }
 
-/* The fields of a row, of which there may be more than are kept; 0: there is no row. */
+/* Reads a row and returns the number of its fields, at most one more than are stored; 0: none. */
 static int take_row(Csv *c)
 {
     int n = 0;
@@ -97,7 +97,7 @@ static int take_row(Csv *c)
     return n;
 }
 
-/* The first row's fields become the columns. */
+/* Makes the fields of the first row the columns. */
 static void name_columns(Csv *c, int n)
 {
     if (n == 0)

@@ -1,13 +1,13 @@
 /*
- * CSV (RFC 4180), from anyone, row by row; the first row has the names of the
- * columns. A field is decoded where it lies, so reading takes no more room than
- * the file and one row of pointers, and a field stays until csv_close():
+ * CSV (RFC 4180) from untrusted files, row by row; the first row names the columns.
+ * A field is decoded in place, so reading needs no memory but the file and one row
+ * of pointers, and a field is valid until csv_close():
  *
  *     softmax,"a ""b""",1.5\r\n    -->    softmax 0 a "b" 0 ... 1.5 0
  *
- * Lines end with LF or CRLF, the last may do without. Passed over are a byte
- * order mark and lines with nothing on them. Refused are control characters, but
- * for tabs and, in quotes, ends of lines: no field can fake a second one.
+ * Lines end with LF or CRLF, optional for the last. A byte order mark and empty
+ * lines are skipped. Control characters are refused, except tabs and, in quotes, line
+ * ends: no field can fake a second message.
  */
 #ifndef OPS_BASE_CSV_H
 #define OPS_BASE_CSV_H
@@ -20,30 +20,29 @@
 enum { CSV_COLUMNS = 4096 };
 
 typedef struct {
-    const char **column; /* no two are the same */
+    const char **column; /* all different */
     int columns;
-    const char **field; /* of the row, as many */
-    size_t line;        /* that the row begins on, from 1, */
-    size_t next_line;   /* and the one that its last newline leads to */
-    Text wrong;         /* with the row, as what stands there; empty: nothing is */
+    const char **field; /* of the current row, one for each column */
+    size_t line;        /* the row's first line, from 1 */
+    size_t next_line;   /* the line after the row */
+    Text wrong;         /* what is wrong with the row; empty: nothing */
     char *text, *next, *end;
 } Csv;
 
-/* Takes a file's bytes, followed by a 0 that is not counted, for free(), and reads the first row.
- */
+/* Takes over a file's bytes, with a 0 after them that is not counted, and reads the first row. */
 Csv csv_open(unsigned char *text, size_t bytes);
 void csv_close(Csv *csv);
 
 /*
- * The next row; false: there is none. One that is wrong has no fields to look at, and what follows
- * it is read from the next line on. A quote that nothing closes takes all the rest with it.
+ * Reads the next row; false: there is none. The fields of a wrong row are undefined, and reading
+ * goes on at the next line. An unclosed quote extends to the end of the file.
  */
 bool csv_next(Csv *csv);
 
 /* The column of that name; -1: there is none. */
 int csv_find(const Csv *csv, const char *name);
 
-/* A field, in quotes if it needs them; or in any case. */
+/* Writes a field in quotes if it needs them; or always. */
 void csv_write(FILE *out, const char *field);
 void csv_write_quoted(FILE *out, const char *field);
 

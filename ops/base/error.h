@@ -1,8 +1,8 @@
 /*
- * The two ways to stop. die() is for the user: a file, an option or a number
- * that cannot be used; it prints one line, `attn.c: error: ...`, and exits with
- * the code of its kind. BUG() is for the programmer: a broken promise inside
- * the program; it says where, and aborts. No function returns an error code.
+ * The two ways to stop. die() is for mistakes of the user: a file, an option or a
+ * number that cannot be used; it prints one line, `attn.c: error: ...`, and exits
+ * with the code of its kind. BUG() is for mistakes of the programmer: it prints where
+ * a promise was broken, and aborts. No function returns an error code.
  */
 #ifndef OPS_BASE_ERROR_H
 #define OPS_BASE_ERROR_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <stdnoreturn.h>
 
-/* What the exit code tells a script. */
+/* The exit codes. */
 enum {
     EXIT_FAILED = 1, /* the run failed: diverged, a check did not hold */
     EXIT_USAGE = 2,
     EXIT_MEMORY = 3,
     EXIT_IO = 4,
-    EXIT_DATA = 5, /* a corpus or a checkpoint that cannot be what it should */
+    EXIT_DATA = 5, /* invalid contents of a file */
     EXIT_INTERRUPTED = 130,
 };
 
@@ -28,10 +28,10 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 
-/* malloc that dies when there is no memory left; free() takes it back. */
+/* malloc() and realloc() that die if there is no memory left. */
 void *xmalloc(size_t bytes);
 void *xrealloc(void *p, size_t bytes);
-/* The same, aligned for any vector unit and any cache line. */
+/* The same, aligned to vectors and cache lines. For free(). */
 void *xmalloc_aligned(size_t bytes);
 
 #endif

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* PATH: as much of a name as leaves room for the cause in one line of die(). */
+/* PATH: the longest name that leaves room for the cause in a line of die(). */
 #define PATH "%.200s"
 enum { AT_ONCE = 1 << 30, FIRST_ROOM = 1 << 16, NAME_ROOM = 256 };
 
@@ -41,7 +41,7 @@ static size_t half_of_memory(void)
     return half < 0x1p62 ? (size_t)half : (size_t)1 << 62;
 }
 
-/* O_NONBLOCK: to open a FIFO is to wait for its writer. Regular files do not care. */
+/* O_NONBLOCK: opening a FIFO would wait for its writer. No effect on regular files. */
 static int open_regular(const char *path, size_t *size)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), cause = errno;
@@ -59,7 +59,7 @@ static int open_regular(const char *path, size_t *size)
     return fd;
 }
 
-/* read(), once something is there: -1 on failure, 0 at the end. */
+/* read() that waits for data: -1 on failure, 0 at the end. */
 static ssize_t read_some(int fd, unsigned char *to, size_t room)
 {
     for (;;) {
@@ -91,7 +91,7 @@ unsigned char *file_read(const char *path, size_t *bytes)
 
     check_size(name, room, limit);
     unsigned char *to = xmalloc(++room);
-    while (got > 0) { /* the size was true when we asked: only the end of the file is the end */
+    while (got > 0) { /* the size may have changed: only read() tells the end */
         if (used == room) {
             check_size(name, used, limit);
             to = xrealloc(to, room = 2 * room + FIRST_ROOM);
@@ -147,7 +147,7 @@ static void open_directory(Replacement *r)
         not_regular(r->path, st.st_mode);
 }
 
-/* A file of that name can only be left from a process that died and had our number. */
+/* A file of that name can only be from a process that had the same id and died. */
 static void open_temporary(Replacement *r)
 {
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -176,7 +176,7 @@ static void write_all(const Replacement *r, Piece piece)
     }
 }
 
-/* An fsync that failed is never tried again: the pages it lost are marked clean by then. */
+/* A failed fsync is never repeated: the pages it lost are marked clean afterwards. */
 static bool synced(int fd)
 {
     int failed;
@@ -201,7 +201,7 @@ void file_replace(const char *path, const Piece *piece, int n)
         give_up(&r, "write");
     if (renameat(r.dir, r.temporary, r.dir, r.name))
         give_up(&r, "replace");
-    if (!synced(r.dir) && errno != EINVAL) /* EINVAL: this kind of file system cannot */
+    if (!synced(r.dir) && errno != EINVAL) /* EINVAL: not supported by the file system */
         die(EXIT_IO, "wrote " PATH ", but its folder cannot be synced: %s", path, strerror(errno));
     close(r.dir);
 }

@@ -1,12 +1,11 @@
 /*
- * Whole files, in and out. What is read is in the program's own memory before
- * anyone looks at it, so whatever happens to the file afterwards changes
- * nothing. What is written replaces the old file in one instant:
+ * Whole files, in and out. A file is copied to memory before it is used, so later
+ * changes to it have no effect. A write replaces the old file atomically:
  *
  *     dir/.NAME.PID.tmp   write, fsync, close   --rename-->   dir/NAME, fsync dir
  *
- * so at every moment, power cuts included, the name leads to the whole old file
- * or to the whole new one. Both functions die() if they cannot do their work.
+ * so at every moment, even after a power cut, the name leads to the complete old
+ * file or to the complete new one. Both functions die() on failure.
  */
 #ifndef OPS_BASE_FILE_H
 #define OPS_BASE_FILE_H
@@ -21,24 +20,24 @@ typedef struct {
 } Piece;
 
 /*
- * The contents of a regular file, or of standard input if the path is "-", in
- * memory for free(), followed by a 0 that is not counted. EXIT_IO if it cannot
- * be read or is no regular file (it never waits for a FIFO), EXIT_DATA if it is
- * larger than half of the machine's memory.
+ * The contents of a regular file, or of standard input if the path is "-", for
+ * free(), with a 0 after them that is not counted. EXIT_IO if it cannot be read or
+ * is not a regular file (it never waits for a FIFO), EXIT_DATA if it is larger than
+ * half of the machine's memory.
  */
 unsigned char *file_read(const char *path, size_t *bytes);
 
 /*
- * Makes the pieces, one after the other, the contents of `path`. A symbolic link
- * is replaced, not followed. On failure nothing is left behind, the old file is
- * as it was, and the exit is EXIT_IO. A limit on the file's size (RLIMIT_FSIZE)
- * is such a failure only while SIGXFSZ is ignored.
+ * Makes the concatenated pieces the contents of `path`. A symbolic link is replaced,
+ * not followed. On failure (EXIT_IO) nothing is left behind and the old file is
+ * unchanged. A limit on the file's size (RLIMIT_FSIZE) is such a failure only while
+ * SIGXFSZ is ignored.
  */
 void file_replace(const char *path, const Piece *piece, int n);
 
 /*
- * What `print` prints, in memory for free(), followed by a 0 that is not counted; or as the new
- * contents of `path`. EXIT_MEMORY where there is no room for it.
+ * What `print` prints, for free(), with a 0 after it that is not counted; or as the new contents
+ * of `path`. EXIT_MEMORY if there is not enough memory.
  */
 typedef void Print(FILE *out, void *ctx);
 char *print_to_memory(Print *print, void *ctx, size_t *bytes);
@@ -48,15 +47,15 @@ void file_print(const char *path, Print *print, void *ctx);
  */
 void file_ignore_signals(void);
 
-/* Whether both paths lead to one file that is there. */
+/* Whether both paths lead to the same existing file. */
 bool file_same(const char *a, const char *b);
 
-/* What a file seems to be that was given by mistake ("a web page ..."); NULL if nothing known. */
+/* The kind of a file given by mistake ("a web page ..."); NULL: not recognised. */
 const char *file_looks_like(const unsigned char *file, size_t bytes);
 
 /*
- * Numbers in files are little-endian. The same numbers in the other order, file's
- * or host's: themselves where these are one, else a copy for free().
+ * Numbers in files are little-endian. Converts between their order and the host's: returns
+ * the argument where these are the same, else a copy for free().
  */
 const void *file_order(const void *numbers, size_t bytes, size_t width);
 

@@ -1,11 +1,10 @@
 /*
- * A word of eight bytes, the first the lowest, is mixed into the hash at a time:
+ * The hash mixes in eight bytes, a little-endian word, at a time:
  *
  *     h <- mix(h + golden ^ word)
  *
- * For one h two words never give the same, as mix is one to one: so any change
- * within one word shows for certain. The length comes first, and tells zeros at
- * the end from nothing.
+ * Since mix is one to one, different words never give the same h: a change within
+ * one word is always detected. The length comes first, so that zeros at the end count.
  */
 #include "ops/base/hash.h"
 

@@ -46,7 +46,7 @@ static bool scan_hex(JsonScan *s, uint32_t *code)
     return true;
 }
 
-/* What follows a backslash. */
+/* After a backslash. */
 static bool scan_escape(JsonScan *s, uint32_t *code)
 {
     static const char letter[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
@@ -112,7 +112,7 @@ static bool pass_one_of(JsonScan *s, const char *characters)
     return there;
 }
 
-/* The byte behind it becomes the end of a C string for a moment: s->end is a byte of ours, too. */
+/* The byte after it is 0 while strtod() reads; the byte at s->end belongs to the text, too. */
 static bool scan_number(JsonScan *s, double *number)
 {
     unsigned char *first = s->at;
@@ -163,7 +163,7 @@ static bool names_differ(Reader *r, const Json *object)
     return differ || json_missing(&r->s, "name that is new in its object");
 }
 
-/* What is between the brackets, and the closing one. */
+/* The elements or members, and the closing bracket. */
 static bool read_inside(Reader *r, Json *of)
 {
     const bool object = of->kind == JSON_OBJECT;

@@ -1,8 +1,8 @@
 /*
- * JSON (RFC 8259), from anyone: a text is read whole, or not at all. Stricter
- * than the standard, it refuses \u0000 (so a string is a C string), a name twice
- * in one object, numbers that no double holds, and values more than JSON_DEPTH
- * deep.
+ * JSON (RFC 8259) from untrusted files: a text is read completely or rejected. It
+ * is stricter than the standard and rejects \u0000 (so that strings are C strings),
+ * repeated names in an object, numbers beyond a double, and nesting deeper than
+ * JSON_DEPTH.
  *
  *     {"a":[1,"x"]}      object -first-> array "a" -first-> number -next-> string
  */
@@ -22,30 +22,30 @@ typedef struct Json {
     JsonKind kind;
     const char *name;   /* of a member of an object, else NULL */
     const char *string; /* UTF-8 */
-    double number;      /* of a bool 0 or 1 */
-    int count;          /* of what an array or an object has, */
-    struct Json *first; /* which is in the order of the text: the first of it, */
-    struct Json *next;  /* and the one after this */
+    double number;      /* 0 or 1 for a bool */
+    int count;          /* of elements or members, */
+    struct Json *first; /* the first of them */
+    struct Json *next;  /* the next element or member of the same value */
 } Json;
 
 /*
- * The value that the n bytes of `text` are; it lies in `mem`, which it takes
- * some 40 times as many bytes of. NULL if they are none: `why` then says where,
- * as the end of a sentence that starts with the text's name.
+ * Parses the n bytes of `text` into `mem`, of which it takes about 40 n bytes. NULL
+ * if they are not JSON: `why` then completes a sentence that starts with the text's
+ * name.
  */
 const Json *json_read(Arena *mem, const char *text, size_t n, Text *why);
 
-/* A member: NULL if there is none, or if the value is no object, or NULL. */
+/* A member, or NULL; `object` may be of another kind, or NULL. */
 const Json *json_find(const Json *object, const char *name);
 
-/* The member's value: NaN, NULL, if there is none of that kind. */
+/* The value of a member; NaN, NULL: there is none of that kind. */
 double json_number(const Json *object, const char *name);
 const char *json_string(const Json *object, const char *name);
 
 /*
- * What other readers scan with: text that is written over as it is read. A
- * function returns false where something else stands; `missing` is then what
- * should stand at `at`, unless it only accepts.
+ * The scanner, for other readers; it overwrites the text. Its functions return false
+ * at anything unexpected; `missing` then says what is expected at `at`, except after
+ * json_accept().
  */
 typedef struct {
     unsigned char *at, *end;
@@ -55,10 +55,10 @@ typedef struct {
 bool json_missing(JsonScan *s, const char *what); /* false */
 void json_skip_space(JsonScan *s);
 
-/* Passes the character c if it comes next. */
+/* Skips the character c if it comes next. */
 bool json_accept(JsonScan *s, char c);
 
-/* Passes a string, which is decoded where it lies: that never takes more room than it has. */
+/* Reads a string, which is decoded in place: that never needs more room. */
 bool json_scan_string(JsonScan *s, const char **string);
 
 #endif

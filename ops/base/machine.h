@@ -5,19 +5,19 @@
 #include "ops/base/text.h"
 
 /*
- * A fiftieth of a second in which a pool's threads fall asleep; when they wake, two
- * that shared a processor find one each. For whoever times what takes less.
+ * Sleeps for a fiftieth of a second, as do a pool's threads; when two that shared a
+ * processor wake, they get one each. For timing shorter work.
  */
 void machine_pause(void);
 
-double seconds_now(void); /* on a clock that only runs forward */
+double seconds_now(void); /* a monotonic clock */
 
-/* Bytes of memory that the machine has; 1e30 if it does not say. */
+/* The machine's memory in bytes; 1e30 if unknown. */
 double machine_memory(void);
 
 int machine_processors(void);
 
-/* What the processor calls itself. */
+/* The name of the processor. */
 Text machine_name(void);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * Workers wait for a loop by looking at one word for a moment, and then sleep:
- * loops follow each other closely within a training step, and waking a thread
- * costs as much as multiplying two small matrices.
+ * Workers wait for a loop by polling one word for a moment before they sleep: loops
+ * follow each other closely within a training step, and waking a thread costs as much
+ * as a product of small matrices.
  *
  *     state = generation << 16 | OPEN | workers inside
  *
- * The caller writes the loop and opens a new generation. A worker enters by
- * adding one to an open state whose generation it has not seen; then it draws
- * ranges until there are none, and leaves by subtracting one. The caller draws
- * too, then closes, and waits until nobody is inside: a worker that never woke
- * up is not waited for, and one that wakes late finds the door closed.
+ * The caller writes the loop and opens a new generation. A worker enters by adding
+ * one to an open state whose generation it has not seen; it then takes ranges until
+ * there are none left, and leaves by subtracting one. The caller takes ranges too,
+ * then closes the loop and waits until no worker is inside: it does not wait for a
+ * worker that never woke up, and one that wakes late finds the loop closed.
  */
 #include "ops/base/pool.h"
 
@@ -38,7 +38,7 @@ typedef struct {
 
 struct Pool {
     int workers; /* not counting the caller */
-    int spin;    /* looks at the state before falling asleep */
+    int spin;    /* polls of the state before sleeping */
     Worker *worker;
     Buffer *scratch, shared;
 
@@ -69,7 +69,7 @@ static void draw(Pool *pool)
     }
 }
 
-/* Enters the loop of `state`, works and leaves, unless it closed meanwhile. */
+/* Enters the loop of `state`, works and leaves, unless the loop has been closed. */
 static void take_part(Pool *pool, int number, unsigned state)
 {
     unsigned generation = state / GENERATION;
@@ -117,7 +117,7 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-/* Signals are for the caller's thread: a worker blocks them all. */
+/* Workers block all signals: the caller's thread handles them. */
 static int start(Worker *worker)
 {
     sigset_t all, before;
@@ -157,7 +157,7 @@ void pool_free(Pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
-    atomic_fetch_add(&pool->state, GENERATION); /* so that nobody spins on */
+    atomic_fetch_add(&pool->state, GENERATION); /* so that no worker goes on polling */
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     for (int i = 0; i < pool->workers; i++)
@@ -218,7 +218,7 @@ void pool_for(Pool *pool, int n, int grain, Body *body, void *ctx)
     close_loop(pool);
 }
 
-/* Contents are lost when it grows; by a half more, so that it grows rarely. */
+/* Growing loses the contents; it adds half as much again, so that it is rare. */
 static void grow(Buffer *b, size_t bytes)
 {
     if (b->size >= bytes)

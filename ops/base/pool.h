@@ -1,10 +1,9 @@
 /*
- * A pool of threads with one promise: the result of pool_for() does not depend
- * on how many threads there are, to the last bit. A loop is cut into ranges by
- * its length and its grain alone; a body writes what no other range writes, and
- * computes an element the same way whatever range it stands in. A sum that
- * crosses elements is made of partial sums that have an element each, added up
- * afterwards in the order of their numbers.
+ * A pool of threads with one promise: the result of pool_for() does not depend on
+ * the number of threads, to the last bit. A loop is cut into ranges by its length
+ * and grain alone; a body writes what no other range writes, and computes an element
+ * the same way in any range. A sum across elements is made of partial sums, one for
+ * each element, which are added afterwards in the order of their indices.
  */
 #ifndef OPS_BASE_POOL_H
 #define OPS_BASE_POOL_H
@@ -19,22 +18,22 @@ void pool_free(Pool *pool);
 int pool_threads(const Pool *pool);
 
 /*
- * Calls body(ctx, begin, end) for ranges that together cover [0, n), each of at
- * most about `grain` indices, on all threads, and waits. A loop of one range
- * stays on this thread. A body must not call pool_for().
+ * Calls body(ctx, begin, end) on all threads for ranges of at most `grain` indices
+ * that together cover [0, n), and waits. A single range, or the loop of a pool with
+ * one thread, runs on the caller at once. A body must not call pool_for().
  */
 typedef void Body(void *ctx, int begin, int end);
 void pool_for(Pool *pool, int n, int grain, Body *body, void *ctx);
 
 /*
- * Memory of a thread's own: pool_reserve() before the loop makes sure that
- * every thread has `bytes`, pool_scratch() in the body is where they are. What
- * they hold is anything, and nobody else's until the body returns.
+ * Scratch memory of each thread: pool_reserve() before the loop allocates `bytes`,
+ * pool_scratch() in the body returns them. They are uninitialised, and private until
+ * the body returns.
  */
 void pool_reserve(Pool *pool, size_t bytes);
 void *pool_scratch(void);
 
-/* `bytes` for all threads to share during one op; the next call may move them. */
+/* Memory shared by all threads during one op, until the next call. */
 void *pool_shared(Pool *pool, size_t bytes);
 
 #endif

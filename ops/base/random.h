@@ -1,8 +1,8 @@
 /*
- * Random numbers without a state: a draw depends on the seed, on what it is
- * for, and on its index, never on what was drawn before or by which thread.
- * So batch 1,000 can be made without the 999 before it, a dropout mask need not
- * be stored for the backward, and a resumed run meets the same numbers.
+ * Random numbers without state: a draw depends only on the seed, its purpose and its
+ * index, not on earlier draws or on the thread. So batch 1,000 needs none of those
+ * before it, a dropout mask need not be stored for the backward pass, and a resumed
+ * run draws the same numbers.
  */
 #ifndef OPS_BASE_RANDOM_H
 #define OPS_BASE_RANDOM_H
@@ -13,7 +13,7 @@ typedef struct {
     uint64_t key;
 } Random;
 
-/* What a sequence of draws is for. A checkpoint outlives a build: never renumber. */
+/* The purpose of a stream. Checkpoints outlive builds: never renumber. */
 enum {
     RANDOM_WEIGHTS = 1,
     RANDOM_BATCH = 2,
@@ -26,7 +26,7 @@ enum {
     RANDOM_HELD_BACK = 9,
 };
 
-/* The sequence of that seed and purpose; `of` parts it further (a layer, a step). */
+/* The stream of a seed and purpose; `of` divides it further (a layer, a step). */
 Random random_stream(uint64_t seed, int purpose, uint64_t of);
 
 /* Stafford's thirteenth mixer of 64 bits. */
@@ -37,7 +37,7 @@ static inline uint64_t random_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Here, so that a loop over i can be vector code. */
+/* Inline, so that a loop over i can be vectorised. */
 static inline uint64_t random_bits(Random r, uint64_t i)
 {
     return random_mix(r.key + (i + 1) * 0x9e3779b97f4a7c15);

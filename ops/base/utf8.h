@@ -1,4 +1,4 @@
-/* UTF-8 as the standard has it: no overlong forms, no surrogates, nothing above 10FFFF. */
+/* UTF-8, strictly: no overlong forms, no surrogates, nothing above 10FFFF. */
 #ifndef OPS_BASE_UTF8_H
 #define OPS_BASE_UTF8_H
 

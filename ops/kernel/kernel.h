@@ -1,7 +1,7 @@
 /*
- * The one loop that all time is spent in: a small matrix product whose result
- * stays in registers. gemm (any size, any layout) and the attentions (tiles that
- * they keep in cache) are made of it.
+ * The loop where most time is spent: a small matrix product whose result stays in
+ * registers. gemm (any size, any layout) and the attentions (tiles in the cache) call
+ * it.
  *
  * Vectors are the compilers' own (gcc, clang: vector_size), so the code is the
  * same for every processor; only the sizes below differ. MR x NR accumulators
@@ -50,7 +50,7 @@ typedef struct {
 /* c (MR x NR, rows ldc apart) = a b, or += when `add`. */
 void kernel(real *c, ptrdiff_t ldc, Factors f, bool add);
 
-/* The same in plain loops; tests hold the two against each other. */
+/* The same in plain loops, to compare with in tests. */
 void kernel_plain(real *c, ptrdiff_t ldc, Factors f, bool add);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A Matrix is how an op looks at a tensor: a transpose is two strides swapped, a head of a
- * (B, T, H, D) tensor is a matrix whose rows are H D apart, and nothing is copied for either.
+ * A Matrix is a view of a tensor: a transpose is two strides swapped, a head of a
+ * (B, T, H, D) tensor is a matrix whose rows are H D apart, and neither needs a copy.
  */
 #ifndef OPS_KERNEL_MATRIX_H
 #define OPS_KERNEL_MATRIX_H
@@ -10,9 +10,9 @@
 #include <stddef.h>
 
 /*
- * Element (i, j) is at[i * rs + j * cs], or, with `map`, what map makes of it:
- * a function of one number that is applied, n numbers at a time, to the copies
- * that gemm makes of its operands anyway. So f(x) need not exist in memory.
+ * Element (i, j) is at[i * rs + j * cs] or, with `map`, an elementwise function of it,
+ * which is applied, n numbers at a time, to the copies that gemm makes of its operands
+ * anyway. So f(x) need not exist in memory.
  */
 typedef struct {
     real *at;

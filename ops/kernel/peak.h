@@ -1,4 +1,4 @@
-/* What the machine can do at most: multiply-adds on registers, and reading from memory. */
+/* The peak speed of the machine: multiply-adds in registers, and reading from memory. */
 #ifndef OPS_KERNEL_PEAK_H
 #define OPS_KERNEL_PEAK_H
 

@@ -1,17 +1,16 @@
-/* Singular values, and what they say of a matrix's rank. */
+/* Singular values, and the rank of a matrix. */
 #ifndef OPS_KERNEL_SVD_H
 #define OPS_KERNEL_SVD_H
 
 /*
  * The min(rows, cols) singular values of `a` (rows, cols), the largest first, each
  * to about `cols` roundings of the largest; all NaN where a number of `a` is not finite.
- * What `a` holds is lost. It costs rows^2 cols: the shorter side is better the rows.
+ * `a` is overwritten. The cost is rows^2 cols, so let the shorter side be the rows.
  */
 void svd_values(double *a, int rows, int cols, double *s);
 
 /*
- * How many dimensions a matrix has, by its singular values. All are 0 where these
- * are, and NaN where they are.
+ * Measures of the rank of a matrix from its singular values: all 0 or all NaN if these are.
  */
 typedef struct {
     double rank;      /* the values above `tolerance` times the largest */

@@ -1,6 +1,4 @@
-/*
- * Rows to columns, LANES x LANES numbers at a time in registers.
- */
+/* Transposition, LANES x LANES numbers at a time in registers. */
 #ifndef OPS_KERNEL_TRANSPOSE_H
 #define OPS_KERNEL_TRANSPOSE_H
 
@@ -18,7 +16,7 @@ typedef struct {
 /* to[j * ld + i] = element (i, j) of `from`. */
 void transpose(real *to, ptrdiff_t ld, Strided from);
 
-/* The same in plain loops; tests hold the two against each other. */
+/* The same in plain loops, to compare with in tests. */
 void transpose_plain(real *to, ptrdiff_t ld, Strided from);
 
 #endif

@@ -1,10 +1,9 @@
 /*
- * ./analyse: where the heads of a trained model look, and how many dimensions their
- * matrices have.
+ * ./analyse: where the heads of a trained model attend, and the rank of their matrices.
  *
  *     RUN -> model     TEXT -> tokens -> windows     each layer and head -> a row
  *
- * All that can be refused is refused before anything is computed.
+ * All checks are made before anything is computed.
  */
 #include "tools/analyse/analyse.h"
 
@@ -26,58 +25,64 @@ static int threads;
 static bool best;
 
 static Option options[] = {
-    { .name = "What" },
+    { .name = "Input" },
     { "length", OPTION_INT, &study.length, .max = LONGEST,
       .help = "tokens in a window; 0: the trained context" },
     { "windows", OPTION_INT, &study.windows, .min = 1, .max = WINDOWS_MOST,
       .help = "spread evenly over the text" },
-    { "best", OPTION_FLAG, &best, .help = "RUN's best.safetensors, not model.safetensors" },
+    { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { "unmask", OPTION_FLAG, &study.unmasked,
-      .help = "of a causal model, A as if all rows saw all keys" },
+      .help = "compute A of a causal model as if all queries saw all keys" },
     { .name = "Measures" },
-    { "band", OPTION_INT, &study.band, .max = LONGEST, .help = "keys with |i - j| up to this" },
+    { "band", OPTION_INT, &study.band, .max = LONGEST,
+      .help = "count keys with |i - j| up to this" },
     { "faint", OPTION_REAL, &study.faint, .max = 1,
-      .help = "below this share of the row's largest a weight is faint" },
+      .help = "a weight below this share of the row's largest is faint" },
     { "tolerance", OPTION_REAL, &study.tolerance, .max = 1, .below = true,
-      .help = "singular values above this share of the largest make up the rank" },
+      .help = "the rank counts singular values above this share of the largest" },
     { .name = "Results" },
-    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "the tables, to all digits" },
-    { "svg", OPTION_TEXT, &svg_path, .word = "FILE", .help = "the singular values of each layer" },
-    { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE", .help = "those of each head, as CSV" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
+      .help = "write the tables, to full precision" },
+    { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
+      .help = "plot the singular values of each layer" },
+    { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE",
+      .help = "write those of each head, as CSV" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
-    { .name = "Without a model: the rank of e^S, number by number" },
-    { "exponent", OPTION_INT, &exponent.n, .max = N_MOST, .help = "of random S (N x N); 0: no" },
-    { "rank", OPTION_INT, &exponent.rank, .min = 1, .max = N_MOST, .help = "of S" },
-    { "draws", OPTION_INT, &exponent.draws, .min = 1, .max = 1 << 16, .help = "of such S" },
-    { "seed", OPTION_SEED, &exponent.seed, .help = "of the draws" },
+    { .name = "Without a model: the rank of e^S, element by element" },
+    { "exponent", OPTION_INT, &exponent.n, .max = N_MOST,
+      .help = "size of random S (N x N); 0: off" },
+    { "rank", OPTION_INT, &exponent.rank, .min = 1, .max = N_MOST, .help = "rank of S" },
+    { "draws", OPTION_INT, &exponent.draws, .min = 1, .max = 1 << 16,
+      .help = "number of matrices S" },
+    { "seed", OPTION_SEED, &exponent.seed, .help = "random seed" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./analyse [options] RUN [TEXT...], or ./analyse --exponent N",
-    .summary = "Measures the attention matrices of a model, a run's folder or a checkpoint.",
+    .summary = "Measures the attention matrices of a model; RUN is a run's folder or a checkpoint.",
     .options = options,
     .notes =
-        "Without a TEXT: what the run has been validated on. A is the matrix that a head's v\n"
-        "are multiplied with, A_ij what query i makes of key j. Means over rows and windows, with\n"
-        "p_ij = |A_ij| / sum of |A_ij| of row i, for not all mechanisms have weights >= 0 that\n"
-        "sum to 1:\n"
-        "  entropy        of p, in nats\n"
-        "  keys, of_seen  e^entropy, the effective number of keys; and of those seen, its share\n"
-        "  in_band        of p, what is on keys at most --band away\n"
+        "Without a TEXT the run's validation text is used. A is the matrix that multiplies a\n"
+        "head's v: A_ij is the weight of key j for query i. All measures are means over rows and\n"
+        "windows, with p_ij = |A_ij| / sum of |A_ij| of row i, since the weights of some\n"
+        "mechanisms may be negative or not sum to 1:\n"
+        "  entropy        the entropy of p, in nats\n"
+        "  keys, of_seen  e^entropy, the effective number of keys, and its share of those visible\n"
+        "  in_band        the sum of p over keys at most --band away\n"
         "  distance       |i - j|, weighted by p\n"
-        "  faint, zero    of the weights, those below --faint times the largest, and those 0\n"
-        "  negative       of p, what has a minus\n"
-        "  sum            of A_ij, with their signs: 1 where a row is an average\n"
-        "  empty          the rows without a weight, which are in none of the means\n"
+        "  faint, zero    the share of weights below --faint times the largest, and of zeros\n"
+        "  negative       the sum of p over negative weights\n"
+        "  sum            the sum of A_ij: 1 where a row is an average\n"
+        "  empty          the share of rows without weights, which are in none of the means\n"
         "\n"
-        "Of the singular values of A, and for softmax and gau of their scores Q K^T / sqrt(D):\n"
-        "  rank, share    those above --tolerance times the largest; of all, their share. NumPy's\n"
-        "                 matrix_rank() of floats has a tolerance of length x 1.2e-7\n"
+        "Of the singular values s of A, and for softmax and gau of their scores Q K^T / sqrt(D):\n"
+        "  rank, share    the number above --tolerance times the largest, and its share of all.\n"
+        "                 NumPy's matrix_rank() of floats has a tolerance of length x 1.2e-7\n"
         "  effective      e^entropy of s / sum of s (Roy and Vetterli, 2007)\n"
-        "  90%            so many of the largest have 90% of the sum (Wang et al., 2020)\n"
+        "  90%            how many of the largest make up 90% of the sum (Wang et al., 2020)\n"
         "\n"
-        "The row `uniform` is what rows would say that give every key they see the same.\n",
+        "The row `uniform` has the values of rows that weight all visible keys equally.\n",
 };
 
 static void check_other(const char *const *option, bool is_exponent)
@@ -88,7 +93,7 @@ static void check_other(const char *const *option, bool is_exponent)
                 is_exponent ? "a model, and --exponent has none" : "--exponent N");
 }
 
-/* What is about a model means nothing without one, and the other way round. */
+/* Options of a model mean nothing without one, and the other way round. */
 static void check_kind(void)
 {
     static const char *const of_model[] = { "length", "windows", "best",      "unmask",  "band",
@@ -154,10 +159,10 @@ static void run_model(int words, char **word, Pool *pool)
     const TextChoice choice = { (const char *const *)word + 1, words - 1, (double)NAN, 0 };
 
     if (words == 0)
-        die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
+        die(EXIT_USAGE, "RUN is missing, a folder or a checkpoint: %s", program.usage);
     Saved *run = trained_read(word[0], best, "./analyse");
     if (study.unmasked && run->model.config.task != TASK_CAUSAL)
-        die(EXIT_USAGE, "--unmask is of causal models, and this one sees both sides");
+        die(EXIT_USAGE, "--unmask is for causal models, and this one sees both sides");
     if (study.length == 0)
         study.length = run->model.config.context;
     trained_check_outputs(

@@ -13,7 +13,7 @@
 #include <stdio.h>
 
 typedef struct {
-    const char *run, *text; /* as they were named */
+    const char *run, *text; /* their names */
     const Config *config;
     const Study *study;
     const Analysis *found;
@@ -21,18 +21,18 @@ typedef struct {
 
 void sheet_print(const Sheet *sheet);
 
-/* All digits, and how they were found, of a Sheet; its spectra; and a chart of them. */
+/* Prints of a Sheet: its tables to full precision; its spectra; and a chart of these. */
 void sheet_csv(FILE *out, void *sheet);
 void sheet_spectra(FILE *out, void *sheet);
 void sheet_svg(FILE *out, void *sheet);
 
-/* What e^ of each number does to the rank of a random matrix. */
+/* The rank of a random matrix before and after e^ is applied to each element. */
 typedef struct {
-    int n, rank, draws; /* n x n, and so many of them */
+    int n, rank, draws; /* n x n, of that rank, and their number */
     uint64_t seed;
 } Exponent;
 
-/* Prints it; `csv_path` NULL: nowhere else. */
+/* Prints it, and to `csv_path` unless NULL. */
 void exponent_print(const Exponent *e, Pool *pool, const char *csv_path);
 
 #endif

@@ -22,7 +22,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Rank at tolerances, the last of them NumPy's, then what svd_rank() says beside. */
+/* The rank at each tolerance, the last of them NumPy's; then the other measures of svd_rank(). */
 enum { TOLERANCES = 5, EFFECTIVE = TOLERANCES, HOLDING, MEASURES };
 enum { SCORES, EXPONENTIALS, MATRICES };
 
@@ -68,7 +68,7 @@ static void draw_scores(const Exponent *e, int number, double *XY, double *S)
         }
 }
 
-/* M is lost. */
+/* M is overwritten. */
 static void measure(double *M, int n, double *s, double of[MEASURES])
 {
     svd_values(M, n, n, s);

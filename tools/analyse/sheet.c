@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static const struct {
-    const char *name, *csv; /* on the screen the ranks of both matrices have one name */
+    const char *name, *csv; /* printed, the ranks of both matrices have one name */
     int width, decimals;
 } columns[FINDINGS] = {
     [FOCUS_ENTROPY] = { "entropy", "entropy", 9, 3 },
@@ -100,7 +100,7 @@ static void print_table(const Sheet *s, Columns c)
     print_numbers(s, &a->uniform, c);
 }
 
-/* What the ranks cannot exceed. */
+/* Upper bounds of the ranks. */
 static void print_bounds(const Sheet *s)
 {
     const Attention *a = s->config->attention;
@@ -190,7 +190,7 @@ void sheet_spectra(FILE *out, void *sheet)
 
 enum { LINES_MOST = 8 };
 
-/* The numbers of the product are floats: what is below their rounding says nothing of them. */
+/* A is computed in floats: values below their rounding mean nothing. */
 static const double LEAST = 0x1p-23;
 
 /* The mean over the heads of mix m. */
@@ -205,7 +205,7 @@ static void mean_spectrum(const Analysis *a, int m, int which, double *y)
     }
 }
 
-/* The line of mix m, and before it as its shadow that of its scores; returns how many. */
+/* The line of mix m, after that of its scores as its shadow; returns the number of lines. */
 static int draw_mix(const Sheet *s, int m, Series *series, const double *k, double *y)
 {
     int n = 0;
@@ -237,7 +237,7 @@ static Text subtitle_of(const Sheet *s)
                        s->found->heads, s->found->heads == 1 ? "" : "s");
 }
 
-/* If there are more mixes than lines, some of them, the first and the last as well. */
+/* If there are more mixes than lines, a selection with the first and the last. */
 void sheet_svg(FILE *out, void *sheet)
 {
     const Sheet *s = sheet;

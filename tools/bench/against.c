@@ -1,4 +1,4 @@
-/* What is measured now beside what was measured before. */
+/* Rows compared with those of an earlier run. */
 #include "tools/bench/bench.h"
 
 #include "ops/base/error.h"
@@ -7,12 +7,12 @@
 #include <math.h>
 #include <string.h>
 
-/* Peaks so near are one clock: the best of some rounds does not come nearer. */
+/* Peaks that differ by less count as the same clock: measurements are no more precise. */
 static const double SAME_SPEED = 0.02;
 
 enum { SHOWN = 120 };
 
-/* About the others, and not measured against what it was. */
+/* Whether the row describes the others, and is not compared. */
 static bool is_about(const Row *r)
 {
     return strcmp(r->group, "machine") == 0 || strcmp(r->group, "option") == 0;
@@ -69,17 +69,18 @@ static void print_judge(const Against *a, const Rows *now)
     const Row *was = rows_machine(&a->rows), *is = rows_machine(now);
 
     if (strcmp(was->name, is->name) != 0)
-        printf("the share of the peak decides: this is %s, that was %s\n", is->name, was->name);
+        printf("shares of the peak are compared: this is %s, that was %s\n", is->name, was->name);
     else
-        printf("%s decides: the peak is %.1f GFLOP/s and was %.1f\n",
-               against_by_share(a, now) ? "the share of the peak" : "the time", is->flops / 1e9,
+        printf("%s are compared: the peak is %.1f GFLOP/s and was %.1f\n",
+               against_by_share(a, now) ? "shares of the peak" : "times", is->flops / 1e9,
                was->flops / 1e9);
 }
 
 void against_print_head(const Against *a, const Rows *now)
 {
-    printf("beside each row, how many times its time in %s, and its share of the peak:\n",
-           text_cut(a->path, SHOWN).at);
+    printf(
+        "beside each row, the ratio of its time, and of its share of the peak, to those in %s:\n",
+        text_cut(a->path, SHOWN).at);
     print_judge(a, now);
 }
 
@@ -100,7 +101,7 @@ void against_print_row(const Against *a, const Rows *now, Row r)
         printf("  %s", slower(a, c) ? "SLOWER" : "faster");
 }
 
-/* Those that only one of the two has: by name where the other has the same group. */
+/* Rows that only one of the two has: by name if the other has the same group. */
 static int print_missing(const Rows *one, const Rows *other, const char *where)
 {
     int missing = 0, elsewhere = 0;
@@ -137,7 +138,7 @@ void against_print_end(const Against *a, const Rows *now)
             n_slower += slower(a, c), n_faster += faster(a, c);
         }
     if (rows == 0)
-        die(EXIT_DATA, "%s has no row of those that were measured: nothing is compared",
+        die(EXIT_DATA, "%s has none of the rows that were measured: there is nothing to compare",
             text_cut(a->path, SHOWN).at);
     print_judge(a, now);
     printf("%d rows: %d faster and %d slower by more than %g%%; geometric mean %.3f\n", rows,

@@ -1,7 +1,7 @@
 /*
- * ./bench: what this machine could do, and what is done with it. Everything is
- * the best of some runs, and a share of the peak that was measured just before
- * in the same process, since the speed of a shared machine drifts.
+ * ./bench: how much of the machine's peak speed is used. Every figure is the best
+ * of several runs, as a share of the peak measured just before in the same process,
+ * since the speed of a shared machine drifts.
  */
 #include "tools/bench/bench.h"
 
@@ -31,33 +31,33 @@ static SettingsOptions settings;
 
 static Option options[] = {
     { .name = "Options" },
-    { "only", OPTION_CHOICE, &section, .choices = sections, .help = "one part of it" },
+    { "only", OPTION_CHOICE, &section, .choices = sections, .help = "measure only this part" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
-    { "seconds", OPTION_DURATION, &seconds, .help = "for each row, at least" },
+    { "seconds", OPTION_DURATION, &seconds, .help = "least time for each row" },
     { "save", OPTION_TEXT, &save_path, .word = "FILE",
-      .help = "keep the rows and these options, for --against" },
+      .help = "save the rows and these options, for --against" },
     { "against", OPTION_TEXT, &against_path, .word = "FILE",
-      .help = "measure what FILE has, with its options but for those said here; exit 1 if a row is "
-              "slower" },
-    { "margin", OPTION_REAL, &margin, .max = 1e6, .help = "by more than so many percent" },
-    { "csv", OPTION_TEXT, &csv_path, .help = "write the rows to this file as well" },
-    { "svg", OPTION_TEXT, &svg_path, .help = "draw a token's time against the length" },
-    { .name = "The attention alone, the training step, decoding" },
+      .help = "measure the rows of FILE again, with its options unless given here; exit 1 if a row "
+              "is slower" },
+    { "margin", OPTION_REAL, &margin, .max = 1e6, .help = "percent by which a row may be slower" },
+    { "csv", OPTION_TEXT, &csv_path, .help = "also write the rows to this file" },
+    { "svg", OPTION_TEXT, &svg_path, .help = "plot the time per token against the length" },
+    { .name = "Attention alone, training step, decoding" },
     { "attn", OPTION_TEXT, &names, .word = "NAMES", .help = names_help.at },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
       .help = "contexts (alone 1024,4096,16384,65536; step 64,512; decoding 64,256,1024)" },
     { "batch-size", OPTION_INT, &batch, .max = 1 << 20,
-      .help = "sequences; 0: 131072 tokens' worth alone, 4096 for the step" },
+      .help = "sequences; 0: as many as make 131072 tokens alone, 4096 for the step" },
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
     { "n-head", OPTION_INT, &model.heads, .min = 1, .max = 1024, .help = "heads" },
     { "n-embd", OPTION_INT, &model.width, .min = 1, .max = 16384, .help = "width" },
-    { "bidirectional", OPTION_FLAG, &bidirectional, .help = "not causal" },
-    { .name = "The training step" },
+    { "bidirectional", OPTION_FLAG, &bidirectional, .help = "bidirectional attention, not causal" },
+    { .name = "Training step" },
     { "recompute", OPTION_FLAG, &recompute,
-      .help = "keep what is between blocks alone, and run each again on the way back" },
-    { .name = "The attention alone" },
+      .help = "store only the activations between blocks, and run each block again backward" },
+    { .name = "Attention alone" },
     { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
-      .help = "the longest where each token takes longer, unless --attn names it; 0: any" },
+      .help = "longest length of quadratic attentions that --attn does not name; 0: any" },
     SETTINGS_HERE,
     { 0 },
 };
@@ -65,9 +65,9 @@ static Option options[] = {
 static Program program = {
     .usage = "./bench [options]",
     .summary =
-        "Measures the machine's peak, then products, ops, attention alone and training "
-        "steps against it; tokens decoded, against its memory; and all of it against what was "
-        "measured before.",
+        "Measures the machine's peak; matrix products, ops, attention alone and training steps "
+        "relative to it; decoding relative to the memory's speed; and all rows relative to "
+        "earlier ones.",
     .options = options,
 };
 
@@ -78,7 +78,7 @@ static bool runs(int part)
 
 static const Option attention_option = { .kind = OPTION_CHOICE, .choice = settings_attention };
 
-/* A name in the list of --attn, or none between two commas. */
+/* Of a wrong name in --attn, or an empty one between two commas. */
 static noreturn void refuse_name(const char *name, size_t n)
 {
     const char *near = options_nearest(&attention_option, name, n);
@@ -97,7 +97,7 @@ static const Attention *find(const char *name, size_t n)
     refuse_name(name, n);
 }
 
-/* Those of "relu,softmax", each once and in that order, ended by NULL. */
+/* The attentions of "relu,softmax", each once and in that order, ended by NULL. */
 static const Attention *const *choose(const char *list)
 {
     static const Attention *chosen[NAMES_MOST + 1];
@@ -124,7 +124,7 @@ static int by_size(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
-/* Shortest first, since what is said of them is how a token's cost grows; each once. */
+/* Shortest first, since the output shows how the cost per token grows; each once. */
 static void sort(OptionList *l)
 {
     int n = 0;
@@ -136,7 +136,7 @@ static void sort(OptionList *l)
     l->n = n;
 }
 
-/* What a section is to measure, where no --attn and no --lengths say otherwise. */
+/* What a section measures; the arguments are its defaults for --attn and --lengths. */
 static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_lengths)
 {
     bool all = names && strcmp(names, "all") == 0, named = names && !all;
@@ -158,7 +158,7 @@ static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_len
     return m;
 }
 
-/* Each part's; the step's threads are tried at its first length. */
+/* Of each part; scaling has only the first length of the step. */
 static Mechanisms alone(void)
 {
     return mechanisms(attentions, (OptionList){ 4, { 1024, 4096, 16384, 65536 } });
@@ -185,13 +185,13 @@ static Mechanisms decoded(void)
     return mechanisms(attentions, (OptionList){ 3, { 64, 256, 1024 } });
 }
 
-/* Whether one of the parts that have mechanisms runs. */
+/* Whether a part with mechanisms runs. */
 static bool has_mechanisms(void)
 {
     return section < 0 || section >= ATTENTION;
 }
 
-/* Everything that can be refused, before anything is measured or written. */
+/* All checks are made before anything is measured or written. */
 static void check(int argc, char **argv)
 {
     Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
@@ -215,7 +215,7 @@ static void check(int argc, char **argv)
         bench_decode_check(&d);
 }
 
-/* Options that say where to, and nothing about the rows. */
+/* All options but those that only name files, or the margin. */
 static bool is_saved(const Option *o)
 {
     return o->kind != OPTION_GROUP && o->at != &csv_path && o->at != &svg_path &&
@@ -232,7 +232,7 @@ static void keep_options(Bench *b)
         }
 }
 
-/* "n-layer 6", unless the command line says otherwise. False: there is no such option. */
+/* Restores "n-layer 6" unless the command line has the option. False: there is none. */
 static bool restore(const char *name)
 {
     size_t n = strcspn(name, " ");
@@ -252,7 +252,7 @@ static Against read_against(void)
     a.rows = rows_read(against_path);
     for (int i = 0; i < a.rows.n; i++)
         if (strcmp(a.rows.at[i].group, "option") == 0 && !restore(a.rows.at[i].name))
-            die(EXIT_DATA, "%s has --%.60s, which this bench does not take: measure again",
+            die(EXIT_DATA, "%s has --%.60s, which this version does not take: measure again",
                 text_cut(against_path, SHOWN).at, a.rows.at[i].name);
     return a;
 }
@@ -266,7 +266,7 @@ static FILE *open_file(const char *path)
     return file;
 }
 
-/* Not when everything has been measured. */
+/* Now rather than after everything has been measured. */
 static void check_save(void)
 {
     const char *slash = save_path ? strrchr(save_path, '/') : NULL;
@@ -283,7 +283,7 @@ static void close_file(FILE *file, const char *path)
         die(EXIT_IO, "cannot write %.200s: %s", path, strerror(errno));
 }
 
-/* Whether a part runs, and when measuring again, whether any of its rows is to be. */
+/* Whether a part runs and, in a repetition, whether any of its rows has to be measured again. */
 static bool due(const Bench *b, int part)
 {
     for (int i = 0; i < b->rows.n && runs(part); i++) {
@@ -314,11 +314,11 @@ static void measure(Bench *b, FILE *svg)
         bench_decode(b, &d);
 }
 
-/* What seems slower may have met a busy moment: it gets others, and the fastest counts. */
+/* A row that seems slower may have met a busy moment: it is repeated, and the fastest counts. */
 static void compare(Bench *b)
 {
     for (int i = 0; i < TRIES && against_slower(&b->against, &b->rows) > 0; i++) {
-        printf("\nAgain, what is slower\n");
+        printf("\nMeasuring slower rows again\n");
         b->slower_only = true;
         measure(b, NULL);
         bench_peak(b);
@@ -334,7 +334,7 @@ static void print_peak(const Bench *b)
         against_print_head(&b->against, &b->rows);
 }
 
-/* The peak once more: if it was higher all the time, every share above is too high. */
+/* Measures the peak once more: if it is higher now, all shares above are too high. */
 static void print_end(Bench *b)
 {
     const double before = b->peak;

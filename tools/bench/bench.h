@@ -1,6 +1,6 @@
 /*
- * The parts of ./bench. A section times its cases one after the other and gives
- * each a Row; what is the same for all of them is here.
+ * The parts of ./bench. A section times its cases one after the other and makes a
+ * Row of each; what they share is here.
  */
 #ifndef TOOLS_BENCH_BENCH_H
 #define TOOLS_BENCH_BENCH_H
@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 /*
- * One row: work done in a time, in operations or, where memory is the limit, in
- * bytes. The second half is known of mechanisms only. 0: does not apply. Its name,
- * within the group, says everything that the work depends on but the machine; what
- * is shown of it ends at a semicolon.
+ * One row: the time of some work, in operations or, where memory is the limit, in
+ * bytes. Only mechanisms have the second half. 0: does not apply. The name, unique
+ * within the group, says all that the work depends on except the machine; only the
+ * part before a semicolon is printed.
  */
 typedef struct {
     const char *group, *name;
@@ -26,53 +26,51 @@ typedef struct {
 } Row;
 
 /*
- * Rows as a file has them. Two groups are about the others: `machine`, whose name
- * is the processor's and which does in one second what the machine can, and
- * `option`, whose name is "n-layer 6".
+ * Rows as in a file. Two groups describe the others: `machine`, whose name is the
+ * processor's and whose work is the machine's peak in one second, and `option`,
+ * whose name is like "n-layer 6".
  */
 typedef struct {
     int n;
     Row *at;
 } Rows;
 
-/* A copy; of two with the same name the faster stays, the later where they are as fast. */
+/* Adds a copy; of two with the same name the faster stays, or the later if equally fast. */
 void rows_put(Rows *rows, Row r);
 const Row *rows_find(const Rows *rows, const char *group, const char *name); /* NULL: none */
 const Row *rows_machine(const Rows *rows);
 void rows_free(Rows *rows);
 
-/* The same columns for --csv, row by row, and for --save; and back. */
+/* The same columns for --csv, row by row, and for --save. */
 void rows_head(FILE *out);
 void row_write(Row r, double peak, FILE *out);
 void rows_write(FILE *out, void *rows);
-/* Dies (EXIT_DATA) of what no program has written. */
+/* Dies (EXIT_DATA) unless the file is one of --save. */
 Rows rows_read(const char *path);
 
-/* What was measured before, to be compared with. */
+/* Earlier rows to compare with. */
 typedef struct {
-    const char *path; /* NULL: nothing */
+    const char *path; /* NULL: none */
     Rows rows;
-    double margin; /* a share of the time, beyond which a row is slower, or faster */
+    double margin; /* the relative change beyond which a row is slower or faster */
 } Against;
 
-/* How many times as much as before; 0: not known. */
+/* Ratios of the new value to the old; 0: unknown. */
 typedef struct {
     double time, share, memory, step;
-    double slower; /* what decides: the more of time and step, at the same speed */
+    double slower; /* what counts: the larger of time and step, at the same speed of the machine */
 } Change;
 
 /*
- * The time decides where it is the same machine at the same speed. Where it is
- * another, or its clock is, what it could do in that time is the measure: the share
- * of the peak.
+ * On the same machine at the same speed times are compared. On another machine, or
+ * with another clock, shares of the peak are.
  */
 bool against_by_share(const Against *a, const Rows *now);
-/* False: it was not there before. */
+/* False: the row is new. */
 bool against_change(const Against *a, const Rows *now, Row r, Change *change);
-/* Those that are slower by more than the margin. */
+/* The number of rows that are slower by more than the margin. */
 int against_slower(const Against *a, const Rows *now);
-/* What is said before, beside a row, and at the end. Dies (EXIT_DATA) if no row was there before.
- */
+/* Printed first, beside a row, and last. Dies (EXIT_DATA) if no row was measured before. */
 void against_print_head(const Against *a, const Rows *now);
 void against_print_row(const Against *a, const Rows *now, Row r);
 void against_print_end(const Against *a, const Rows *now);
@@ -81,82 +79,78 @@ typedef struct {
     Tape tape;
     Arena *mem;     /* operands, until bench_clear() */
     double peak;    /* operations a second */
-    double seconds; /* for each row, at least */
+    double seconds; /* least time of each row */
     FILE *csv;      /* NULL: none */
     Rows rows;      /* so far */
     Against against;
-    bool slower_only; /* of the rows, to measure these again */
+    bool slower_only; /* measure only these rows, again */
     uint64_t filled;
 } Bench;
 
-/* Whether the row is to be measured: all of them, but for a second time. */
+/* Whether the row has to be measured: always the first time. */
 bool bench_wanted(const Bench *b, const char *group, const char *name);
 
-/* Measures the peak, which is the most that it ever was. */
+/* Measures the peak; the highest of all measurements counts. */
 void bench_peak(Bench *b);
-/* The row's share of the peak; before one above 1 is believed the peak is measured again. */
+/* The row's share of the peak, which is measured again if the share is above 1. */
 double bench_share(Bench *b, Row r);
 
-/* To be saved, and into the CSV file. */
+/* Adds the row to those to save and to the CSV file. */
 void bench_keep(Bench *b, Row r);
-/* Keeps it and prints its line; or just the end of one that looks different. */
+/* Keeps it and prints its line; or only the end of a line of another form. */
 void bench_row(Bench *b, Row r);
 void bench_row_end(Bench *b, Row r);
 
-/* The least time of body(ctx), which returns the time that counts. */
+/* The least of the times that body(ctx) returns. */
 double bench_best(const Bench *b, double (*body)(void *ctx), void *ctx);
-/* Whether, since `start` and after so many runs, another one is due. */
+/* Whether to make another run after `runs` since `start`. */
 bool bench_again(const Bench *b, int runs, double start);
 
-/* Numbers in [-1/2, 1/2), others each time; and a tensor of them that has a gradient. */
+/* Random numbers in [-1/2, 1/2), different at each call; and a tensor of them with a gradient. */
 void bench_fill(Bench *b, real *at, size_t n);
 real *bench_numbers(Bench *b, size_t n);
 Tensor *bench_operand(Bench *b, int ndim, const int *dim);
 
-/* Memory as at the start: what the next case takes is its own. */
+/* Frees the operands and the tape's memory, so that the next case measures its own. */
 void bench_clear(Bench *b);
 
-/* Seconds of a mix and of its backward, alone, on operands of B sequences. */
+/* Seconds of a mix alone, forward and backward, on B sequences. */
 typedef struct {
     double forward, backward;
 } Times;
 Times bench_mix(Bench *b, const MixSize *s, int B);
 
-/* Which mechanisms, at which lengths, in a layer or a model of which size. */
+/* The mechanisms to measure, the lengths, and the size of the layer or model. */
 typedef struct {
     const Attention *const *attentions; /* ended by NULL */
     OptionList lengths;
     Config model; /* layers, heads, width, vocab */
-    int batch;    /* sequences; 0: as many tokens at every length */
+    int batch;    /* sequences; 0: the same number of tokens at every length */
     const Program *program;
     SettingsOptions settings;
     bool bidirectional;
-    bool recompute; /* of a model, on the way back */
-
-    /* A layer alone: */
-    int most_quadratic; /* longer than this is left out where the time grows with the length; 0: no
-                         */
+    bool recompute;     /* run the model's blocks again in the backward pass */
+    int most_quadratic; /* the longest for a layer whose time per token grows; 0: any */
 } Mechanisms;
 
-/* The model of a mechanism and a length: what depends on either is set here, and nowhere else. */
+/* The model of a mechanism and a length; only this function depends on them. */
 Config bench_config(const Mechanisms *m, const Attention *a, int length);
 
-/* Whether the length is beyond most_quadratic, and that is about this mechanism. */
+/* Whether the length is beyond most_quadratic and this mechanism is quadratic. */
 bool bench_left_out(const Mechanisms *m, const Attention *a, int length);
-/* Whether each token takes longer than the one before. */
+/* Whether the time per token grows with the length. */
 bool bench_grows(const Attention *a, const MixSize *s);
-/* Says of which mechanisms lengths are left out. */
+/* Prints which mechanisms lack some lengths. */
 void bench_say_left_out(const Mechanisms *m);
 
 /*
- * Seconds of a step that are multiplications: the products of all weights, forward
- * and backward, and the mixes, each as often as the step has it, but alone, hot,
- * one after the other.
+ * Seconds of a step's multiplications: the products with all weights, forward and
+ * backward, and the mixes, each as often as in the step, but alone and in the cache.
  */
 double bench_inside(Bench *b, const Model *model, int rows);
 /*
- * The same of norms, activations and the loss. What a step takes beyond both, and its optimiser,
- * is the tape, what is read from memory again, threads that wait for each other.
+ * The same for norms, activations and the loss. The rest of a step, except for the optimiser, is
+ * the tape, memory traffic, and threads that wait for each other.
  */
 double bench_passes(Bench *b, const Model *model, int rows);
 
@@ -170,30 +164,30 @@ void bench_step(Bench *b, const Mechanisms *m);
 void bench_scaling(Bench *b, const Mechanisms *m);
 void bench_decode(Bench *b, const Mechanisms *m);
 
-/* What cannot be done is refused here, before anything is measured. */
+/* These die of what cannot be measured, before anything is. */
 void bench_attention_check(const Mechanisms *m);
 void bench_step_check(const Mechanisms *m);
 void bench_decode_check(const Mechanisms *m);
 
-/* One mechanism at its lengths, shortest first: what time and memory do as these grow. */
+/* One mechanism at its lengths, shortest first: how time and memory grow. */
 typedef struct {
     const Attention *attention;
-    bool grows; /* each token takes longer than the one before */
+    bool grows; /* the time per token does */
     int n;
-    double length[OPTION_LIST_MAX], time[OPTION_LIST_MAX], held[OPTION_LIST_MAX]; /* a token */
+    double length[OPTION_LIST_MAX], time[OPTION_LIST_MAX], held[OPTION_LIST_MAX]; /* per token */
 } Growth;
 
-/* The line about it: how far apart the lengths are, which is to be near unless it grows. */
+/* Prints how much time and memory per token differ between the lengths. */
 void growth_print(const Growth *g);
-/* The time of n of them as curves. */
+/* Plots the times of n mechanisms. */
 void growth_draw(const Growth *growth, int n, const char *subtitle, FILE *svg);
 
 /*
- * The length from which on b takes less time than a, on the line between the two
- * lengths around it where both axes are logarithmic; 0: there is none.
+ * The length from which b takes less time than a, interpolated between the two lengths
+ * around it on logarithmic axes; 0: there is none.
  */
 double growth_crossing(const Growth *a, const Growth *b);
-/* The line about that, where of n of them one grows and one does not. */
+/* Prints it, if n is 2 and only one of them grows. */
 void growth_print_crossing(const Growth *growth, int n);
 
 #endif

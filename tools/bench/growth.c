@@ -1,4 +1,4 @@
-/* What the time and the memory of a token do as the sequence grows. */
+/* How the time and the memory per token grow with the sequence. */
 #include "tools/bench/bench.h"
 
 #include "ops/base/error.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The most over the least, less 1, beyond which nobody would call it linear. */
+/* Up to this relative difference the growth counts as linear. */
 static const double NEAR = 0.15;
 
 static double spread(const double *x, int n)
@@ -25,7 +25,7 @@ void growth_print(const Growth *g)
 
     if (g->n < 2)
         return;
-    printf("%-12s from %.0f to %.0f positions a token's time differs by %.1f%%, its memory by "
+    printf("%-12s from %.0f to %.0f positions the time per token differs by %.1f%%, the memory by "
            "%.1f%%",
            g->attention->name, g->length[0], g->length[g->n - 1], 100 * time, 100 * held);
     if (!g->grows)
@@ -77,7 +77,7 @@ void growth_draw(const Growth *growth, int n, const char *subtitle, FILE *svg)
     Plot plot = { .title = "One layer of attention, forward and backward",
                   .subtitle = subtitle,
                   .x_label = "positions in the sequence",
-                  .y_label = "ns a token",
+                  .y_label = "ns per token",
                   .log_x = true,
                   .log_y = true,
                   .series = series,

@@ -1,10 +1,10 @@
-/* The arithmetic of a training step by itself: its multiplications, and what passes over rows. */
+/* The arithmetic of a training step alone: its multiplications, and its passes over rows. */
 #include "tools/bench/bench.h"
 
 #include "ops/base/machine.h"
 #include "ops/kernel/gemm.h"
 
-/* Of more rows than ROWS_MOST, as many times the time: a bench is to be no larger than a step. */
+/* Of more rows, ROWS_MOST are timed and the time is scaled, to need no more memory than a step. */
 enum { DENSE_MOST = 15, ROWS_MOST = 4096 };
 
 static int rows_of(const Model *model, int sequences)
@@ -26,7 +26,7 @@ typedef struct {
     real *x, *y, *dx, *dy, *dw; /* as large as the largest */
 } Inside;
 
-/* The weights of a block that there are; returns their number. */
+/* The weights of a block; returns their number. */
 static int weights_of(const Block *k, const Tensor **w)
 {
     const Unit *u = k->unit;
@@ -41,8 +41,7 @@ static int weights_of(const Block *k, const Tensor **w)
     return n;
 }
 
-/* No result is an operand of the next: products of products soon are subnormal, which takes long.
- */
+/* No result is an operand of the next, as products of products soon become subnormal, and slow. */
 static void multiply(const Inside *in, const Tensor *weight)
 {
     int to = weight->dim[0], from = weight->dim[1];
@@ -99,7 +98,7 @@ double bench_inside(Bench *b, const Model *model, int rows)
            config_mixes(c) * (mix.forward + mix.backward);
 }
 
-/* So many of it, over rows so wide; nothing if there are none. */
+/* The time of `count` passes over rows of that width. */
 static double passes(Bench *b, const char *op, int count, int rows, int width)
 {
     return count && width ? count * bench_op(b, op, rows, width) : 0;

@@ -1,4 +1,4 @@
-/* What every section of ./bench does: repeat, fill operands, report. */
+/* What all sections of ./bench share: repeating, filling operands, printing. */
 #include "tools/bench/bench.h"
 
 #include "ops/base/machine.h"
@@ -26,7 +26,7 @@ void bench_keep(Bench *b, Row r)
     if (!b->csv)
         return;
     row_write(r, b->peak, b->csv);
-    fflush(b->csv); /* a run that is stopped leaves what it has measured */
+    fflush(b->csv); /* an interrupted run leaves its rows */
 }
 
 void bench_peak(Bench *b)

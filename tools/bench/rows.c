@@ -1,6 +1,5 @@
 /*
- * Rows, and the file that they are written to: CSV with a name in quotes, so that
- * spreadsheets and --against read the same.
+ * Rows and their file: CSV with the name in quotes, for spreadsheets and --against.
  */
 #include "tools/bench/bench.h"
 
@@ -91,7 +90,7 @@ void rows_head(FILE *out)
     fprintf(out, "%s\n", head);
 }
 
-/* Nothing where the number does not apply. */
+/* Empty where the number does not apply. */
 static void field(FILE *out, double x)
 {
     fputc(',', out);
@@ -154,7 +153,7 @@ static bool read_row(const char *const *field, Row *r)
 
 static noreturn void refuse(const char *path, size_t line)
 {
-    die(EXIT_DATA, "%s, line %zu: ./bench --save has not written this; measure again",
+    die(EXIT_DATA, "%s, line %zu: not written by ./bench --save; measure again",
         text_cut(path, SHOWN).at, line);
 }
 

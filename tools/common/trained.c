@@ -19,7 +19,7 @@ Saved *trained_read(const char *path, bool best, const char *program)
     Saved *run = saved_read(path, best);
 
     if (!run->tokenizer || run->model.config.task == TASK_CLASSIFY)
-        die(EXIT_USAGE, "%.200s has learnt %s: %s is about models that foretell text", run->path,
+        die(EXIT_USAGE, "%.200s was trained on %s: %s is for models that predict text", run->path,
             saved_task(run), program);
     return run;
 }
@@ -59,7 +59,7 @@ static Corpus read_own_corpus(const Saved *run)
                                                        saved_number(run, "val-share") })
                           : read_stories(run);
     if (corpus_hash(&corpus) != saved_corpus(run))
-        warn("the text is not the one that %.200s has learnt from", run->path);
+        warn("the text is not the one that %.200s was trained on", run->path);
     return corpus;
 }
 
@@ -77,15 +77,15 @@ TokenText trained_text(const Saved *run, TextChoice choice)
     return (TokenText){ tokens.at, tokens.n, run->tokenizer };
 }
 
-/* A result must not take the place of what is read. */
+/* A result must not replace an input. */
 static void check_is_not(const char *path, const char *read)
 {
     if (file_same(path, read))
-        die(EXIT_USAGE, "%s is read, and it would be written over: give the results another name",
+        die(EXIT_USAGE, "%s is an input, and would be overwritten: give the results another name",
             text_cut(path, SHOWN).at);
 }
 
-/* Minutes of work should not end with a folder that is not there. */
+/* Checked now, not after minutes of work. */
 static void check_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

@@ -1,14 +1,14 @@
-/* A trained model and a text for it: what ./eval and ./analyse are given, RUN [TEXT...]. */
+/* A trained model and a text for it: the arguments RUN [TEXT...] of ./eval and ./analyse. */
 #ifndef TOOLS_COMMON_TRAINED_H
 #define TOOLS_COMMON_TRAINED_H
 
 #include "training/perplexity.h"
 #include "training/saved.h"
 
-/* A model that foretells text, or it dies; `program` is the name of who asks. */
+/* A model that predicts text; dies (EXIT_USAGE) of others, with the name of the program. */
 Saved *trained_read(const char *path, bool best, const char *program);
 
-/* The files; none: what the run has been validated on. */
+/* The files; none: the validation text of the run. */
 typedef struct {
     const char *const *file;
     int files;
@@ -19,7 +19,7 @@ typedef struct {
 /* Its tokens, for free(). */
 TokenText trained_text(const Saved *run, TextChoice choice);
 
-/* Says on standard error what model it is. */
+/* Prints on standard error which model it is. */
 void trained_introduce(const Config *c);
 
 /* A file for results, and the option that names it; `path` NULL: it was not given. */

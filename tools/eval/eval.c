@@ -1,10 +1,10 @@
 /*
- * ./eval: how well a trained model foretells a text, at other lengths of context than its own.
+ * ./eval: how well a trained model predicts a text, at other context lengths than its own.
  *
  *     RUN -> model     CORPUS -> bytes -> tokens     lengths -> a row, or some, each
  *
- * All that can be refused is refused before anything is computed. Rows are printed as they come;
- * the files are written when all of them are there.
+ * All checks are made before anything is computed. Rows are printed as they come; the files are
+ * written at the end.
  */
 #include "ops/base/error.h"
 #include "ops/base/file.h"
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PARTS: of the trained context, a bucket of by-position. */
+/* PARTS: the buckets of by-position in a trained context. */
 enum { PARTS = 4, SHOWN = 60, LONGEST = 1 << 24, PATIENCE = 5 };
 
 static OptionList lengths;
@@ -27,45 +27,46 @@ static double share = (double)NAN;
 static bool best;
 
 static Option options[] = {
-    { .name = "What" },
+    { .name = "Input" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
-      .help = "tokens in a window; else a quarter to 16 times the trained context" },
+      .help = "tokens in a window; default: 1/4 to 16 times the trained context" },
     { "protocol", OPTION_TEXT, &protocol_words, .word = "NAME",
       .help = "disjoint, sliding:S or by-position" },
-    { "best", OPTION_FLAG, &best, .help = "RUN's best.safetensors, not model.safetensors" },
+    { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { "max-tokens", OPTION_INT, &max_tokens, .max = 1 << 30,
-      .help = "of the text only the first; 0: all" },
+      .help = "use only the first tokens of the text; 0: all" },
     { "val-share", OPTION_REAL, &share, .max = 0.9, .above = true,
-      .help = "only this last part of the text" },
+      .help = "use only this last share of the text" },
     { .name = "Beyond the trained context" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
-      .help = "positions S times as near: linear:4; or the slowest turns: ntk:4" },
+      .help = "positions S times closer: linear:4; or only the slowest rotations: ntk:4" },
     { "horizon", OPTION_INT, &horizon, .min = 1, .max = LONGEST,
       .help = "cosformer: the length its angles reach; the trained one unless told" },
     { .name = "Results" },
-    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "the table, to all digits" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "write the table, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
-      .help = "perplexity by length, or the loss by position" },
+      .help = "plot perplexity by length, or loss by position" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./eval [options] RUN [CORPUS...]",
-    .summary = "Measures the perplexity of a model, a run's folder or a checkpoint, by length.",
+    .summary = "Measures a model's perplexity by length; RUN is a run's folder or a checkpoint.",
     .options = options,
-    .notes = "Without a CORPUS: what the run has been validated on.\n"
-             "Each token of the text after the first is foretold once, at every length:\n"
-             "  disjoint       windows side by side\n"
-             "  sliding:S      a window scores its last S tokens, the first one all\n"
-             "  by-position    disjoint; a row for each part of the window\n"
-             "\n"
-             "Beyond the trained context a model extrapolates, unless its positions are those of\n"
-             "shorter texts: with --rope-scale, or in cosformer, whose angles reach the longer\n"
-             "of the window and --horizon. Learned positions have no beyond.\n",
+    .notes =
+        "Without a CORPUS the run's validation text is used. At every length each token of the\n"
+        "text but the first is predicted once:\n"
+        "  disjoint       in adjacent windows\n"
+        "  sliding:S      a window scores its last S tokens, the first window all\n"
+        "  by-position    disjoint, with a row for each part of the window\n"
+        "\n"
+        "Beyond the trained context a model extrapolates, unless its positions are scaled to\n"
+        "trained ones: by --rope-scale, or in cosformer, whose angles reach the longer of the\n"
+        "window and --horizon. Learned positions cannot be extended.\n",
 };
 
-/* What was asked for in place of what it was trained with. */
+/* Replaces settings of the training by the options. */
 static void adapt(Config *c)
 {
     settings_check(&program, "horizon", c->attention);
@@ -87,7 +88,8 @@ static void tell(double done)
     fprintf(stderr, "%.0f%%\n", 100 * done);
 }
 
-/* Of windows of no length yet: a stride of 0 becomes the length, a bucket of 1 a part of it. */
+/* Without a length yet: at_length() makes a stride of 0 the length and a bucket of 1 a part of it.
+ */
 static Protocol read_protocol(void)
 {
     enum { SLIDING = 8 };
@@ -119,7 +121,7 @@ static Protocol at_length(Protocol p, int length, int trained)
     return p;
 }
 
-/* As far as text, stride, positions and memory allow; by position the longest tells all. */
+/* As far as text, stride, positions and memory allow; by position only the longest. */
 static OptionList usual_lengths(const Model *model, size_t tokens, Protocol p)
 {
     const int trained = model->config.context, most = model->position ? trained : LONGEST;
@@ -177,7 +179,7 @@ int main(int argc, char **argv)
     file_ignore_signals();
     settings_rope_scale(rope_scale);
     if (words == 0)
-        die(EXIT_USAGE, "a RUN is missing, a folder or a checkpoint: %s", program.usage);
+        die(EXIT_USAGE, "RUN is missing, a folder or a checkpoint: %s", program.usage);
     Saved *run = trained_read(argv[0], best, "./eval");
     Config *c = &run->model.config;
     const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens };

@@ -1,4 +1,4 @@
-/* The curves of all runs in one chart: the loss over steps and over time, perplexity by length. */
+/* The charts with the curves of all runs: loss over steps and over time, perplexity by length. */
 #include "tools/report/report.h"
 
 #include "ops/base/error.h"
@@ -22,8 +22,8 @@ static Series training_curve(const Record *r, int x)
 }
 
 /*
- * A run is its validation loss, with its training loss as the shadow; a run that was never
- * evaluated is its training loss. So the runs have the colours that the tables give them.
+ * A run is one series with a label, as in the tables, so its colour is the same: its validation
+ * loss, with the training loss as the shadow; or its training loss, if it was never evaluated.
  */
 static int loss_series(const Report *report, int x, Series *series)
 {
@@ -50,7 +50,7 @@ static void write_loss(const Report *report, FILE *out, int x)
     Plot plot = { .title = time ? "Loss over time" : "Loss over steps",
                   .subtitle = "thick and marked: validation; thin: training, smoothed",
                   .x_label = time ? "seconds" : "step",
-                  .y_label = "loss (nats a target)",
+                  .y_label = "loss (nats per target)",
                   .series = series,
                   .bare = true };
 
@@ -86,10 +86,7 @@ static int by_length(const void *a, const void *b)
     return (p->x > q->x) - (p->x < q->x);
 }
 
-/*
- * The rows of one protocol, by length. The error of a loss is dl, so that of the
- * perplexity e^l is e^l dl.
- */
+/* The rows of one protocol, by length. If dl is the error of l, that of e^l is e^l dl. */
 static Series measured(const Record *r, int protocol)
 {
     const size_t room = (size_t)r->eval.n;
@@ -126,7 +123,7 @@ static void write_lengths(const Report *report, FILE *out)
     if (n) {
         fputs("<figure class=\"chart\">\n", out);
         plot_svg(&(Plot){ .title = "Perplexity by length",
-                          .subtitle = "of the validation text; the bars are standard errors",
+                          .subtitle = "of the validation text, with bars of one standard error",
                           .x_label = "length of the context (tokens)",
                           .y_label = "perplexity",
                           .log_x = true,
@@ -147,8 +144,8 @@ void charts_write(const Report *report, FILE *out)
 {
     fputs("<h2>Loss</h2>\n", out);
     if (tasks_differ(report))
-        fputs("<p class=\"soft\">The runs have different tasks: what masked tokens cost is not to "
-              "be compared with what the next ones do.</p>\n",
+        fputs("<p class=\"soft\">The runs have different tasks: losses of masked tokens and of "
+              "next tokens do not compare.</p>\n",
               out);
     write_loss(report, out, LOG_STEP);
     write_loss(report, out, LOG_SECONDS);

@@ -1,6 +1,6 @@
 /*
- * Attention maps: what each head weighs, of one text. A cell is A_ij, row i the
- * query, column j the key; its shade is the square root of its size, for most
+ * Attention maps: the weights of each head for one text. A cell is A_ij, row i the
+ * query, column j the key; its shade is the square root of |A_ij|, since most
  * weights are small, and its colour is the sign.
  */
 #include "tools/report/report.h"
@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In pixels: the widest and narrowest cell, what all of them should take, a letter, a margin. */
+/* In pixels: the widest and the narrowest cell, a row of them, the margin for short and long words.
+ */
 enum {
     CELL_MOST = 18,
     CELL_LEAST = 6,
@@ -27,22 +28,22 @@ enum {
 };
 enum { WORD_BYTES = 24, WEIGHT_DIGITS = 3, BEGINNING = 1 << 16 };
 
-/* Of what is not drawn, the share of the largest weight: its shade could not be seen. */
+/* Weights below this share of the largest would not be visible, and are not drawn. */
 static const double FAINT = 1e-3;
 
 typedef struct {
     FILE *out;
     const Config *config;
-    Tape tape; /* of the matrices: the pass has one of its own */
+    Tape tape; /* of the matrices; the forward pass has its own */
     int n;     /* positions */
     char (*word)[WORD_BYTES];
-    size_t of;   /* tokens of the text */
-    bool turned; /* words over columns, as some are long */
+    size_t of;   /* tokens of the whole text */
+    bool turned; /* words above columns are vertical, as some are long */
     int margin;
-    int mixes, maps, cell; /* so many have been seen, and drawn; pixels */
+    int mixes, maps, cell; /* seen so far, drawn so far; pixels */
 } Maps;
 
-/* A byte as it is, or as something that can be seen. */
+/* A byte, or something visible in its place. */
 static void show_byte(char word[WORD_BYTES], unsigned char byte)
 {
     if (byte > ' ' && byte < 0x7f)
@@ -144,7 +145,7 @@ static void see(void *ctx, const Mix *in)
     arena_free(mem);
 }
 
-/* The token as it is read: its bytes one by one, where they are not all of a character. */
+/* The characters of a token; bytes that are not UTF-8 one by one. */
 static void show_token(char word[WORD_BYTES], Bytes token)
 {
     uint32_t code;
@@ -168,7 +169,7 @@ static void show_token(char word[WORD_BYTES], Bytes token)
     }
 }
 
-/* The tokens of the text's beginning; 0: the model's are no text's. */
+/* The first tokens of the text; 0: the model was not trained on text. */
 static int tokens_of(Maps *m, const Report *report, const Saved *s, int *id)
 {
     const int context = m->config->context,
@@ -201,7 +202,7 @@ static void draw_model(Maps *m, const Report *report, const Saved *s)
     m->word = arena_take(tape.mem, (size_t)report->positions * sizeof *m->word);
     m->n = tokens_of(m, report, s, id);
     if (m->n == 0) {
-        fputs("<p class=\"soft\">Its tokens are no text's.</p>\n", m->out);
+        fputs("<p class=\"soft\">The model was not trained on text.</p>\n", m->out);
     } else {
         m->cell = MAP_WIDTH / m->n;
         m->cell = m->cell > CELL_MOST ? CELL_MOST : m->cell < CELL_LEAST ? CELL_LEAST : m->cell;
@@ -225,7 +226,7 @@ static void write_maps_of(const Report *report, const Record *r, FILE *out)
     svg_text(out, r->label, HUGE_VAL);
     fputs("</h3>\n", out);
     if (!r->checkpoint) {
-        fputs("<p class=\"soft\">It has no weights that can be read.</p>\n", out);
+        fputs("<p class=\"soft\">There are no weights that can be read.</p>\n", out);
         return;
     }
     Saved *s = saved_read(r->checkpoint, false);
@@ -235,7 +236,8 @@ static void write_maps_of(const Report *report, const Record *r, FILE *out)
         draw_model(&m, report, s);
         arena_free(m.tape.mem);
     } else {
-        fprintf(out, "<p class=\"soft\">%s has no maps: its output is no weighted sum of v.</p>\n",
+        fprintf(out,
+                "<p class=\"soft\">%s has no maps: its output is not a weighted sum of v.</p>\n",
                 m.config->attention->name);
     }
     saved_free(s);
@@ -245,14 +247,14 @@ void maps_write(const Report *report, FILE *out)
 {
     fputs("<h2>Attention maps</h2>\n", out);
     if (!report->text) {
-        fputs("<p class=\"soft\">They are drawn of a text: <code>./report --prompt 'To be, or not "
-              "to be' RUN...</code> or <code>--text FILE</code>.</p>\n",
+        fputs("<p class=\"soft\">Maps need a text: <code>./report --prompt 'To be, or not to be' "
+              "RUN...</code> or <code>--text FILE</code>.</p>\n",
               out);
         return;
     }
-    fputs("<p class=\"soft\">Rows are queries, columns the keys that they weigh. The shade is the "
-          "square root of a weight's share of the map's largest; orange weights are negative. "
-          "Point at a cell for its number.</p>\n",
+    fputs("<p class=\"soft\">Rows are queries, columns keys. The shade is the square root of the "
+          "weight relative to the largest of the map; orange weights are negative. "
+          "Point at a cell for its weight.</p>\n",
           out);
     for (int i = 0; i < report->records; i++)
         write_maps_of(report, report->record[i], out);

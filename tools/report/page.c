@@ -159,7 +159,7 @@ static const char *task_of(const Record *r)
     return task ? task : "";
 }
 
-/* The best of those that can be compared: of one task, and more than one. */
+/* Whether the run is the best of its task, and not the only one. */
 static bool is_best(const Report *report, int at, int column)
 {
     const Record *r = report->record[at];
@@ -195,7 +195,7 @@ static void put_head(FILE *out, const char *head, const char *tail)
     fputs("</th>", out);
 }
 
-/* The name of a run, with its mark in the charts. */
+/* The name of a run, with its mark from the charts. */
 static void put_name(const Report *report, FILE *out, int i)
 {
     fprintf(out,
@@ -251,7 +251,7 @@ static Text value_of(const Record *r, const char *option)
     return text_format("%s", j->kind == JSON_BOOL ? j->number > 0 ? "yes" : "no" : "...");
 }
 
-/* Between runs whose options are known; the folder always does. */
+/* Between runs whose options are known. The folder does not count, as it always differs. */
 static bool option_differs(const Report *report, const char *option)
 {
     const Record *first = NULL;
@@ -270,7 +270,7 @@ static bool option_differs(const Report *report, const char *option)
     return false;
 }
 
-/* The options that differ, in the order of the configurations; how many. */
+/* The options that differ, in the order of the configurations; returns their number. */
 static int find_differences(const Report *report, const char *option[DIFFERENCES])
 {
     int n = 0, seen;
@@ -301,11 +301,11 @@ static void write_differences(const Report *report, FILE *out)
         return;
     fputs("<h2>What differs</h2>\n", out);
     if (n == 0) {
-        fputs("<p class=\"soft\">None of the options that are known.</p>\n", out);
+        fputs("<p class=\"soft\">None of the known options.</p>\n", out);
         return;
     }
-    fputs("<p class=\"soft\">The options that are not the same in all runs.", out);
-    fprintf(out, n > shown ? " There are more than these %d.</p>\n" : "</p>\n", shown);
+    fputs("<p class=\"soft\">The options that differ between the runs.", out);
+    fprintf(out, n > shown ? " Only the first %d are shown.</p>\n" : "</p>\n", shown);
     fputs("<div class=\"wide\"><table>\n<thead><tr><th>run</th>", out);
     for (int k = 0; k < shown; k++)
         put_head(out, option[k], "");
@@ -364,7 +364,7 @@ void page_write(FILE *out, void *ctx)
     maps_write(report, out);
     write_notes(report, out);
     fprintf(out,
-            "</main>\n<footer>Losses are in nats a target, those of validation. Made by "
+            "</main>\n<footer>Losses are validation losses, in nats per target. Made by "
             "<code>./report</code> of attn.c %s.</footer>\n</body>\n</html>\n",
             attn_version);
 }

@@ -1,6 +1,6 @@
 /*
- * What a run folder says: config.json, log.jsonl, eval.csv, and the size of its
- * weights. Every file may be missing, cut off or damaged, line by line.
+ * Reads a run's folder: config.json, log.jsonl, eval.csv, and the size of its
+ * weights. Any file may be missing, and any line cut off or damaged.
  */
 #include "tools/report/report.h"
 
@@ -58,7 +58,7 @@ static unsigned char *contents(const Record *r, const char *name, size_t *bytes)
     return readable(path) ? file_read(path, bytes) : NULL;
 }
 
-/* A line is from `at`, `n` bytes, and ended; only the last may be not. */
+/* The current line is n bytes at `at`; `ended` by a newline, which the last may lack. */
 typedef struct {
     const char *next, *end, *at;
     size_t n;
@@ -108,7 +108,7 @@ static void read_config(Record *r)
     Text why;
 
     if (!text) {
-        record_note(r, "There is no config.json that can be read: its settings are not known.");
+        record_note(r, "There is no config.json that can be read: the settings are unknown.");
         return;
     }
     if (bytes > CONFIG_BYTES) {
@@ -118,12 +118,12 @@ static void read_config(Record *r)
         if (!r->config)
             record_note(r, "config.json %s.", why.at);
         else if (r->config->kind != JSON_OBJECT)
-            record_note(r, "config.json is no JSON object.");
+            record_note(r, "config.json is not a JSON object.");
     }
     free(text);
 }
 
-/* The line goes where its split says; `why` it cannot. */
+/* Adds a line to the rows of its split; if it cannot, `why` says the reason. */
 static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
 {
     static const char *const name[FIELDS] = { "step",     "loss",   "ppl",   "bits_per_byte",
@@ -141,7 +141,7 @@ static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
     const bool validation = split && strcmp(split, "val") == 0;
     for (int f = 0; f < FIELDS; f++)
         value[f] = json_number(j, name[f]);
-    value[LOG_SECONDS] = round(value[LOG_SECONDS] * 100) / 100; /* as finely as anyone reads it */
+    value[LOG_SECONDS] = round(value[LOG_SECONDS] * 100) / 100; /* finer than anyone reads it */
     if (j && (!split || !(value[LOG_STEP] >= 0)))
         text_add(why, "has no step, or no split");
     else if (j && (validation || strcmp(split, "train") == 0))
@@ -157,7 +157,7 @@ static void read_log(Record *r)
     int bad = 0, number = 0;
 
     if (!text) {
-        record_note(r, "There is no log.jsonl that can be read: it has no curves.");
+        record_note(r, "There is no log.jsonl that can be read, so there are no curves.");
         return;
     }
     Arena *mem = arena_new();
@@ -186,7 +186,7 @@ static const char *const eval_names[] = {
 
 enum { EVALS = sizeof eval_names / sizeof *eval_names };
 
-/* What the row has in that column: nothing, if there is none. */
+/* The row's field in that column; empty if there is no such column. */
 static const char *field_of(const Csv *csv, int name)
 {
     const int column = csv_find(csv, eval_names[name]);
@@ -202,7 +202,7 @@ static double number_in(const char *field)
     return *field && !*end && isfinite(x) ? x : (double)NAN;
 }
 
-/* The number of that protocol; a new one, if there is room. */
+/* The index of that protocol, which is added if there is room. */
 static double protocol_in(Record *r, const char *name)
 {
     int i = 0;
@@ -311,7 +311,7 @@ Record *record_read(const char *path)
     struct stat info;
 
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        die(EXIT_IO, "%s is no folder; give the folders that ./train left, as runs/NAME",
+        die(EXIT_IO, "%s is not a folder; give folders that ./train wrote, like runs/NAME",
             text_cut(path, 200).at);
     *r = (Record){ .path = path, .mem = arena_new(), .parameters = (double)NAN };
     r->last_note = &r->first_note;

@@ -1,4 +1,4 @@
-/* ./report: one page about one or several runs, from what they left in their folders. */
+/* ./report: one page about one or more runs, made from their folders. */
 #include "tools/report/report.h"
 
 #include "ops/base/error.h"
@@ -14,43 +14,42 @@ static const char *out_path = "report.html", *text_path, *prompt;
 static int positions = 32, threads;
 
 static Option options[] = {
-    { .name = "What" },
-    { "out", OPTION_TEXT, &out_path, .word = "FILE", .letter = 'o', .help = "the page" },
+    { .name = "Options" },
+    { "out", OPTION_TEXT, &out_path, .word = "FILE", .letter = 'o', .help = "the page to write" },
     { "prompt", OPTION_TEXT, &prompt, .help = "draw the attention maps of this text" },
-    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "or of this one" },
+    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "the same, of a file" },
     { "positions", OPTION_INT, &positions, .min = 1, .max = POSITIONS_MOST,
-      .help = "of the text, at most" },
+      .help = "draw at most this many positions" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./report [options] RUN...",
-    .summary = "Makes one page of the folders that runs have left: table, curves, attention maps.",
+    .summary = "Makes one page about runs from their folders: table, curves, attention maps.",
     .options = options,
 };
 
 static void check(int runs)
 {
     if (runs == 0)
-        die(EXIT_USAGE, "no run was given: %s", program.usage);
+        die(EXIT_USAGE, "no run given: %s", program.usage);
     if (runs > RUNS_MOST)
-        die(EXIT_USAGE, "%d runs are more than a page has room for: %d at most", runs, RUNS_MOST);
+        die(EXIT_USAGE, "%d runs are too many for a page: at most %d", runs, RUNS_MOST);
     if (prompt && text_path)
-        die(EXIT_USAGE, "--prompt and --text are both the text of the maps: give one of them");
+        die(EXIT_USAGE, "--prompt and --text both name the text of the maps: give one of them");
     if (strcmp(out_path, "-") == 0)
         die(EXIT_USAGE, "the page goes to a file, not to standard output");
 }
 
-/* What the maps are of. */
+/* The text of the maps. */
 static unsigned char *read_text(size_t *bytes)
 {
     if (text_path) {
         unsigned char *text = file_read(text_path, bytes);
 
         if (*bytes == 0)
-            die(EXIT_DATA, "%s is empty: there is nothing to draw maps of",
-                text_cut(text_path, 200).at);
+            die(EXIT_DATA, "%s is empty: the maps need a text", text_cut(text_path, 200).at);
         return text;
     }
     if (!prompt)
@@ -59,8 +58,8 @@ static unsigned char *read_text(size_t *bytes)
     return memcpy(xmalloc(*bytes + 1), prompt, *bytes + 1);
 }
 
-/* Two runs of one name are told apart by their paths. */
-static void tell_apart(Record **record, int n)
+/* Runs with the same name are labelled with their paths. */
+static void label_runs(Record **record, int n)
 {
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
@@ -80,7 +79,7 @@ int main(int argc, char **argv)
     report.text = text;
     for (int i = 0; i < runs; i++)
         record[i] = record_read(argv[i]);
-    tell_apart(record, runs);
+    label_runs(record, runs);
     report.pool = pool_new(threads);
     file_print(out_path, page_write, &report);
     pool_free(report.pool);

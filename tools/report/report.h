@@ -17,12 +17,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What is kept of a line of log.jsonl, and of eval.csv; NaN: the line does not say. */
+/* Fields of a line of log.jsonl, and of eval.csv; NaN: the line lacks it. */
 enum { LOG_STEP, LOG_LOSS, LOG_PPL, LOG_BITS, LOG_ACCURACY, LOG_TOKENS, LOG_SPEED, LOG_SECONDS };
 enum { EVAL_LENGTH, EVAL_STRIDE, EVAL_LOSS, EVAL_PPL, EVAL_ERROR, EVAL_PROTOCOL };
 enum { FIELDS = 8, PROTOCOLS = 8 };
 
-/* So many lines, and a column of n numbers for each field. */
+/* n lines, as a column of numbers for each field. */
 typedef struct {
     int n, room;
     double *at[FIELDS];
@@ -36,37 +36,37 @@ typedef struct Note {
 typedef struct {
     const char *path;       /* as it was given */
     const char *name;       /* its last part, */
-    const char *label;      /* or, where another has the same, all of it */
-    Arena *mem;             /* of the configuration, and all strings */
+    const char *label;      /* or all of it, where another run has the same name */
+    Arena *mem;             /* holds the configuration and all strings */
     const Json *config;     /* NULL: none */
     Rows train, validation; /* of log.jsonl */
-    Rows eval;              /* of eval.csv; EVAL_PROTOCOL is a number of the next */
+    Rows eval;              /* of eval.csv; EVAL_PROTOCOL is an index into protocol */
     const char *protocol[PROTOCOLS];
     int protocols;
-    double parameters;      /* NaN: not known */
+    double parameters;      /* NaN: unknown */
     const char *checkpoint; /* the path of the best weights, or of the last; NULL: none */
     Note *first_note, **last_note;
 } Record;
 
-/* Dies if there is no such folder, or nothing of a run in it. */
+/* Dies if there is no such folder, or no file of a run in it. */
 Record *record_read(const char *path);
 void record_free(Record *r);
 
 __attribute__((format(printf, 2, 3))) void record_note(Record *r, const char *fmt, ...);
 
-/* "cosformer (horizon 256)"; empty if it is not known. */
+/* "cosformer (horizon 256)"; empty if unknown. */
 Text record_attention(const Record *r);
 
-/* The row of the least validation loss; -1: there is none. */
+/* The row with the least validation loss; -1: there is none. */
 int record_best(const Record *r);
 
-/* What is on the page. */
+/* The contents of the page. */
 typedef struct {
     Record *const *record;
     int records;
-    const unsigned char *text; /* to draw attention maps of; NULL: none was given */
+    const unsigned char *text; /* of the attention maps, or NULL */
     size_t text_bytes;
-    int positions; /* of it, at most */
+    int positions; /* of the text, at most */
     Pool *pool;
 } Report;
 
