@@ -1,6 +1,6 @@
 # Generates mechanical bugs for the C sources named as arguments and prints one per line, separated
 # by tabs: source, row, id, description, the row with the bug in it. An id is
-# source/function/kind-N, where N counts the bugs of a kind within the function, up to 3:
+# source/function/kind-N, where N counts the bugs of a kind within the function, up to 2:
 #
 #     assign   x += y        x = y
 #     sign     x -= y        x += y
@@ -48,7 +48,7 @@ function operand_begin(s, i,    bracket) {
 }
 
 function bug(kind, what, line) {
-    if (count[kind] == 3) return
+    if (count[kind] == 2) return
     id = path "/" name "/" kind "-" ++count[kind]
     print FILENAME "\t" FNR "\t" id "\t" what "\t" line comment
 }
