@@ -89,11 +89,14 @@ first_failing()
         failing="the end of the program"
         while IFS= read -r line; do
             case $line in
-            "not ok"*) failing=$(echo "$line" | cut -d : -f 3) && break ;;
+            "not ok"*)
+                failing=$(echo "$line" | cut -d : -f 3)
+                kill -ALRM $! 2>/dev/null || true # Check ends the test at work, and then itself
+                break
+                ;;
             [0-9]*..*) failing= ;; # the last line
             esac
         done <"$1.tap"
-        kill -ALRM $! 2>/dev/null || true # ends the test at work; its verdict has no reader
         wait $! 2>/dev/null || true
         [ -z "$failing" ] || { echo "$suite: $failing" && break; }
     done
