@@ -200,6 +200,27 @@ START_TEST(the_first_guess_is_the_uniform_one)
 }
 END_TEST
 
+/* Vaswani et al.: sin and cos of t / 10000^(2m/C) in turn, at the scale of the embedding. */
+START_TEST(sinusoids_are_those_of_the_paper)
+{
+    Config c = small_variant(2);
+    Arena *mem = arena_new();
+    Model model;
+
+    c.position = POSITION_SINUSOIDAL;
+    model_init(&model, c, mem, 1);
+    for (int t = 0; t < c.context; t++)
+        for (int m = 0; 2 * m < c.width; m++) {
+            const double angle = t / pow(10000, 2.0 * m / c.width);
+            const real *at = model.sinusoids + t * c.width + 2 * m;
+
+            ck_assert_double_eq_tol((double)at[0], 0.02 * sin(angle), 1e-8);
+            ck_assert_double_eq_tol((double)at[1], 0.02 * cos(angle), 1e-8);
+        }
+    arena_free(mem);
+}
+END_TEST
+
 START_TEST(one_batch_is_learned_by_heart)
 {
     for (int i = 0; i < VARIANTS; i += 3) {
@@ -443,6 +464,7 @@ Suite *suite_model(void)
     tcase_add_test(t, a_token_or_position_that_is_not_in_the_batch_gets_no_gradient);
     t = group(s, "forward");
     tcase_add_test(t, the_first_guess_is_the_uniform_one);
+    tcase_add_test(t, sinusoids_are_those_of_the_paper);
     tcase_add_test(t, one_batch_is_learned_by_heart);
     tcase_add_test(t, the_future_does_not_leak);
     tcase_add_test(t, a_masked_model_sees_both_sides);
