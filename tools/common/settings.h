@@ -18,7 +18,7 @@ typedef struct {
 /* The i-th row of the table of attentions, for an option's `choice`. */
 Choice settings_attention(int i);
 
-/* The name of --attn by one of its older names is still understood, with a note. */
+/* Marks the place of the settings in a program's table: see settings_add(). */
 extern const char settings_here[];
 #define SETTINGS_HERE                                                                              \
     {                                                                                              \
