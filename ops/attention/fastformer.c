@@ -74,18 +74,17 @@ static size_t fastformer_state(const MixSize *s)
     return 2 * (size_t)s->H * pooling_state(s->D);
 }
 
-/* p of one key. */
-static void step_interact(const Mix *in, int head, const real *restrict g, const real *restrict k,
-                          real *restrict p)
+/* p of one key; W is the head's matrix, where there is one. */
+static void step_interact(Interaction how, const real *restrict W, const Pooling *g,
+                          const real *restrict k, real *restrict p)
 {
-    const int how = setting(&in->set, "interaction"), D = in->q->dim[3];
-    const Tensor *concat = mix_tensor(in, "concat");
-    const real *W = concat ? concat->data + (size_t)head * walk_matrix_size(CONCAT, D) : NULL;
+    const real *restrict y = g->y;
+    const int D = g->D;
 
     for (int d = 0; how == CONCAT && d < D; d++, W += 2 * D)
-        p[d] = row_dot(W, g, D) + row_dot(W + D, k, D);
+        p[d] = row_dot(W, y, D) + row_dot(W + D, k, D);
     for (int d = 0; how != CONCAT && d < D; d++)
-        p[d] = how == ADD ? g[d] + k[d] : g[d] * k[d];
+        p[d] = how == ADD ? y[d] + k[d] : y[d] * k[d];
 }
 
 /* u = h * v, and zeros where the pool has no key. */
@@ -103,8 +102,10 @@ static void fastformer_step(const Step *s)
 {
     const Mix *in = s->in;
     const int D = in->q->dim[3];
+    const Interaction how = (Interaction)setting(&in->set, "interaction");
     const real *w_q = mix_tensor(in, "pool_q")->data, *w_k = mix_tensor(in, "pool_k")->data;
-    const size_t size = pooling_state(D);
+    const real *W = how == CONCAT ? mix_tensor(in, "concat")->data : NULL;
+    const size_t size = pooling_state(D), per_head = W ? walk_matrix_size(how, D) : 0;
     Blend blend;
 
     for (int head = 0; head < in->q->dim[2]; head++) {
@@ -117,7 +118,7 @@ static void fastformer_step(const Step *s)
         pooling_at(&h, state + size);
         if (!s->padding) {
             pooling_add(&g, q);
-            step_interact(in, head, g.y, in->k->data + head * D, p.at);
+            step_interact(how, W ? W + head * per_head : NULL, &g, in->k->data + head * D, p.at);
             pooling_add(&h, p);
         }
         step_meet(&h, in->v->data + head * D, o);
