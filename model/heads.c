@@ -4,7 +4,9 @@
  *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
  *     y       = x + mix(q, k, v) W_o^T
  *
- * q and k of a head may be narrower, or wider, than v.
+ * q and k of a head may be narrower, or wider, than v. With --out-norm rms each head's
+ * part of mix(q, k, v) is divided by the root of its mean square; with --out-gate all of
+ * it is multiplied by silu(h W_g^T), element by element, before W_o.
  */
 #include "model/layers.h"
 
@@ -19,11 +21,22 @@ static void heads_make(Block *b, const Maker *m)
     b->v = make_dense(m, "attn.wv", s.H * s.E, width, 1);
     b->o = make_dense(m, "attn.wo", width, s.H * s.E, make_add_gain(m));
     make_own(b, m);
+    if (setting(&m->config->set, "out-gate"))
+        b->out_gate = make_dense(m, "attn.wg", s.H * s.E, width, 1);
+}
+
+/* Each head's rows of o (B, T, H E), normed. */
+static Tensor *normed(Pass *p, Tensor *o)
+{
+    int B = o->dim[0], T = o->dim[1], H = p->size.H, E = p->size.E;
+    Tensor *y = op_rmsnorm(p->tape, tensor_reshape(o, SHAPE(B, T, H, E)), NULL);
+
+    return tensor_reshape(y, SHAPE(B, T, H * E));
 }
 
 static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
 {
-    Tensor *h = pass_norm(p, x, b->attention_norm);
+    Tensor *h = pass_norm(p, x, b->attention_norm), *o;
     Mix in = pass_operands(p);
 
     for (int i = 3; i < OPERANDS_MAX; i++)
@@ -31,7 +44,12 @@ static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
     in.q = pass_heads(p, h, b->q);
     in.k = pass_heads(p, h, b->k);
     in.v = pass_heads(p, h, b->v);
-    return pass_add(p, x, pass_mix(p, &in), b->o, NULL);
+    o = pass_mix(p, &in);
+    if (setting_is(&p->size.set, "out-norm", "rms"))
+        o = normed(p, o);
+    if (b->out_gate.w)
+        o = op_swiglu(p->tape, pass_dense(p, h, b->out_gate), o);
+    return pass_add(p, x, o, b->o, NULL);
 }
 
 static void heads_size(const Config *c, MixSize *s)
@@ -40,9 +58,10 @@ static void heads_size(const Config *c, MixSize *s)
     s->D = s->E = c->width / c->heads;
 }
 
+/* q, k, v and o; the gate. */
 static double heads_projections(const Config *c, const MixSize *s)
 {
-    return 2.0 * c->width * s->H * (s->D + s->E);
+    return c->width * s->H * (2.0 * (s->D + s->E) + (setting(&c->set, "out-gate") ? s->E : 0));
 }
 
 static double heads_parameters(const Config *c, const MixSize *s)
@@ -50,10 +69,13 @@ static double heads_parameters(const Config *c, const MixSize *s)
     return c->layers * (heads_projections(c, s) + own_matrices(c, s));
 }
 
-/* Two norms, q, k, v, o, and a sum. */
+/* Two norms, q, k, v, o, and a sum; o normed, with its scale; the gate, and o times it. */
 static double heads_kept(const Config *c, const MixSize *s)
 {
-    return 3.0 * c->width + 2.0 * s->H * (s->D + s->E) + attention_memory(s).kept;
+    double around = (setting(&c->set, "out-norm") ? s->E + 2.0 : 0) +
+                    (setting(&c->set, "out-gate") ? 2.0 * s->E : 0);
+
+    return 3.0 * c->width + s->H * (2.0 * (s->D + s->E) + around) + attention_memory(s).kept;
 }
 
 static double heads_back(const Config *c, const MixSize *s)

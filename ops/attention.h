@@ -227,6 +227,18 @@ bool setting_is(const Values *values, const char *name, const char *choice);
         .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
         .help = "numbers in q and k of a head (0: as many as in v, or 128 in a gated unit)"        \
     }
+#define SETTING_OUT_NORM(by_default)                                                               \
+    {                                                                                              \
+        .name = "out-norm", .kind = SETTING_CHOICE, .value = by_default,                           \
+        .choices = (const char *const[]){ "none", "rms", NULL }, .layer = true,                    \
+        .help = "norm of each head's output, without a gain"                                       \
+    }
+#define SETTING_OUT_GATE(by_default)                                                               \
+    {                                                                                              \
+        .name = "out-gate", .kind = SETTING_FLAG, .value = by_default, .layer = true,              \
+        .help = "multiply the heads' outputs by silu(x W), W learned"                              \
+    }
+#define SETTINGS_OF_HEADS SETTING_KEY_SIZE, SETTING_OUT_NORM(0), SETTING_OUT_GATE(0)
 #define SETTING_GATE                                                                               \
     {                                                                                              \
         .name = "gate", .kind = SETTING_FLAG, .value = 1, .layer = true,                           \

@@ -33,8 +33,8 @@ enum { ROWS = 32 };
 
 typedef struct {
     Node node;
-    Tensor *x, *gain, *bias;
-    bool centre; /* LayerNorm */
+    Tensor *x, *gain, *bias; /* gain and bias may be NULL: 1 and 0 */
+    bool centre;             /* LayerNorm */
     int rows, C;
     real *mean, *scale; /* (rows): mu and r */
     Grad dx, dgain, dbias;
@@ -47,7 +47,8 @@ static void norm_rows(void *ctx, int begin, int end)
     int C = op->C;
 
     for (int i = begin; i < end; i++) {
-        const real *x = op->x->data + (size_t)i * (size_t)C, *gain = op->gain->data;
+        const real *x = op->x->data + (size_t)i * (size_t)C;
+        const real *gain = op->gain ? op->gain->data : NULL;
         real *y = op->node.y->data + (size_t)i * (size_t)C;
         real mu = op->centre ? row_sum(x, C) / R(C) : 0;
 
@@ -55,7 +56,7 @@ static void norm_rows(void *ctx, int begin, int end)
             y[c] = x[c] - mu;
         real r = 1 / sqrt(row_dot(y, y, C) / R(C) + R(1e-5));
         for (int c = 0; c < C; c++)
-            y[c] *= r * gain[c];
+            y[c] *= gain ? r * gain[c] : r;
         for (int c = 0; op->bias && c < C; c++)
             y[c] += op->bias->data[c];
         op->mean[i] = mu, op->scale[i] = r;
@@ -68,12 +69,12 @@ static void backward_row(const Norm *op, int i, real *restrict dgain, real *rest
     int C = op->C;
     size_t at = (size_t)i * (size_t)C;
     const real *restrict x = op->x->data + at, *restrict g = op->node.y->grad + at;
-    const real *restrict gain = op->gain->data;
+    const real *restrict gain = op->gain ? op->gain->data : NULL;
     real *restrict h = pool_scratch(), *restrict xhat = h + C, mu = op->mean[i], r = op->scale[i];
 
     for (int c = 0; c < C; c++) {
         xhat[c] = (x[c] - mu) * r;
-        h[c] = gain[c] * g[c];
+        h[c] = gain ? gain[c] * g[c] : g[c];
         dgain[c] += g[c] * xhat[c];
         dbias[c] += g[c];
     }
@@ -116,7 +117,8 @@ static void norm_backward(Node *node)
     op->dx = tape_grad(tape, op->x);
     pool_reserve(tape->pool, 2 * (size_t)op->C * sizeof(real));
     pool_for(tape->pool, blocks, 1, backward_rows, op);
-    sum_partial(tape_grad(tape, op->gain), op->partial, blocks, op->C);
+    if (op->gain)
+        sum_partial(tape_grad(tape, op->gain), op->partial, blocks, op->C);
     if (op->bias)
         sum_partial(tape_grad(tape, op->bias), op->partial + op->C, blocks, op->C);
     arena_give(tape->mem, op->partial, bytes);

@@ -50,7 +50,7 @@ typedef struct {
 } Embedding;
 Tensor *op_embedding(Tape *tape, Embedding operands);
 
-/* Both norms are over the last dimension, with epsilon 1e-5. */
+/* Both norms are over the last dimension, with epsilon 1e-5; the gain may be NULL: all ones. */
 Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain);
 Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 

@@ -119,7 +119,7 @@ void naive_rmsnorm(const double *x, const double *gain, int n, double *y)
     for (int i = 0; i < n; i++)
         square += x[i] * x[i] / n;
     for (int i = 0; i < n; i++)
-        y[i] = x[i] / sqrt(square + epsilon) * gain[i];
+        y[i] = x[i] / sqrt(square + epsilon) * (gain ? gain[i] : 1);
 }
 
 static void rmsnorm(const OpCall *c, double *const *x, double *y)

@@ -23,7 +23,7 @@ static int vectors_of_mixes(const Config *c)
     if (layer_of(c->attention) == &layer_pooled)
         return (c->bias ? (setting_is(&c->set, "share", "qv") ? 3 : 4) * width : 0) +
                2 * (setting_is(&c->set, "share", "heads") ? width / c->heads : width);
-    return c->bias ? 2 * (size.H * size.D + width) : 0;
+    return c->bias ? 2 * size.H * size.D + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0;
 }
 
 /* Everything that is no matrix: tables, gains, biases, vectors. */

@@ -77,7 +77,14 @@ static double *paper_heads(const Paper *p, const double *x)
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i];
 
-    return paper_dense(p, paper_mix(p, in), b->o, x);
+    double *o = paper_mix(p, in);
+    for (int i = 0; setting(&p->c->set, "out-norm") && i < ROWS * H; i++)
+        naive_rmsnorm(o + i * E, NULL, E, o + i * E);
+    const double *gate =
+        setting(&p->c->set, "out-gate") ? paper_dense(p, h, b->out_gate, NULL) : NULL;
+    for (int i = 0; gate && i < ROWS * H * E; i++)
+        o[i] *= naive_silu(gate[i]);
+    return paper_dense(p, o, b->o, x);
 }
 
 /* The vector of each head: its own, or the only one. */

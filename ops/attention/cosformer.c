@@ -156,7 +156,7 @@ const Attention attention_cosformer = {
                              .tries = { 40, 4096, 3 },
                              .help = "the length M that the angles cover (at least the context)" },
                            SETTING_WINDOW,
-                           SETTING_KEY_SIZE,
+                           SETTINGS_OF_HEADS,
                            { 0 } },
     .engine = &engine,
     .rule = &map,

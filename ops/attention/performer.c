@@ -133,7 +133,7 @@ const Attention attention_performer = {
                              .tries = { 6, 9 },
                              .help = "random features per head (0: 4 for each number in a key)" },
                            SETTING_WINDOW,
-                           SETTING_KEY_SIZE,
+                           SETTINGS_OF_HEADS,
                            { 0 } },
     .engine = &engine_linear,
     .rule = &map,

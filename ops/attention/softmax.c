@@ -93,7 +93,7 @@ const Attention attention_softmax = {
                                      .help = "how scores grow with the number of keys" },
                                    SETTING_BASE,
                                    SETTING_WINDOW,
-                                   SETTING_KEY_SIZE,
+                                   SETTINGS_OF_HEADS,
                                    { 0 } },
     .engine = &engine_pairs,
     .rule = &(const PairsRule){ tilings, .by = "scale", .n0 = "base" },

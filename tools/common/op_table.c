@@ -122,7 +122,7 @@ static const OpOperand logits[] = { { "x", "BTV" }, { 0 } };
 static const OpOperand dense[] = {
     { "x", "BTC" }, { "r", "BTO?" }, { "w", "OC" }, { "b", "O?" }, { 0 }
 };
-static const OpOperand rmsnorm[] = { { "x", "BTC" }, { "gain", "C" }, { 0 } };
+static const OpOperand rmsnorm[] = { { "x", "BTC" }, { "gain", "C?" }, { 0 } };
 static const OpOperand layernorm[] = { { "x", "BTC" }, { "gain", "C" }, { "bias", "C" }, { 0 } };
 static const OpOperand affine[] = { { "x", "BTC" }, { "gamma", "C" }, { "beta", "C" }, { 0 } };
 static const OpOperand learned[] = { { "table", "VC" }, { "position", "PC?" }, { 0 } };
