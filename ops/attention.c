@@ -39,6 +39,8 @@ bool attention_needs(const Attention *a, const Values *set, int i)
     return o && (!o->with || setting_is(set, o->with, o->is));
 }
 
+const char *const out_norm_names[] = { "none", "rms", NULL };
+
 Tensor *mix_tensor(const Mix *in, const char *name)
 {
     const Operand *o;

@@ -227,10 +227,11 @@ bool setting_is(const Values *values, const char *name, const char *choice);
         .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
         .help = "numbers in q and k of a head (0: as many as in v, or 128 in a gated unit)"        \
     }
+extern const char *const out_norm_names[];
 #define SETTING_OUT_NORM(by_default)                                                               \
     {                                                                                              \
         .name = "out-norm", .kind = SETTING_CHOICE, .value = by_default,                           \
-        .choices = (const char *const[]){ "none", "rms", NULL }, .layer = true,                    \
+        .choices = out_norm_names, .layer = true,                                                  \
         .help = "norm of each head's output, without a gain"                                       \
     }
 #define SETTING_OUT_GATE(by_default)                                                               \

@@ -80,9 +80,9 @@ ops 2600
 ops/base 2050
 ops/kernel 1600
 ops/attention 1450
-ops/attention/engine 3200
-ops/attention/plain 1200
-model 3000
+ops/attention/engine 3600
+ops/attention/plain 1250
+model 3050
 data 2700
 data/synthetic 1000
 training 3100

@@ -123,6 +123,15 @@ static Span hide(real *s, Span seen, real hidden)
     return whole;
 }
 
+/* Weights, or their gradients, of row i times L. */
+static void times_L(const Tiles *x, int i, Span seen, real *s)
+{
+    const real *L = x->L ? x->L + (i - x->i0) * x->tile : NULL;
+
+    for (int j = seen.from; L && j < seen.to; j++)
+        s[j] *= L[j];
+}
+
 /* o += s[j] v_j for the keys from .. to-1 */
 static void add_some(real *restrict o, const real *s, const real *restrict v, int E, Span keys)
 {
@@ -148,6 +157,7 @@ static void forward_group(Tiles *x, int i, int j0, real *o)
         if (g.row[r].from < g.row[r].to)
             x->weighting->weigh(s + whole.from, whole.to - whole.from, o + r * x->E, x->E,
                                 x->row ? x->row + i + r : NULL);
+        times_L(x, i + r, g.row[r], s);
     }
     accumulate(o,
                (Factors){ x->s + g.all.from, x->tile, 1, v + g.all.from * x->E, x->E,
@@ -205,6 +215,8 @@ static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
 
         ds[seen.from] = keys.to - keys.from == 1 ? 0 : ds[seen.from];
     }
+    times_L(x, i, seen, s);
+    times_L(x, i, seen, ds);
     clear_around(x, s, ds, whole);
 }
 

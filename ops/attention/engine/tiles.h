@@ -47,6 +47,7 @@ typedef struct {
     real *o;            /* (tile, E): the rows of one tile */
     real *dq, *dk, *dv; /* (.., D); the keys of one tile. NULL: not wanted (dk and dv together) */
     real *s, *ds;       /* (tile, tile) */
+    const real *L;      /* (tile, tile): weights are multiplied by it; NULL: by 1 */
     RowState *row;      /* (T); NULL where the weighting is plain */
 } Tiles;
 
