@@ -198,9 +198,15 @@ static void suit(const Variant *v, Tensor *x)
     }
 }
 
+/* Where a mechanism is defined in one direction only, it is run in that one. */
+static bool direction(const Variant *v, bool causal)
+{
+    return (causal || (v->traits & CAUSAL_ONLY)) && !(v->traits & BIDIRECTIONAL_ONLY);
+}
+
 Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal)
 {
-    Mixing m = { .variant = v, .attention = v->attention, .causal = causal };
+    Mixing m = { .variant = v, .attention = v->attention, .causal = direction(v, causal) };
     const Operand *o;
     int dim[4];
 
@@ -217,7 +223,7 @@ Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal)
     suit(v, m.x[K]);
     list(&m);
     snprintf(m.name, sizeof m.name, "%s (%s), B %d, T %d, H %d, D %d, E %d%s", v->attention->name,
-             v->label, m.s.B, m.s.T, m.s.H, m.s.D, m.s.E, causal ? ", causal" : "");
+             v->label, m.s.B, m.s.T, m.s.H, m.s.D, m.s.E, m.causal ? ", causal" : "");
     return m;
 }
 
