@@ -31,6 +31,7 @@
     ROW(efficient)                                                                                 \
     ROW(identity)                                                                                  \
     ROW(leaky)                                                                                     \
+    ROW(retnet)                                                                                    \
     ROW(fastformer)                                                                                \
     ROW(gau)                                                                                       \
     ROW(flash_gau)

@@ -1,0 +1,38 @@
+/*
+ * The retention of RetNet (Sun et al., 2023, arXiv:2307.08621): a state that decays,
+ *
+ *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-5-h) in head h
+ *
+ * and at padding stays as it is. Unrolled, with s_ij = q_i.k_j / sqrt(D) for j in V(i), it is
+ *
+ *     A_ij = a^(number of keys that are no padding in j+1 .. i) s_ij
+ *
+ * which is linear in s_ij: ds_ij is dA_ij times the same power of a.
+ */
+#include "ops/attention/plain/pairs.h"
+
+#include <math.h>
+
+static double decay(const PlainRow *r, int j)
+{
+    int last = r->i < r->x->length ? r->i : r->x->length - 1;
+
+    return plain_sees(r->x, r->i, j) ? pow(1 - pow(2, -5 - r->x->head), last - j) : 0;
+}
+
+static void weigh(const PlainRow *r)
+{
+    for (int j = 0; j < r->x->T; j++)
+        r->A[j] = plain_sees(r->x, r->i, j) ? decay(r, j) * r->s[j] : 0;
+}
+
+static void back(const PlainRow *r)
+{
+    for (int j = 0; j < r->x->T; j++)
+        r->ds[j] = decay(r, j) * r->dA[j];
+}
+
+void plain_retnet(const PlainHead *x)
+{
+    plain_pairs(x, weigh, back);
+}

@@ -1,0 +1,33 @@
+/*
+ * Retention (RetNet: Sun et al., 2023, arXiv:2307.08621): linear attention without a
+ * feature map or a denominator, whose state fades at a fixed rate for each head,
+ *
+ *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-5-h)
+ *
+ * with h the head from 0. Unrolled, where j sees only keys that are no padding,
+ *
+ *     A_ij = a^(i - j) q_i . k_j / sqrt(D)       j in V(i)
+ *
+ * decay.h has the rest, forward and backward. Nothing keeps o near the size of v, so the
+ * layer norms each head's output, and gates it. Plain: plain/retnet.c.
+ */
+#include "ops/attention/engine/decay.h"
+
+static double log_decay(const MixSize *size, int head)
+{
+    (void)size;
+    return log1p(-exp2(-5 - head));
+}
+
+static const DecayRule rule = { .log_decay = log_decay, .scaled = true };
+
+const Attention attention_retnet = {
+    .name = "retnet",
+    .summary = "retention: a linear state that decays; causal only (arXiv:2307.08621)",
+    .traits = CAUSAL_ONLY | CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
+    .settings =
+        (const Setting[]){ SETTING_KEY_SIZE, SETTING_OUT_NORM(1), SETTING_OUT_GATE(1), { 0 } },
+    .engine = &engine_decay,
+    .rule = &rule,
+    .plain = plain_retnet,
+};
