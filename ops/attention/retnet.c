@@ -2,9 +2,10 @@
  * Retention (RetNet: Sun et al., 2023, arXiv:2307.08621): linear attention without a
  * feature map or a denominator, whose state fades at a fixed rate for each head,
  *
- *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-5-h)
+ *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-n-h)
  *
- * with h the head from 0. Unrolled, where j sees only keys that are no padding,
+ * with h the head from 0, and n = 5 in the paper. Unrolled, where j sees only keys that are no
+ * padding,
  *
  *     A_ij = a^(i - j) q_i . k_j / sqrt(D)       j in V(i)
  *
@@ -15,8 +16,7 @@
 
 static double log_decay(const MixSize *size, int head)
 {
-    (void)size;
-    return log1p(-exp2(-5 - head));
+    return log1p(-exp2(-setting_or_zero(&size->set, "decay") - head));
 }
 
 static const DecayRule rule = { .log_decay = log_decay, .scaled = true };
@@ -26,7 +26,13 @@ const Attention attention_retnet = {
     .summary = "retention: a linear state that decays; causal only (arXiv:2307.08621)",
     .traits = CAUSAL_ONLY | CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
     .settings =
-        (const Setting[]){ SETTING_KEY_SIZE, SETTING_OUT_NORM(1), SETTING_OUT_GATE(1), { 0 } },
+        (const Setting[]){
+            SETTING_KEY_SIZE,
+            SETTING_OUT_NORM(1),
+            SETTING_OUT_GATE(1),
+            { "decay", SETTING_NUMBER, .most = 20, .least = 1, .zero = 5, .tries = { 1, 2, 12 },
+              .help = "head h keeps 1 - 2^(-N-h) of its state at each position (0: 5)" },
+            { 0 } },
     .engine = &engine_decay,
     .rule = &rule,
     .plain = plain_retnet,

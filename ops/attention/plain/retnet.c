@@ -1,7 +1,7 @@
 /*
  * The retention of RetNet (Sun et al., 2023, arXiv:2307.08621): a state that decays,
  *
- *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-5-h) in head h
+ *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-n-h) in head h
  *
  * and at padding stays as it is. Unrolled, with s_ij = q_i.k_j / sqrt(D) for j in V(i), it is
  *
@@ -17,7 +17,9 @@ static double decay(const PlainRow *r, int j)
 {
     int last = r->i < r->x->length ? r->i : r->x->length - 1;
 
-    return plain_sees(r->x, r->i, j) ? pow(1 - pow(2, -5 - r->x->head), last - j) : 0;
+    return plain_sees(r->x, r->i, j)
+               ? pow(1 - pow(2, -setting_or_zero(&r->x->mix->set, "decay") - r->x->head), last - j)
+               : 0;
 }
 
 static void weigh(const PlainRow *r)
