@@ -24,14 +24,29 @@ static bool may_become(const Stream *s)
     return false;
 }
 
+/* Embeddings, overrides and isolates of Unicode's bidirectional algorithm, and its marks. */
+static bool turns(uint32_t code)
+{
+    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           code == 0x200e || code == 0x200f || code == 0x61c;
+}
+
 /* Prints the character that is held, or its replacement. */
 static void put(Stream *s, uint32_t code)
 {
-    bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0);
+    bool control = (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0) ||
+                   turns(code);
     unsigned char c[4];
     int n = utf8_encode(c, control ? '?' : code == '\n' && s->one_line ? ' ' : code);
 
     fwrite(c, 1, (size_t)n, s->out);
+    s->held = 0;
+}
+
+static void put_invalid(Stream *s)
+{
+    if (!s->skip)
+        put(s, 0xfffd);
     s->held = 0;
 }
 
@@ -45,7 +60,7 @@ static void take(Stream *s, unsigned char byte)
     } else if (!may_become(s)) {
         bool alone = s->held == 1;
 
-        put(s, 0xfffd);
+        put_invalid(s);
         if (!alone) /* it is not part of what was held */
             take(s, byte);
     }
@@ -63,6 +78,6 @@ bool stream_write(Stream *s, Bytes bytes)
 bool stream_end(Stream *s)
 {
     if (s->held)
-        put(s, 0xfffd);
+        put_invalid(s);
     return fflush(s->out) == 0 && !ferror(s->out);
 }

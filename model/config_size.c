@@ -151,6 +151,15 @@ bool config_ends(const Config *c)
     return c->position == POSITION_LEARNED || c->position == POSITION_SINUSOIDAL;
 }
 
+bool config_keeps_keys(const Config *c)
+{
+    MixSize size = config_mix_size(c);
+    size_t within = attention_state(&size);
+
+    size.T *= 2;
+    return attention_state(&size) > within;
+}
+
 int config_mixes(const Config *c)
 {
     return c->layers * layer_of(c->attention)->mixes;

@@ -122,7 +122,8 @@ struct Sampler {
 Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens)
 {
     const Config *c = &model->config;
-    int window = config_ends(c) ? c->context : 0;
+    bool slides = config_ends(c) || (!how.extrapolate && config_keeps_keys(c));
+    int window = slides ? c->context : 0;
     Sampler *s = xmalloc(sizeof *s);
 
     *s = (Sampler){ .how = how, .V = c->vocab, .most = tokens, .window = window };

@@ -15,12 +15,15 @@ typedef struct {
     int top_k;
     double top_p;
     uint64_t seed;
+    bool extrapolate; /* beyond the context: see below */
 } Sampling;
 
 /*
- * A model and what it has read. With learned or sinusoidal positions, which end
- * with the context, it forgets the first half of it whenever that is full, and
- * reads the other half again; else it goes on (see model/decode.c).
+ * A model and what it has read. Beyond the trained context, a mechanism with a state of
+ * constant size goes on. One that keeps all keys would attend over distances that it has
+ * never seen, so the sampler drops the first half of the context whenever it is full and
+ * reads the other half again, unless it is to extrapolate. Learned and sinusoidal
+ * positions end with the context: there it always does.
  */
 typedef struct Sampler Sampler;
 

@@ -697,6 +697,22 @@ check 'is another sample' not_same "$dir/one" "$dir/stdout"
 check 'a sample of the likeliest, of the best' samples --best --temperature 0 --top-k 3 --top-p 0.5 $whole
 check 'a sample of pairs of bytes, beyond the context' samples --tokens 100 ../out/bpe
 check 'a sample beyond learned positions' samples --tokens 100 ../out/learned
+check 'a sample beyond the context that attends to all of it' samples --tokens 100 --extrapolate ../out/bpe
+check 'the likeliest after a letter' samples --temperature 0 --prompt a $whole
+cp "$dir/stdout" "$dir/free"
+stop=$(tail -c +2 "$dir/free" | tr -d '\n' | cut -c 10)
+check 'the same up to a stop string' samples --temperature 0 --prompt a --stop 'not, there' --stop "$stop" $whole
+is_stopped() {
+    rest=$(tail -c +2 "$dir/stdout")
+    case $(tail -c +2 "$dir/free") in "$rest$stop"*) ;; *) no "$rest, then $stop" ;; esac
+    case $rest in *"$stop"*) no "$rest has $stop" ;; esac
+}
+check 'is its beginning, without the stop string' is_stopped
+converse() { printf 'The\n\nAnd' | samples --interactive --temperature 0 --stop '
+' "$@"; }
+check 'lines to be continued' converse $whole
+check 'have a line each' lines 3 "$dir/stdout"
+refused 'a conversation about a prompt' 2 '--interactive' "$sample" --interactive --prompt a $whole
 ends() { # by a signal, though it would go on for hours
     "$sample" --tokens 16000000 $whole >/dev/null 2>&1 &
     job=$!

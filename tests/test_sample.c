@@ -61,7 +61,7 @@ START_TEST(a_sample_depends_on_its_seed_and_on_no_thread)
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_model(small_variant(i), PROMPT);
         int first[SAMPLE], again[SAMPLE], other[SAMPLE];
-        Sampling how = { 0.8, 0, 1, 5 };
+        Sampling how = { 0.8, 0, 1, 5, false };
 
         sample(s, how, 1, first);
         sample(s, how, 3, again);
@@ -79,7 +79,7 @@ START_TEST(a_sample_depends_on_its_number_and_on_no_other)
 {
     Small *s = open_model(small_variant(1), PROMPT);
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5 }, PROMPT + SAMPLE);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5, false }, PROMPT + SAMPLE);
     static const uint64_t number[] = { 0, 1, 0 };
     int token[3][SAMPLE];
 
@@ -104,7 +104,7 @@ START_TEST(each_token_of_a_sample_is_drawn_anew)
     int token[SAMPLE];
     unsigned drawn = 0, followed = 0;
 
-    sample(s, (Sampling){ 100, 0, 1, 5 }, 1, token);
+    sample(s, (Sampling){ 100, 0, 1, 5, false }, 1, token);
     for (int i = 0; i < SAMPLE; i++)
         drawn |= 1u << token[i];
     for (int i = 1; i < SAMPLE; i++)
@@ -115,21 +115,34 @@ START_TEST(each_token_of_a_sample_is_drawn_anew)
 }
 END_TEST
 
-/* How many of n tokens the last one sees, by the rule of the window alone. */
-static int seen_of(const Config *c, int n)
+/* Whether attention reaches further back than the context. */
+static bool reaches_beyond(const Config *c)
 {
+    int window = setting(&c->set, "window"), chunk = setting_or_zero(&c->set, "chunk");
+
+    if (window > 0)
+        return window >= c->context;
+    if (attention_takes(c->attention, "chunk"))
+        return chunk > c->context;
+    return !(c->attention->traits & IS_LINEAR);
+}
+
+/* How many of n tokens the last one sees, by the rule of the context alone. */
+static int seen_of(const Config *c, int n, bool extrapolate)
+{
+    bool ends = c->position == POSITION_LEARNED || c->position == POSITION_SINUSOIDAL;
     int seen = 0;
 
-    if (c->position != POSITION_LEARNED && c->position != POSITION_SINUSOIDAL)
+    if (!ends && (extrapolate || !reaches_beyond(c)))
         return n;
     for (int t = 0; t < n; t++)
         seen = seen == c->context ? c->context / 2 + 1 : seen + 1;
     return seen;
 }
 
-static int likeliest_after(const Small *s, const int *id, int n)
+static int likeliest_after(const Small *s, const int *id, int n, bool extrapolate)
 {
-    int seen = seen_of(&s->model.config, n), best = 0;
+    int seen = seen_of(&s->model.config, n, extrapolate), best = 0;
     const double *logits = whole(s, id + n - seen, seen) + (seen - 1) * VOCAB;
 
     for (int c = 1; c < VOCAB; c++)
@@ -142,8 +155,8 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
 {
     static const double cold[] = { 0, 1e-6, 1e-300 };
 
-    for (int i = 0; i < VARIANTS; i++) {
-        Config config = small_variant(i);
+    for (int i = 0; i < 2 * VARIANTS; i++) {
+        Config config = small_variant(i / 2);
 
         config.context = _i;
         Small *s = open_model(config, PROMPT);
@@ -151,13 +164,13 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
 
         memcpy(id, s->batch.id, PROMPT * sizeof *id);
         for (int t = PROMPT; t < PROMPT + SAMPLE; t++)
-            id[t] = likeliest_after(s, id, t);
+            id[t] = likeliest_after(s, id, t, i % 2);
         for (int j = 0; j < COUNT(cold); j++) {
             int got[SAMPLE];
 
-            sample(s, (Sampling){ cold[j], 0, 1, 5 }, 2, got);
-            ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g", i,
-                          cold[j]);
+            sample(s, (Sampling){ cold[j], 0, 1, 5, i % 2 }, 2, got);
+            ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g%s", i / 2,
+                          cold[j], i % 2 ? ", extrapolating" : "");
         }
         small_close(s);
     }
@@ -236,7 +249,7 @@ START_TEST(top_k_and_top_p_keep_what_sorting_would_keep)
         for (int j = 0; j < COUNT(top_p) * COUNT(temperature) * COUNT(top_k); j++) {
             Sampling how = { temperature[j % COUNT(temperature)],
                              top_k[j / COUNT(temperature) % COUNT(top_k)],
-                             top_p[j / COUNT(temperature) / COUNT(top_k)], 0 };
+                             top_p[j / COUNT(temperature) / COUNT(top_k)], 0, false };
             real logits[MOST];
 
             for (int c = 0; c < n; c++)
@@ -254,7 +267,7 @@ START_TEST(of_tokens_as_likely_the_lower_ones_are_kept)
     for (int k = 1; k < MOST; k++)
         for (int i = 0; i < DRAWS; i++) {
             double u = (i + 0.5) / DRAWS;
-            Sampling by_k = { 1, k, 1, 0 }, by_p = { 1, 0, (k - 0.5) / MOST, 0 };
+            Sampling by_k = { 1, k, 1, 0, false }, by_p = { 1, 0, (k - 0.5) / MOST, 0, false };
 
             ck_assert_int_eq(sample_draw(by_k, logits, MOST, u, room), (int)(u * k));
             ck_assert_int_eq(sample_draw(by_p, logits, MOST, u, room), (int)(u * k));
@@ -271,7 +284,7 @@ static void check_only(const real *logits, int n, unsigned drawable)
     for (int k = 0; k <= n + 1; k++)
         for (int p = 1; p <= 4; p++)
             for (int i = 0; i < COUNT(temperature) * COUNT(u); i++) {
-                Sampling how = { temperature[i % 5], k, p / 4.0, 0 };
+                Sampling how = { temperature[i % 5], k, p / 4.0, 0, false };
                 int token = sample_draw(how, logits, n, u[i / 5], room);
 
                 ck_assert_int_ge(token, 0);
@@ -300,7 +313,7 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
     Small *s = open_model(small_variant(0), PROMPT);
     const double *logits = whole(s, s->batch.id, PROMPT) + (PROMPT - 1) * VOCAB;
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5 }, PROMPT);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5, false }, PROMPT);
     int count[VOCAB] = { 0 };
     double sum = 0, chi = 0;
 

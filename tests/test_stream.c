@@ -1,5 +1,5 @@
 /* What a terminal gets to see of a sample. */
-#include "data/stream.h"
+#include "data/stops.h"
 #include "ops/base/error.h"
 #include "ops/base/utf8.h"
 #include "tests/suites.h"
@@ -99,6 +99,18 @@ START_TEST(however_characters_are_cut_into_tokens_they_are_printed_whole_and_at_
 }
 END_TEST
 
+/* Unicode's Bidi_Control. */
+static bool turns(uint32_t code)
+{
+    static const uint32_t all[] = { 0x61c,  0x200e, 0x200f, 0x202a, 0x202b, 0x202c,
+                                    0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069 };
+
+    for (int i = 0; i < COUNT(all); i++)
+        if (code == all[i])
+            return true;
+    return false;
+}
+
 START_TEST(every_character_of_unicode_that_is_no_control_character_is_printed)
 {
     Printer p;
@@ -106,7 +118,7 @@ START_TEST(every_character_of_unicode_that_is_no_control_character_is_printed)
     size_t n = 0;
 
     for (uint32_t code = ' '; code < 0x110000; code++)
-        if ((code < 0x7f || code >= 0xa0) && (code < 0xd800 || code >= 0xe000))
+        if ((code < 0x7f || code >= 0xa0) && (code < 0xd800 || code >= 0xe000) && !turns(code))
             n += (size_t)utf8_encode((unsigned char *)all + n, code);
     printer_open(&p, false);
     for (size_t i = 0; i < n; i += 1021)
@@ -115,6 +127,80 @@ START_TEST(every_character_of_unicode_that_is_no_control_character_is_printed)
     ck_assert_mem_eq(p.at, all, n);
     printer_close(&p);
     free(all);
+}
+END_TEST
+
+START_TEST(what_turns_the_direction_of_writing_becomes_a_question_mark)
+{
+    Printer p;
+    unsigned char c[4];
+    size_t n = 0;
+
+    printer_open(&p, false);
+    for (uint32_t code = 0x80; code < 0x10000; code++)
+        if (turns(code) && ++n)
+            print(&p, (char *)c, (size_t)utf8_encode(c, code));
+    ck_assert_uint_eq(p.n, n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_int_eq(p.at[i], '?');
+    printer_close(&p);
+}
+END_TEST
+
+/* Half a character at the end, too. */
+START_TEST(invalid_bytes_can_be_left_out)
+{
+    Printer p;
+
+    printer_open(&p, false);
+    p.stream.skip = true;
+    print(&p,
+          "a\xff\xc3"
+          "b\xe2\x82"
+          "c\xc3\xa9\xe2",
+          10);
+    ck_assert(stream_end(&p.stream));
+    fflush(p.stream.out);
+    ck_assert_uint_eq(p.n, 5);
+    ck_assert_mem_eq(p.at, "abc\xc3\xa9", 5);
+    printer_close(&p);
+}
+END_TEST
+
+/* Whatever the pieces in which the text comes: what is before the stop string that ends first. */
+static void check_stops(const char *text, const char *const *stops, int n, const char *want)
+{
+    size_t length = strlen(text);
+
+    for (size_t piece = 1; piece <= length; piece++) {
+        Printer p;
+        printer_open(&p, false);
+        Stops s = { .text = stops, .n = n, .out = &p.stream };
+
+        for (size_t i = 0; i < length; i += piece)
+            ck_assert(stops_write(&s, (Bytes){ (const unsigned char *)text + i,
+                                               piece < length - i ? piece : length - i }));
+        ck_assert(stops_end(&s));
+        ck_assert_int_eq(s.met, strlen(want) < length);
+        ck_assert_uint_eq(p.n, strlen(want));
+        ck_assert_mem_eq(p.at, want, p.n);
+        stops_free(&s);
+        printer_close(&p);
+    }
+}
+
+START_TEST(text_ends_before_a_stop_string)
+{
+    static const char *const one[] = { "aab" }, *const some[] = { "\n\n", "end", "nd x" };
+
+    check_stops("no such thing", one, 1, "no such thing");
+    check_stops("aaaab and more", one, 1, "aa");
+    check_stops("aab", one, 1, "");
+    check_stops("it is aa", one, 1, "it is aa");
+    check_stops("one\ntwo\n\nthree", some, 3, "one\ntwo");
+    check_stops("the end x", some, 3, "the ");
+    check_stops("the en", some, 3, "the en");
+    check_stops("anything", NULL, 0, "anything");
 }
 END_TEST
 
@@ -174,6 +260,9 @@ Suite *suite_stream(void)
     TCase *t = group(s, "stream");
 
     tcase_add_test(t, however_characters_are_cut_into_tokens_they_are_printed_whole_and_at_once);
+    tcase_add_test(t, what_turns_the_direction_of_writing_becomes_a_question_mark);
+    tcase_add_test(t, invalid_bytes_can_be_left_out);
+    tcase_add_test(t, text_ends_before_a_stop_string);
     tcase_add_test(t, every_character_of_unicode_that_is_no_control_character_is_printed);
     tcase_add_test(t, each_beginning_of_a_character_that_goes_wrong_is_replaced_once);
     tcase_add_test(t, a_character_that_is_not_complete_at_the_end_is_replaced);

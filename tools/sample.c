@@ -1,6 +1,7 @@
 /* ./sample: text from a trained model, printed while it is generated. */
 #include "model/sample.h"
-#include "data/stream.h"
+#include "data/stops.h"
+#include "ops/base/buffer.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/machine.h"
@@ -12,6 +13,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* TIMED: tokens at the start and at the end whose median time is reported. */
 enum { TOKENS = 1 << 24, TIMED = 64, PATH_SHOWN = 200 };
@@ -19,7 +21,8 @@ enum { TOKENS = 1 << 24, TIMED = 64, PATH_SHOWN = 200 };
 static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
 static const char *prompt_text, *prompt_path;
 static int tokens = 500, samples = 1, threads;
-static bool best, raw;
+static OptionTexts stops;
+static bool best, raw, interactive;
 
 static Option options[] = {
     { .name = "What" },
@@ -28,6 +31,10 @@ static Option options[] = {
       .help = "the same, read from a file" },
     { "tokens", OPTION_INT, &tokens, .max = TOKENS, .help = "tokens to generate" },
     { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .help = "number of samples" },
+    { "stop", OPTION_TEXTS, &stops, .any = true, .word = "TEXT",
+      .help = "end a sample where this text would begin; may be given several times" },
+    { "interactive", OPTION_FLAG, &interactive,
+      .help = "continue each line of standard input; an empty line continues the last text" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { .name = "How" },
     { "temperature", OPTION_REAL, &how.temperature, .max = 100,
@@ -37,8 +44,10 @@ static Option options[] = {
     { "top-p", OPTION_REAL, &how.top_p, .max = 1, .above = true,
       .help = "sample from the most likely tokens with this total probability" },
     { "seed", OPTION_SEED, &how.seed, .help = "random seed" },
+    { "extrapolate", OPTION_FLAG, &how.extrapolate,
+      .help = "attend beyond the trained context, instead of reading its last half again" },
     { "raw", OPTION_FLAG, &raw,
-      .help = "print the bytes unchanged, whatever they do to a terminal" },
+      .help = "print all bytes unchanged, invalid UTF-8 and control characters too" },
     { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
     { 0 },
 };
@@ -67,6 +76,13 @@ static void catch_signals(void)
     file_ignore_signals();
 }
 
+/* While a line is typed, a signal ends the program. */
+static void release_signals(void)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
+
 /* That the reader closed the pipe is not an error. */
 static void check_written(bool written)
 {
@@ -83,6 +99,9 @@ static void settle(int files)
         die(EXIT_USAGE, "sample takes one run, not %d: %s", files, program.usage);
     if (prompt_text && prompt_path)
         die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: give one of them");
+    if (interactive && (prompt_text || prompt_path || samples > 1))
+        die(EXIT_USAGE, "--interactive reads prompts from standard input, one sample for each: "
+                        "leave out --prompt, --prompt-file and --samples");
 }
 
 static Saved *writer_open(const char *path)
@@ -96,35 +115,23 @@ static Saved *writer_open(const char *path)
 }
 
 typedef struct {
-    unsigned char *file;
     Bytes text;
     Token *token;
     size_t n;
 } Prompt;
 
 /* An empty prompt is a newline, as a model needs a token to start from. */
-static Prompt prompt_read(const Tokenizer *tokenizer)
+static Prompt prompt_of(const Tokenizer *tokenizer, Bytes text)
 {
     static const unsigned char newline[] = "\n";
-    Prompt p = { 0 };
+    const Bytes from = text.n ? text : (Bytes){ newline, 1 };
+    Prompt p = { .text = text, .token = xmalloc(from.n * sizeof *p.token) };
 
-    if (prompt_path)
-        p.text.at = p.file = file_read(prompt_path, &p.text.n);
-    else if (prompt_text)
-        p.text = (Bytes){ (const unsigned char *)prompt_text, strlen(prompt_text) };
-    const Bytes from = p.text.n ? p.text : (Bytes){ newline, 1 };
-    p.token = xmalloc(from.n * sizeof *p.token);
     p.n = tokenizer_encode(tokenizer, from, p.token);
     if (p.n > (size_t)(TOKENS - tokens))
         die(EXIT_USAGE, "a prompt of %zu tokens and --tokens %d are more than %d in total", p.n,
             tokens, TOKENS);
     return p;
-}
-
-static void prompt_free(Prompt *p)
-{
-    free(p->file);
-    free(p->token);
 }
 
 /* The time in seconds of the first and of the last tokens. */
@@ -166,30 +173,93 @@ static void clock_tell(Clock *c)
                 1e3 * median(c->last, timed));
 }
 
-static void write_sample(const Saved *w, const Prompt *p, Sampler *s)
+/* Draws tokens after the prompt, and adds what it prints to `all`, unless that is NULL. */
+static void write_sample(const Saved *w, const Prompt *p, Sampler *s, Buffer *all)
 {
-    Stream out = { .out = stdout, .raw = raw };
+    Stream out = { .out = stdout, .raw = raw, .skip = true };
+    Stops until = { .text = stops.at, .n = stops.n, .out = &out };
     Clock clock = { 0 };
 
-    check_written(stream_write(&out, p->text));
+    check_written(all || stream_write(&out, p->text));
     for (size_t i = 0; i < p->n && !stop; i++)
         sampler_read(s, p->token[i]);
     double before = clock.start = seconds_now();
-    while (clock.n < tokens && !stop) {
+    while (clock.n < tokens && !stop && !until.met) {
         int token = sampler_draw(s);
+        Bytes bytes = tokenizer_token(w->tokenizer, token);
 
-        check_written(stream_write(&out, tokenizer_token(w->tokenizer, token)));
+        check_written(stops_write(&until, bytes));
+        if (all)
+            buffer_add(all, bytes.at, bytes.n);
         if (clock.n + 1 < tokens)
             sampler_read(s, token);
         double now = seconds_now();
         clock_tick(&clock, now - before);
         before = now;
     }
-    check_written(stream_end(&out));
+    check_written(stops_end(&until));
+    stops_free(&until);
     if (!raw)
         putchar('\n');
     check_written(fflush(stdout) == 0);
-    clock_tell(&clock);
+    if (!interactive)
+        clock_tell(&clock);
+}
+
+static void write_samples(const Saved *w, Pool *pool)
+{
+    Bytes text = { (const unsigned char *)prompt_text, prompt_text ? strlen(prompt_text) : 0 };
+    unsigned char *file = prompt_path ? file_read(prompt_path, &text.n) : NULL;
+
+    text.at = file ? file : text.at;
+    Prompt prompt = prompt_of(w->tokenizer, text);
+    Sampler *s = sampler_new(&w->model, pool, how, (int)prompt.n + tokens);
+    for (int k = 0; k < samples && !stop; k++) {
+        if (k > 0 && !raw)
+            puts("---");
+        sampler_begin(s, (uint64_t)k);
+        write_sample(w, &prompt, s, NULL);
+    }
+    sampler_free(s);
+    free(prompt.token);
+    free(file);
+}
+
+/* The next line, without its end; false: there is none. */
+static bool read_line(Buffer *line)
+{
+    int c;
+
+    if (isatty(STDIN_FILENO))
+        fprintf(stderr, "> ");
+    line->n = 0;
+    while ((c = getchar()) != EOF && c != '\n')
+        buffer_add(line, &(unsigned char){ (unsigned char)c }, 1);
+    return c != EOF || line->n > 0;
+}
+
+/* Each line is a text to continue, and an empty one is all of the text before it. */
+static void converse(const Saved *w, Pool *pool)
+{
+    Buffer line = { 0 }, all = { 0 };
+
+    for (uint64_t number = 0; release_signals(), read_line(&line); number++) {
+        if (line.n > 0)
+            all.n = 0;
+        buffer_add(&all, line.at, line.n);
+        Prompt prompt = prompt_of(w->tokenizer, (Bytes){ all.at, all.n });
+        Sampler *s = sampler_new(&w->model, pool, how, (int)prompt.n + tokens);
+        catch_signals();
+        sampler_begin(s, number);
+        write_sample(w, &prompt, s, &all);
+        stop = stop == SIGINT ? 0 : stop;
+        sampler_free(s);
+        free(prompt.token);
+        if (stop)
+            break;
+    }
+    free(line.at);
+    free(all.at);
 }
 
 int main(int argc, char **argv)
@@ -197,18 +267,12 @@ int main(int argc, char **argv)
     settle(options_parse(&program, argc, argv));
     catch_signals();
     Saved *w = writer_open(argv[0]);
-    Prompt prompt = prompt_read(w->tokenizer);
     Pool *pool = pool_new(threads);
-    Sampler *s = sampler_new(&w->model, pool, how, (int)prompt.n + tokens);
-    for (int k = 0; k < samples && !stop; k++) {
-        if (k > 0 && !raw)
-            puts("---");
-        sampler_begin(s, (uint64_t)k);
-        write_sample(w, &prompt, s);
-    }
-    sampler_free(s);
+    if (interactive)
+        converse(w, pool);
+    else
+        write_samples(w, pool);
     pool_free(pool);
-    prompt_free(&prompt);
     saved_free(w);
     return stop ? 128 + (int)stop : 0;
 }

@@ -77,9 +77,9 @@ typedef struct {
     const char *word;           /* what --help calls the value; NULL: by kind */
     const char *help;           /* one line; names and default are appended */
     char letter;                /* 'o': -o is the same */
-    bool any;                   /* TEXT: nothing, and what begins with '-', is a value too */
-    bool given;                 /* set by options_parse */
-    bool restored;              /* set by options_restore */
+    bool any;      /* TEXT, TEXTS: what begins with '-' is a value too, nothing, a ',' */
+    bool given;    /* set by options_parse */
+    bool restored; /* set by options_restore */
 } Option;
 
 typedef struct {

@@ -201,7 +201,7 @@ static bool read_texts(const Option *o, const char *s)
     OptionTexts *texts = o->at;
 
     for (;; s++) {
-        size_t n = strcspn(s, ",");
+        size_t n = o->any ? strlen(s) : strcspn(s, ",");
 
         if (!n || texts->n == OPTION_TEXTS_MAX)
             return false;
