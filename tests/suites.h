@@ -7,6 +7,7 @@
 extern Suite *(*const suites[])(void); /* ended by NULL */
 
 Suite *suite_base(void);        /* arena, pool, random numbers, tape */
+Suite *suite_processors(void);  /* how many a process may use */
 Suite *suite_svd(void);         /* singular values */
 Suite *suite_focus(void);       /* where the rows of an attention matrix look */
 Suite *suite_analysis(void);    /* the attention matrices of a model */

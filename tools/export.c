@@ -36,7 +36,7 @@ static Option options[] = {
     { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "input text" },
     { "logits", OPTION_TEXT, &logits_path, .word = "FILE",
       .help = "write the logits of the first context of that text" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
     { 0 },
 };
 

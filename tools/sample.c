@@ -48,7 +48,7 @@ static Option options[] = {
       .help = "attend beyond the trained context, instead of reading its last half again" },
     { "raw", OPTION_FLAG, &raw,
       .help = "print all bytes unchanged, invalid UTF-8 and control characters too" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
     { 0 },
 };
 

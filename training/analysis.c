@@ -2,6 +2,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
+#include "ops/base/processors.h"
 #include "ops/kernel/svd.h"
 #include "training/source.h"
 
@@ -187,7 +188,7 @@ void analysis_check(const Model *model, const Study *study, size_t tokens)
     const Config *c = &model->config;
     const double T = study->length, here = machine_memory(),
                  need = config_forward_memory(c, T) + T * T * matrix_bytes(c) +
-                        machine_processors() * (double)scratch_bytes(study->length);
+                        processors_available() * (double)scratch_bytes(study->length);
 
     if (!(c->attention->traits & HAS_MATRIX))
         die(EXIT_USAGE, "%s has no matrix of weights: its output is no weighted sum of v",

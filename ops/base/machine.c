@@ -27,13 +27,6 @@ double machine_memory(void)
     return pages > 0 && page > 0 ? pages * page : 1e30;
 }
 
-int machine_processors(void)
-{
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-
-    return n > 0 ? (int)n : 1;
-}
-
 Text machine_name(void)
 {
     static const char key[] = "model name";

@@ -15,8 +15,6 @@ double seconds_now(void); /* a monotonic clock */
 /* The machine's memory in bytes; 1e30 if unknown. */
 double machine_memory(void);
 
-int machine_processors(void);
-
 /* The name of the processor. */
 Text machine_name(void);
 

@@ -14,7 +14,7 @@
 #include "ops/base/pool.h"
 
 #include "ops/base/error.h"
-#include "ops/base/machine.h"
+#include "ops/base/processors.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -133,8 +133,8 @@ Pool *pool_new(int threads)
 {
     Pool *pool = xmalloc(sizeof *pool);
 
-    threads = threads > 0 ? threads : machine_processors();
-    *pool = (Pool){ .workers = threads - 1, .spin = threads <= machine_processors() ? SPIN : 1 };
+    threads = threads > 0 ? threads : processors_available();
+    *pool = (Pool){ .workers = threads - 1, .spin = threads <= processors_available() ? SPIN : 1 };
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
     for (int i = 0; i < threads; i++)

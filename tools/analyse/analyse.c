@@ -47,7 +47,7 @@ static Option options[] = {
       .help = "plot the singular values of each layer" },
     { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE",
       .help = "write those of each head, as CSV" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
     { .name = "Without a model: the rank of e^S, element by element" },
     { "exponent", OPTION_INT, &exponent.n, .max = N_MOST,
       .help = "size of random S (N x N); 0: off" },

@@ -10,7 +10,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "ops/base/machine.h"
+#include "ops/base/processors.h"
 #include "ops/base/text.h"
 #include "ops/decoding.h"
 #include "tools/common/options.h"
@@ -42,7 +42,7 @@ static Option options[] = {
     { "matrix", OPTION_FLAG, &with_matrix, .help = "write the matrices as well: A" },
     { "steps", OPTION_FLAG, &by_steps,
       .help = "compute the causal out position by position, as in decoding" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
     { 0 },
 };
 
@@ -356,7 +356,7 @@ static const Attention *settle(int files, char **file, Values *set)
     causal = causal || by_steps;
     check_files(files, file);
     if (threads == 0)
-        threads = machine_processors();
+        threads = processors_available();
     return a;
 }
 

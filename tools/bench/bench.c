@@ -32,7 +32,7 @@ static SettingsOptions settings;
 static Option options[] = {
     { .name = "Options" },
     { "only", OPTION_CHOICE, &section, .choices = sections, .help = "measure only this part" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: one for each processor" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
     { "seconds", OPTION_DURATION, &seconds, .help = "least time for each row" },
     { "save", OPTION_TEXT, &save_path, .word = "FILE",
       .help = "save the rows and these options, for --against" },

@@ -2,7 +2,7 @@
 
 #include "model/layer.h"
 #include "ops/base/error.h"
-#include "ops/base/machine.h"
+#include "ops/base/processors.h"
 #include "tools/train/choices.h"
 
 #include <stdlib.h>
@@ -109,7 +109,8 @@ static Option options[] = {
       .help = "of the second moment" },
     { "grad-clip", OPTION_REAL, &job.training.clip, .help = "largest gradient norm; 0: any" },
     { "seed", OPTION_SEED, &job.seed, .help = "of weights, batches and sample" },
-    { "threads", OPTION_INT, &job.threads, .max = 1024, .help = "0: one for each processor" },
+    { "threads", OPTION_INT, &job.threads, .max = 1024,
+      .help = "0: all processors that it may use" },
     { "recompute", OPTION_FLAG, &job.recompute,
       .help = "keep what is between blocks alone, and run each again on the way back: the same "
               "bits, less memory, more time" },
@@ -388,7 +389,7 @@ Job job_read(int argc, char **argv)
     settle_model();
     settle_training();
     if (job.threads == 0)
-        job.threads = machine_processors();
+        job.threads = processors_available();
     if (job.from)
         check_resumed();
     job.task = choice_task(task).name;
