@@ -94,8 +94,12 @@ Text config_misfit(const Config *c)
 {
     Text why = { 0 }, option = needless(c);
     const Setting *small = too_small(c);
+    const char *direction = attention_refuses(c->attention, c->task == TASK_CAUSAL);
 
-    if (option.n)
+    if (direction)
+        text_add(&why, "--attn %s %s: the task %s needs another attention", c->attention->name,
+                 direction, task_names[c->task]);
+    else if (option.n)
         text_add(&why, "--%s means nothing to --attn %s", option.at, c->attention->name);
     else if (!layer_of(c->attention)->one_head && c->width % c->heads != 0)
         text_add(&why, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
@@ -144,6 +148,11 @@ int config_mask(const Config *c)
 int config_outputs(const Config *c)
 {
     return c->task == TASK_CLASSIFY ? c->classes : c->vocab;
+}
+
+bool config_decodes(const Config *c)
+{
+    return c->task == TASK_CAUSAL && attention_decodes(c->attention);
 }
 
 bool config_ends(const Config *c)

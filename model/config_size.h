@@ -19,6 +19,7 @@ MixSize config_mix_size(const Config *c);
 int config_hidden(const Config *c);      /* the width inside the feed-forward layer */
 int config_mask(const Config *c);        /* TASK_MLM: the token that hides another, the last */
 int config_outputs(const Config *c);     /* logits of a prediction: tokens, or classes */
+bool config_decodes(const Config *c);    /* whether it can continue a text, token by token */
 bool config_ends(const Config *c);       /* positions end with the context: no token comes after */
 bool config_keeps_keys(const Config *c); /* decoding keeps more for each token beyond the context */
 int config_mixes(const Config *c);       /* of all layers */

@@ -41,6 +41,9 @@ Decoder *decoder_new(const Model *model, Pool *pool, int positions)
         BUG("decoder: the model sees both sides");
     if (config_ends(&model->config) && positions > model->config.context)
         BUG("decoder: %d tokens, and positions for %d", positions, model->config.context);
+    if (!config_decodes(&model->config))
+        die(EXIT_USAGE, "%s attention cannot decode: its models cannot continue a text",
+            model->config.attention->name);
     check_memory(&model->config, positions);
     *d = (Decoder){ .model = model };
     d->tape = (Tape){ arena_new(), pool, .forward_only = true, .row_by_row = true };

@@ -14,8 +14,8 @@ typedef struct Decoder Decoder;
 
 /*
  * For at most this many tokens; learned and sinusoidal positions end with the context. The
- * model must be causal. Dies (EXIT_MEMORY) where the states would take more memory than the
- * machine has.
+ * model must be causal. Dies (EXIT_USAGE) where its mechanism cannot decode, and (EXIT_MEMORY)
+ * where the states would take more memory than the machine has.
  */
 Decoder *decoder_new(const Model *model, Pool *pool, int positions);
 void decoder_free(Decoder *d);

@@ -180,9 +180,16 @@ unsigned attention_traits(const Attention *a, const Values *set)
     return a->traits | (a->more_traits ? a->more_traits(set) : 0);
 }
 
+const char *attention_refuses(const Attention *a, bool causal)
+{
+    if (causal)
+        return a->traits & BIDIRECTIONAL_ONLY ? "is bidirectional only" : NULL;
+    return a->traits & CAUSAL_ONLY ? "is causal only" : NULL;
+}
+
 bool attention_decodes(const Attention *a)
 {
-    return a->engine->step && !(a->traits & BIDIRECTIONAL_ONLY);
+    return a->engine->step && !attention_refuses(a, true);
 }
 
 /* The mix of one position, from the state that positions before it have left. */

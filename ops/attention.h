@@ -172,6 +172,9 @@ MixSize mix_size(const Mix *in);
 unsigned attention_traits(const Attention *a, const Values *set);
 bool attention_decodes(const Attention *a);
 
+/* Why the mechanism cannot be causal, or bidirectional: "is causal only"; NULL: it can. */
+const char *attention_refuses(const Attention *a, bool causal);
+
 /* Its operands: q, k, v, then those of the row; NULL past the end. Which of them a setting calls
  * for. */
 const Operand *attention_operand(const Attention *a, int i);

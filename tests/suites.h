@@ -54,7 +54,7 @@ Suite *suite_figure(void);      /* the cells of ./figure, its tables and charts 
 Suite *suite_tensorboard(void); /* TensorBoard's files */
 Suite *suite_form(void);        /* a model in the form of another's classes */
 Suite *suite_options(void);     /* the command line of every program */
-Suite *suite_settings(void);    /* the options of attentions */
+Suite *suite_settings(void);    /* the options of attentions, and what rows forbid */
 Suite *suite_attend(void);      /* ./attend, run */
 Suite *suite_export(void);      /* ./export, run */
 Suite *suite_bench(void);       /* the rows of ./bench, and what they were before */

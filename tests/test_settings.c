@@ -1,10 +1,19 @@
-/* The options that the settings of attentions become: from --name to the attention's value. */
+/*
+ * The options that the settings of attentions become, from --name to the attention's value; and
+ * what rows forbid: directions that an attention does not have, and decoding.
+ */
 #include "tools/common/settings.h"
 
+#include "model/decode.h"
 #include "ops/base/error.h"
 #include "tests/folder.h"
+#include "tests/small.h"
 #include "tests/suites.h"
-#include "tests/tests.h"
+#include "tools/bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static SettingsOptions settings;
 static Option setting_options[] = { SETTINGS_HERE, { 0 } };
@@ -84,6 +93,154 @@ START_TEST(a_scale_of_angles_is_read_strictly)
 }
 END_TEST
 
+/* --- what rows forbid ---------------------------------------------------------------------------
+ */
+
+/* Rows that are only causal, that are only bidirectional, and that cannot decode. */
+static Attention causal, both_sides, stepless;
+static Engine without_step;
+static const Attention *const of_all_kinds[] = { &attention_softmax, &causal, &both_sides,
+                                                 &stepless, NULL };
+
+static void make_kinds(void)
+{
+    without_step = *attention_softmax.engine, without_step.step = NULL;
+    causal = both_sides = stepless = attention_softmax;
+    causal.traits |= CAUSAL_ONLY, both_sides.traits |= BIDIRECTIONAL_ONLY;
+    stepless.engine = &without_step;
+}
+
+START_TEST(a_task_that_the_attention_cannot_do_is_refused)
+{
+    static const char *const want[][3] = { { NULL, NULL, NULL },
+                                           { NULL, "softmax is causal only: the task mlm",
+                                             "softmax is causal only: the task classify" },
+                                           { "softmax is bidirectional only: the task causal" },
+                                           { NULL, NULL, NULL } };
+    Config c = small_variant(0);
+
+    c.tied = false;
+    for (int i = 0; of_all_kinds[i]; i++)
+        for (c.task = TASK_CAUSAL; c.task <= TASK_CLASSIFY; c.task++) {
+            c.attention = of_all_kinds[i];
+            const Text why = config_misfit(&c);
+
+            ck_assert_msg(want[i][c.task] ? strstr(why.at, want[i][c.task]) != NULL : why.n == 0,
+                          "%d, %s: %s", i, task_names[c.task], why.at);
+        }
+}
+END_TEST
+
+START_TEST(a_causal_model_with_a_decoding_step_continues_texts)
+{
+    static const bool want[][3] = { { true }, { true }, { false }, { false } };
+    Config c = small_variant(0);
+
+    for (int i = 0; of_all_kinds[i]; i++)
+        for (c.task = TASK_CAUSAL; c.task <= TASK_CLASSIFY; c.task++) {
+            c.attention = of_all_kinds[i];
+            ck_assert_msg(config_decodes(&c) == want[i][c.task], "%d, %s", i, task_names[c.task]);
+        }
+}
+END_TEST
+
+static void decode_without_step(const char *ignored)
+{
+    Small *s = small_open(small_variant(0), 1, 8);
+
+    (void)ignored;
+    s->model.config.attention = &stepless;
+    decoder_new(&s->model, pool_new(1), 8);
+}
+
+START_TEST(a_decoder_of_an_attention_without_a_step_is_refused)
+{
+    check_dies(decode_without_step, "", EXIT_USAGE, "softmax attention cannot decode");
+}
+END_TEST
+
+START_TEST(a_section_has_the_attentions_that_it_can_measure)
+{
+    static const Attention *const want[][4] = {
+        [NEED_CAUSAL] = { &attention_softmax, &causal, &stepless },
+        [NEED_BOTH_SIDES] = { &attention_softmax, &both_sides, &stepless },
+        [NEED_DECODING] = { &attention_softmax, &causal },
+    };
+    Mechanisms m = { .attentions = { &stepless, &stepless, &stepless, &stepless, &stepless } };
+
+    bench_take(&m, of_all_kinds, (Need)_i);
+    for (int i = 0; i < COUNT(*want) && (i == 0 || want[_i][i - 1]); i++)
+        ck_assert_ptr_eq(m.attentions[i], want[_i][i]);
+}
+END_TEST
+
+static const struct {
+    const Attention *named[3];
+    Need need;
+    const char *words; /* NULL: it is taken */
+} wishes[] = {
+    { { &attention_softmax, &causal }, NEED_CAUSAL, NULL },
+    { { &attention_softmax, &causal }, NEED_BOTH_SIDES, "causal only: leave out --bidirectional" },
+    { { &attention_softmax, &both_sides }, NEED_CAUSAL, "bidirectional only: add --bidirectional" },
+    { { &attention_softmax, &both_sides }, NEED_DECODING, "cannot decode" },
+    { { &attention_softmax, &stepless }, NEED_CAUSAL, NULL },
+    { { &attention_softmax, &stepless }, NEED_DECODING, "cannot decode" },
+};
+
+static void wish(const char *number)
+{
+    bench_check_need(wishes[atoi(number)].named, wishes[atoi(number)].need);
+}
+
+START_TEST(an_attention_that_is_named_and_cannot_be_measured_is_refused)
+{
+    const Text number = text_format("%d", _i);
+
+    if (wishes[_i].words)
+        check_dies(wish, number.at, EXIT_USAGE, wishes[_i].words);
+    else
+        wish(number.at);
+}
+END_TEST
+
+/* Command lines that rows may forbid, without their --attn NAME. */
+static const struct {
+    unsigned trait; /* 0: all that cannot decode */
+    const char *program, *words[3], *why;
+} lines[] = {
+    { CAUSAL_ONLY, "./train", { "--task", "mlm" }, "is causal only: the task mlm" },
+    { CAUSAL_ONLY, "./bench", { "--bidirectional" }, "is causal only: leave out" },
+    { CAUSAL_ONLY, "./attend", { "in", "out" }, "is causal only: add --causal" },
+    { BIDIRECTIONAL_ONLY, "./train", { NULL }, "is bidirectional only: the task causal" },
+    { BIDIRECTIONAL_ONLY, "./bench", { NULL }, "is bidirectional only: add" },
+    { BIDIRECTIONAL_ONLY, "./attend", { "--causal", "in", "out" }, "only: leave out --causal" },
+    { 0, "./bench", { "--only", "decode" }, "cannot decode" },
+    { 0, "./attend", { "--steps", "in", "out" }, "cannot decode" },
+};
+static const char *name;
+
+static void execute(const char *number)
+{
+    const int i = atoi(number);
+    const char *word[7] = { lines[i].program, "--attn", name };
+
+    memcpy(word + 3, lines[i].words, sizeof lines[i].words);
+    execv(*word, (char *const *)(uintptr_t)word);
+    _exit(127);
+}
+
+START_TEST(programs_refuse_what_the_row_forbids)
+{
+    const Text number = text_format("%d", _i);
+
+    for (const Attention *const *a = attentions; *a; a++)
+        if (lines[_i].trait ? (*a)->traits & lines[_i].trait : !attention_decodes(*a)) {
+            name = (*a)->name;
+            check_dies(execute, number.at, EXIT_USAGE, lines[_i].why);
+        }
+}
+END_TEST
+
 Suite *suite_settings(void)
 {
     Suite *s = suite_create("settings");
@@ -92,5 +249,15 @@ Suite *suite_settings(void)
     tcase_add_test(t, a_setting_reaches_those_that_take_it);
     tcase_add_test(t, without_options_a_row_has_its_own_defaults);
     tcase_add_test(t, a_scale_of_angles_is_read_strictly);
+
+    make_kinds();
+    t = group(s, "refusals");
+    tcase_add_test(t, a_task_that_the_attention_cannot_do_is_refused);
+    tcase_add_test(t, a_causal_model_with_a_decoding_step_continues_texts);
+    tcase_add_test(t, a_decoder_of_an_attention_without_a_step_is_refused);
+    tcase_add_loop_test(t, a_section_has_the_attentions_that_it_can_measure, 0, NEED_DECODING + 1);
+    tcase_add_loop_test(t, an_attention_that_is_named_and_cannot_be_measured_is_refused, 0,
+                        COUNT(wishes));
+    tcase_add_loop_test(t, programs_refuse_what_the_row_forbids, 0, COUNT(lines));
     return s;
 }

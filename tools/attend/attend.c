@@ -351,9 +351,14 @@ static const Attention *settle(int files, char **file, Values *set)
     if (with_matrix && !(a->traits & HAS_MATRIX))
         die(EXIT_USAGE, "--matrix: %s has none, for its output is not a weighted sum of v",
             a->name);
+    if (by_steps && !attention_decodes(a))
+        die(EXIT_USAGE, "--steps: %s cannot decode", a->name);
     if (by_steps && !causal && options_given(&program, "causal"))
         die(EXIT_USAGE, "--steps computes the causal out: --no-causal does not go with it");
     causal = causal || by_steps;
+    if (attention_refuses(a, causal))
+        die(EXIT_USAGE, "--attn %s %s: %s --causal", a->name, attention_refuses(a, causal),
+            causal ? "leave out" : "add");
     check_files(files, file);
     if (threads == 0)
         threads = processors_available();

@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, NAMES_MOST = 64, SHOWN = 60, TRIES = 3 };
+enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, SHOWN = 60, TRIES = 3 };
 static const char *const sections[] = { "gemm",    "ops",    "attention", "step",
                                         "scaling", "decode", NULL };
 
@@ -76,49 +76,6 @@ static bool runs(int part)
     return section < 0 || section == part;
 }
 
-static const Option attention_option = { .kind = OPTION_CHOICE, .choice = settings_attention };
-
-/* Of a wrong name in --attn, or an empty one between two commas. */
-static noreturn void refuse_name(const char *name, size_t n)
-{
-    const char *near = options_nearest(&attention_option, name, n);
-    const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 },
-               given = text_format("%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
-
-    die(EXIT_USAGE, "--attn %s: takes all by itself, or some of %s, written like relu,softmax%s",
-        text_cut(n > 0 ? given.at : names, SHOWN).at, options_names(&attention_option).at, hint.at);
-}
-
-static const Attention *find(const char *name, size_t n)
-{
-    for (const Attention *const *a = attentions; *a; a++)
-        if (strlen((*a)->name) == n && strncmp((*a)->name, name, n) == 0)
-            return *a;
-    refuse_name(name, n);
-}
-
-/* The attentions of "relu,softmax", each once and in that order, ended by NULL. */
-static const Attention *const *choose(const char *list)
-{
-    static const Attention *chosen[NAMES_MOST + 1];
-    int n = 0, same;
-
-    for (const char *at = list;; at++) {
-        size_t length = strcspn(at, ",");
-        const Attention *a = find(at, length);
-
-        for (same = 0; same < n && chosen[same] != a; same++)
-            ;
-        if (same == NAMES_MOST)
-            BUG("more than %d attentions", NAMES_MOST);
-        chosen[same] = a;
-        n += same == n;
-        at += length;
-        if (!*at)
-            return chosen;
-    }
-}
-
 static int by_size(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
@@ -136,14 +93,16 @@ static void sort(OptionList *l)
     l->n = n;
 }
 
-/* What a section measures; the arguments are its defaults for --attn and --lengths. */
-static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_lengths)
+/* NULL: --attn names none, but perhaps all. */
+static const Attention *const *named(void)
 {
-    bool all = names && strcmp(names, "all") == 0, named = names && !all;
-    Mechanisms m = { .attentions = named ? choose(names)
-                                   : all ? attentions
-                                         : usual,
-                     .lengths = options_given(&program, "lengths") ? lengths : usual_lengths,
+    return names && strcmp(names, "all") != 0 ? bench_named(names) : NULL;
+}
+
+/* What a section measures; the arguments are its defaults for --attn and --lengths. */
+static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_lengths, Need need)
+{
+    Mechanisms m = { .lengths = options_given(&program, "lengths") ? lengths : usual_lengths,
                      .model = model,
                      .batch = batch,
                      .recompute = recompute,
@@ -152,23 +111,29 @@ static Mechanisms mechanisms(const Attention *const *usual, OptionList usual_len
                      .bidirectional = bidirectional,
                      .most_quadratic = most_quadratic };
 
-    if (named && !options_given(&program, "most-quadratic"))
+    if (named() && !options_given(&program, "most-quadratic"))
         m.most_quadratic = 0;
+    bench_take(&m, named() ? named() : names ? attentions : usual, need);
     sort(&m.lengths);
     return m;
+}
+
+static Need direction(void)
+{
+    return bidirectional ? NEED_BOTH_SIDES : NEED_CAUSAL;
 }
 
 /* Of each part; scaling has only the first length of the step. */
 static Mechanisms alone(void)
 {
-    return mechanisms(attentions, (OptionList){ 4, { 1024, 4096, 16384, 65536 } });
+    return mechanisms(attentions, (OptionList){ 4, { 1024, 4096, 16384, 65536 } }, direction());
 }
 
 static Mechanisms trained(void)
 {
     static const Attention *const softmax[] = { &attention_softmax, NULL };
 
-    return mechanisms(softmax, (OptionList){ 2, { 64, 512 } });
+    return mechanisms(softmax, (OptionList){ 2, { 64, 512 } }, direction());
 }
 
 static Mechanisms scaled(void)
@@ -182,7 +147,7 @@ static Mechanisms scaled(void)
 
 static Mechanisms decoded(void)
 {
-    return mechanisms(attentions, (OptionList){ 3, { 64, 256, 1024 } });
+    return mechanisms(attentions, (OptionList){ 3, { 64, 256, 1024 } }, NEED_DECODING);
 }
 
 /* Whether a part with mechanisms runs. */
@@ -204,6 +169,8 @@ static void check(int argc, char **argv)
             sections[section]);
     if (!runs(STEP) && recompute)
         die(EXIT_USAGE, "--recompute is for training steps: --only %s has none", sections[section]);
+    if (named() && has_mechanisms())
+        bench_check_need(named(), section == DECODE ? NEED_DECODING : direction());
     settings_check_some(&program, runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
     if (runs(ATTENTION))
         bench_attention_check(&a);
@@ -362,8 +329,8 @@ static void close_bench(Bench *b)
 
 int main(int argc, char **argv)
 {
-    names_help = text_format("all, or some of %s (all, but for the step softmax)",
-                             options_names(&attention_option).at);
+    names_help =
+        text_format("all, or some of %s (all, but for the step softmax)", bench_names().at);
     settings_add(&program, &settings, true);
     int left = options_parse(&program, argc, argv);
     Against against = read_against();

@@ -121,8 +121,9 @@ typedef struct {
 Times bench_mix(Bench *b, const MixSize *s, int B);
 
 /* The mechanisms to measure, the lengths, and the size of the layer or model. */
+enum { MECHANISMS_MOST = 64 };
 typedef struct {
-    const Attention *const *attentions; /* ended by NULL */
+    const Attention *attentions[MECHANISMS_MOST + 1]; /* ended by NULL */
     OptionList lengths;
     Config model; /* layers, heads, width, vocab */
     int batch;    /* sequences; 0: the same number of tokens at every length */
@@ -132,6 +133,17 @@ typedef struct {
     bool recompute;     /* run the model's blocks again in the backward pass */
     int most_quadratic; /* the longest for a layer whose time per token grows; 0: any */
 } Mechanisms;
+
+/* The names of all, for --help; and those of "relu,softmax", each once, in that order. */
+Text bench_names(void);
+const Attention *const *bench_named(const char *names);
+
+/* What a section needs its mechanisms to be. */
+typedef enum { NEED_CAUSAL, NEED_BOTH_SIDES, NEED_DECODING } Need;
+
+/* Fills in those of `from` that are; dies (EXIT_USAGE) of one that --attn names and is not. */
+void bench_take(Mechanisms *m, const Attention *const *from, Need need);
+void bench_check_need(const Attention *const *named, Need need);
 
 /* The model of a mechanism and a length; only this function depends on them. */
 Config bench_config(const Mechanisms *m, const Attention *a, int length);

@@ -30,6 +30,7 @@ void check_model(Report *r, const Attention *a)
     Case c = { .name = a->name, .set = "in a model", .f = apply_model, .ctx = &m };
     uint64_t seed = 300;
 
+    config.task = attention_refuses(a, true) ? TASK_MLM : TASK_CAUSAL;
     config.heads = layer_of(a)->one_head ? 1 : 2;
     config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config.set = settings_default(a);

@@ -280,7 +280,7 @@ void show_sample(const Show *s, Tape *tape, const volatile sig_atomic_t *stop)
     tape->forward_only = true;
     if (s->job->made)
         show_answered(s, tape);
-    else if (s->model->config.task == TASK_CAUSAL)
+    else if (config_decodes(&s->model->config))
         show_written(s, tape->pool, stop);
     else if (s->model->config.task == TASK_MLM)
         show_filled(s, tape);

@@ -1,0 +1,86 @@
+/* Which mechanisms a section measures. */
+#include "tools/bench/bench.h"
+
+#include "ops/base/error.h"
+#include "ops/base/text.h"
+
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+static const Option option = { .kind = OPTION_CHOICE, .choice = settings_attention };
+
+Text bench_names(void)
+{
+    return options_names(&option);
+}
+
+/* Of a wrong name in --attn, or an empty one between two commas. */
+static noreturn void refuse_name(const char *names, const char *name, size_t n)
+{
+    const char *near = options_nearest(&option, name, n);
+    const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 },
+               given = text_format("%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
+
+    die(EXIT_USAGE, "--attn %s: takes all by itself, or some of %s, written like relu,softmax%s",
+        text_cut(n > 0 ? given.at : names, SHOWN).at, bench_names().at, hint.at);
+}
+
+static const Attention *find(const char *names, const char *name, size_t n)
+{
+    for (const Attention *const *a = attentions; *a; a++)
+        if (strlen((*a)->name) == n && strncmp((*a)->name, name, n) == 0)
+            return *a;
+    refuse_name(names, name, n);
+}
+
+const Attention *const *bench_named(const char *names)
+{
+    static const Attention *named[MECHANISMS_MOST + 1];
+    int n = 0, same;
+
+    for (const char *at = names;; at++) {
+        size_t length = strcspn(at, ",");
+        const Attention *a = find(names, at, length);
+
+        for (same = 0; same < n && named[same] != a; same++)
+            ;
+        if (same == MECHANISMS_MOST)
+            BUG("more than %d attentions", MECHANISMS_MOST);
+        named[same] = a;
+        n += same == n;
+        at += length;
+        if (!*at)
+            return named;
+    }
+}
+
+/* Why it cannot be measured like this, or NULL. */
+static const char *refusal(const Attention *a, Need need)
+{
+    if (need == NEED_DECODING)
+        return attention_decodes(a) ? NULL : "cannot decode";
+    return attention_refuses(a, need == NEED_CAUSAL);
+}
+
+void bench_take(Mechanisms *m, const Attention *const *from, Need need)
+{
+    int n = 0;
+
+    for (; *from; from++)
+        if (!refusal(*from, need))
+            m->attentions[n++] = *from;
+    m->attentions[n] = NULL;
+}
+
+void bench_check_need(const Attention *const *named, Need need)
+{
+    static const char *const advice[] = { [NEED_CAUSAL] = "add --bidirectional",
+                                          [NEED_BOTH_SIDES] = "leave out --bidirectional",
+                                          [NEED_DECODING] = "leave it out" };
+
+    for (; *named; named++)
+        if (refusal(*named, need))
+            die(EXIT_USAGE, "--attn %s %s: %s", (*named)->name, refusal(*named, need),
+                advice[need]);
+}
