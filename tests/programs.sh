@@ -914,6 +914,9 @@ check 'gradcheck passes one attention' derives --attn efficient
 check 'gradcheck of one attention leaves the ops out' [ "$(grep -c '^dense' "$dir/stdout")" = 0 ]
 check 'gradcheck has a line for every operand' derives --attn efficient --verbose
 check 'its lines have shapes and two numbers' has_operands
+check 'gradcheck passes the plain twin of an attention' derives --attn efficient --plain
+check 'a plain twin has its distance from the fast one' \
+    grep -Eq '^efficient, plain twin( +[0-9]+){3} +[0-9.]+e-1[0-9] +[0-9.]+e-1[0-9]$' "$dir/stdout"
 # ./bench, on sizes that take no time.
 tiny='--n-layer 1 --n-embd 16 --n-head 2 --batch-size 2 --seconds 0 --threads 1'
 benches() { $patience "$bench" $tiny --csv ../out/csv "$@" >"$dir/stdout" 2>"$dir/err"; }

@@ -1,6 +1,8 @@
 /* The attentions, each with every combination of its settings. */
 #include "tools/gradcheck/gradcheck.h"
 
+#include "ops/base/text.h"
+
 typedef struct {
     Mix in;
     bool padded, longer;
@@ -118,6 +120,13 @@ static Tensor *apply_mix(Tape *tape, void *ctx)
     return attention_mix(tape, &c->in);
 }
 
+static Tensor *apply_twin(Tape *tape, void *ctx)
+{
+    const MixCase *c = ctx;
+
+    return twin_mix(tape, &c->in);
+}
+
 static double largest(const Tensor *t)
 {
     double most = 0;
@@ -144,7 +153,20 @@ static void move_off_zero_sums(Report *r, MixCase *c)
     }
 }
 
-static void check_mix(Report *r, MixCase *m)
+static void check_twin(Report *r, const Case *fast)
+{
+    const Text name = text_format("%s, plain twin", fast->name);
+    Case c = *fast;
+
+    c.name = name.at, c.f = apply_twin;
+    const double apart = twin_distance(r, fast, &c);
+    r->these.apart = fmax(r->these.apart, apart), r->all.apart = fmax(r->all.apart, apart);
+    if (r->verbose || !(apart <= TWIN_TOLERANCE))
+        printf("%s, and its plain twin, %s: %.1e apart\n", fast->name, c.set, apart);
+    check(r, &c);
+}
+
+static void check_mix(Report *r, MixCase *m, bool twin)
 {
     const Attention *a = m->in.attention;
     Case c = { .name = a->name, .f = apply_mix, .ctx = m };
@@ -163,15 +185,20 @@ static void check_mix(Report *r, MixCase *m)
             put_operand(&c, o->name, m->in.x[i]);
     }
     move_off_zero_sums(r, m);
-    check(r, &c);
+    if (twin)
+        check_twin(r, &c);
+    else
+        check(r, &c);
 }
 
 void check_mixes(Report *r, const Attention *a)
 {
     MixCase c;
 
-    for (int i = 0; combination(a, i, &c); i++)
-        if (all_matter(&c.in))
-            check_mix(r, &c);
-    sum_up(r, a->name, "");
+    for (int twin = 0; twin <= r->plain; twin++) {
+        for (int i = 0; combination(a, i, &c); i++)
+            if (all_matter(&c.in))
+                check_mix(r, &c, twin);
+        sum_up(r, a->name, twin ? ", plain twin" : "");
+    }
 }

@@ -28,7 +28,8 @@ void print_header(const Report *r)
                "    %-22s %-14s %19s  %19s  %8s\n",
                "operand", "shape", "by hand", "by differences", "off");
     else
-        printf("\n%-28s %8s %10s %12s %10s\n", "", "cases", "operands", "derivatives", "off");
+        printf("\n%-28s %8s %10s %12s %10s%s\n", "", "cases", "operands", "derivatives", "off",
+               r->plain ? "  from fast" : "");
 }
 
 static void tally(Tally *t, const Case *c, int j, double off)
@@ -82,14 +83,20 @@ static void check_operand(Report *r, const Case *c, Loss l, int j)
     tally(&r->all, c, j, off);
 }
 
-void check(Report *r, const Case *c)
+Loss loss_of(Report *r, const Case *c)
 {
     size_t outputs = c->f(&r->tape, c->ctx)->n;
     real *weight = arena_take(r->mem, outputs * sizeof *weight);
-    Loss l = { &r->tape, c->f, c->ctx, weight };
+
+    fill(weight, outputs, 17, 1);
+    return (Loss){ &r->tape, c->f, c->ctx, weight };
+}
+
+void check(Report *r, const Case *c)
+{
+    Loss l = loss_of(r, c);
 
     r->these.cases++, r->all.cases++;
-    fill(weight, outputs, 17, 1);
     derivative_by_hand(l, c->x, c->n);
     if (r->verbose)
         print_case(c);
@@ -105,8 +112,12 @@ void sum_up(Report *r, const char *name, const char *where)
 
     snprintf(title, sizeof title, "%s%s", name, where);
     if (!r->verbose)
-        printf("%-28s %8d %10d %12zu %10.1e\n", title, r->these.cases, r->these.operands,
+        printf("%-28s %8d %10d %12zu %10.1e", title, r->these.cases, r->these.operands,
                r->these.derivatives, r->these.worst);
+    if (!r->verbose && r->these.apart > 0)
+        printf(" %10.1e", r->these.apart);
+    if (!r->verbose)
+        putchar('\n');
     fflush(stdout);
     r->these = (Tally){ 0 };
 }

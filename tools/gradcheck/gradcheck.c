@@ -13,12 +13,14 @@
 #include "tools/common/settings.h"
 
 static int attention = -1;
-static bool verbose;
+static bool verbose, plain;
 
 static Option options[] = {
     { .name = "Options" },
     { "attn", OPTION_CHOICE, &attention, .choice = settings_attention,
       .help = "check this attention only, and no other op" },
+    { "plain", OPTION_FLAG, &plain,
+      .help = "check the plain twins of attentions too, and their distance from the fast ones" },
     { "verbose", OPTION_FLAG, &verbose, .letter = 'v', .help = "print a line for every operand" },
     { 0 },
 };
@@ -36,7 +38,8 @@ int main(int argc, char **argv)
 
     Report r = { .tape = { .mem = arena_new(), .pool = pool_new(1) },
                  .mem = arena_new(),
-                 .verbose = verbose };
+                 .verbose = verbose,
+                 .plain = plain };
 
     print_header(&r);
     if (attention < 0)
@@ -47,6 +50,9 @@ int main(int argc, char **argv)
         check_mixes(&r, attentions[i]);
         check_model(&r, attentions[i]);
     }
+    if (plain)
+        printf("\nThe plain twins are at most %.1e off the mechanisms; %.0e is allowed.",
+               r.all.apart, TWIN_TOLERANCE);
     printf("\nThe worst: %s.\n%zu derivatives of %d operands in %d cases: at most %.1e off.\n",
            r.all.what, r.all.derivatives, r.all.operands, r.all.cases, r.all.worst);
     pool_free(r.tape.pool);
@@ -57,5 +63,7 @@ int main(int argc, char **argv)
     if (r.all.over)
         die(EXIT_FAILED, "the derivative by hand of %d operands is over %.0e off; the worst: %s",
             r.all.over, DERIVATIVE_TOLERANCE, r.all.what);
+    if (!(r.all.apart <= TWIN_TOLERANCE))
+        die(EXIT_FAILED, "a plain twin is %.1e off its mechanism", r.all.apart);
     return 0;
 }

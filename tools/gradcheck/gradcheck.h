@@ -13,6 +13,9 @@
 
 _Static_assert(sizeof(real) == sizeof(double), "differences are compared in double");
 
+/* What a mechanism may be off its twin: both are exact but for rounding. */
+#define TWIN_TOLERANCE 1e-11
+
 enum { MOST_OPERANDS = 64 };
 
 /* A function and the operands to differentiate it by. */
@@ -29,22 +32,35 @@ typedef struct {
 typedef struct {
     int cases, operands, over;
     size_t derivatives;
-    double worst;
-    char what[160]; /* the worst operand and its case */
+    double worst, apart; /* apart: the largest twin_distance() */
+    char what[160];      /* the worst operand and its case */
 } Tally;
 
 typedef struct {
     Tape tape;
     Arena *mem;   /* operands of the case; empty after check() */
     bool verbose; /* a line for every operand */
+    bool plain;   /* the plain twins as well */
     Tally all, these;
     int shown; /* the last case whose name was printed */
 } Report;
 
 void put_operand(Case *c, const char *name, Tensor *x);
 
+/* A random weighting of the outputs of a case. */
+Loss loss_of(Report *r, const Case *c);
+
 /* Compares the derivatives for every operand of the case. */
 void check(Report *r, const Case *c);
+
+/* The plain twin of a mechanism as an op; the Mix has to last until its backward. */
+Tensor *twin_mix(Tape *tape, const Mix *in);
+
+/*
+ * How far two cases with the same operands, a mechanism and its twin, are apart: distance() of
+ * their outputs and gradients, the largest.
+ */
+double twin_distance(Report *r, const Case *fast, const Case *twin);
 
 /* Prints a line about all cases since the last such line. */
 void sum_up(Report *r, const char *name, const char *where);
