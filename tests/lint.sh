@@ -94,7 +94,7 @@ tools/attend 600
 tools/bench 2250
 tools/eval 450
 tools/figure 1000
-tools/gradcheck 500
+tools/gradcheck 640
 tools/report 1400
 tools/train 1250
 END
