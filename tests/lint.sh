@@ -99,6 +99,11 @@ tools/report 1400
 tools/train 1250
 END
 
+for file in ops/attention/*.c; do
+    grep -q "^ \* The same in plain loops: plain/${file##*/}\.$" "$file" ||
+        complain "$file: the comment at its head does not name its plain twin"
+done
+
 left=$(grep -nE '\b(TODO|FIXME|XXX)\b' $files)
 [ -z "$left" ] || complain "$left"
 

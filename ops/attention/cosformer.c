@@ -27,6 +27,8 @@
  *
  * Both get every key; the output is that of the older one. A position sees the last M/2
  * to M positions, all with the weights of training, in constant time and memory.
+ *
+ * The same in plain loops: plain/cosformer.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/decoding.h"

@@ -17,6 +17,8 @@
  *     dq_if = s_if (ds_if - sum over g of s_ig ds_ig)
  *           = phi_if dphi_if - s_if sum over g of phi_ig dphi_ig
  *     dk_jf = psi_jf dpsi_jf
+ *
+ * The same in plain loops: plain/efficient.c.
  */
 #include "ops/attention/engine/features.h"
 

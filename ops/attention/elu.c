@@ -4,6 +4,8 @@
  *
  *     phi(x) = psi(x) = 1 + elu(x):  x + 1 where x >= 0, else e^x
  *     phi'(x) = 1 where x >= 0, else e^x
+ *
+ * The same in plain loops: plain/elu.c.
  */
 #include "ops/attention/engine/features.h"
 

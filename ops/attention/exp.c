@@ -17,6 +17,8 @@
  *
  * and the guard moves by 2^-p as well. p depends on z_i alone, so on no key that
  * the row does not see.
+ *
+ * The same in plain loops: plain/exp.c.
  */
 #include "ops/attention/engine/features.h"
 

@@ -28,11 +28,12 @@
  * h of a chunk again, so its scratch does not grow with T. Causal, it goes through
  * the chunks once, from the last to the first, and leaves dv, dk and dq of each.
  *
- * engine/walk.c walks forward, engine/walk_back.c back; plain/fastformer.c has the same in plain
- * loops.
+ * engine/walk.c walks forward, engine/walk_back.c back.
  *
  * w_q, w_k and W are the same for the whole batch: each sequence has a sum of its
  * own, and these are added in the order of the sequences.
+ *
+ * The same in plain loops: plain/fastformer.c.
  */
 #include "ops/attention/engine/walk.h"
 

@@ -20,8 +20,9 @@
  *
  *     dkl_j = R v_j               dv_j = R^T kl_j
  *
- * Causal, S grows from chunk to chunk forward, and R from the last chunk back. The same
- * in plain loops: plain/flash_gau.c.
+ * Causal, S grows from chunk to chunk forward, and R from the last chunk back.
+ *
+ * The same in plain loops: plain/flash_gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 

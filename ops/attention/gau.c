@@ -18,7 +18,9 @@
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
  * where delta_i is 0 for the first three. The unit around it, with its gate, is in
- * model/gated.c. The same in plain loops: plain/gau.c.
+ * model/gated.c.
+ *
+ * The same in plain loops: plain/gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 

@@ -3,6 +3,8 @@
  * and a denominator on either side of 0.
  *
  *     phi(x) = psi(x) = x
+ *
+ * The same in plain loops: plain/identity.c.
  */
 #include "ops/attention/engine/features.h"
 

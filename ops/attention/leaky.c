@@ -3,6 +3,8 @@
  * little negative.
  *
  *     phi(x) = psi(x) = x where x >= 0, else x / 100      phi'(x) = 1, or 1 / 100
+ *
+ * The same in plain loops: plain/leaky.c.
  */
 #include "ops/attention/engine/features.h"
 

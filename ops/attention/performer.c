@@ -11,6 +11,8 @@
  *
  * omega is not learned and gets no gradient. Whole tiles go through the kernel, with
  * omega D^(-1/4) laid out both ways; a single row, in decoding, does without.
+ *
+ * The same in plain loops: plain/performer.c.
  */
 #include "ops/attention/engine/directions.h"
 #include "ops/attention/engine/features.h"

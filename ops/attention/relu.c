@@ -6,6 +6,8 @@
  *
  * linear.h has the rest. A row whose features share no support with those of any
  * key it sees has a denominator of 0: its result is 0.
+ *
+ * The same in plain loops: plain/relu.c.
  */
 #include "ops/attention/engine/features.h"
 

@@ -10,7 +10,9 @@
  *     A_ij = a^(i - j) q_i . k_j / sqrt(D)       j in V(i)
  *
  * decay.h has the rest, forward and backward. Nothing keeps o near the size of v, so the
- * layer norms each head's output, and gates it. Plain: plain/retnet.c.
+ * layer norms each head's output, and gates it.
+ *
+ * The same in plain loops: plain/retnet.c.
  */
 #include "ops/attention/engine/decay.h"
 
