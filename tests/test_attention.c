@@ -3,9 +3,11 @@
  * twin, and against differences. In the loop tests _i is `causal`, where nothing else is
  * said.
  */
+#include "tests/folder.h"
 #include "tests/mixings.h"
 #include "tests/suites.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,6 +56,32 @@ START_TEST(settings_of_one_name_are_the_same_but_for_default_and_help)
                 ck_assert_int_eq(other->layer, s->layer);
                 ck_assert_int_eq(other->length, s->length);
             }
+}
+END_TEST
+
+/* The operand is missing ("k"), or that dimension of it is one less ("k2"). */
+static void mix_wrongly(const char *what)
+{
+    Mixing m = mixing(arena_new(), variant_next(NULL), (Shape){ 2, 5, 2, 4, 3 }, true);
+    Tape tape = tape_open(1);
+    Tensor **x = &m.x[*what == 'k' ? K : V];
+
+    if (what[1])
+        (*x)->dim[what[1] - '0']--;
+    else
+        *x = NULL;
+    const Mix in = mixing_mix(&m);
+    attention_mix(&tape, &in);
+}
+
+START_TEST(operands_that_do_not_fit_are_a_bug)
+{
+    static const char *const what[] = { "k", "k0", "k1", "k2", "k3", "v", "v0", "v1", "v2" };
+
+    for (int i = 0; i < COUNT(what); i++)
+        ck_assert_msg(exit_code_of(mix_wrongly, what[i]) == -SIGABRT &&
+                          strstr(said, what[i][1] ? "dimension" : " is not ("),
+                      "%s: %s", what[i], said);
 }
 END_TEST
 
@@ -498,6 +526,7 @@ Suite *suite_attention(void)
     tcase_set_timeout(formulas, 300);
     tcase_add_test(formulas, every_attention_has_a_name_of_its_own_a_twin_and_a_price);
     tcase_add_test(formulas, settings_of_one_name_are_the_same_but_for_default_and_help);
+    tcase_add_test(formulas, operands_that_do_not_fit_are_a_bug);
     tcase_add_test(formulas, every_setting_of_the_mathematics_is_tried);
     /* what takes longest is last: a mutant runs until one fails */
     tcase_add_loop_test(formulas, decoding_position_by_position_gives_the_causal_result, 0, 2);

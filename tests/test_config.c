@@ -119,6 +119,29 @@ START_TEST(swiglu_has_about_as_many_parameters_as_gelu)
 }
 END_TEST
 
+START_TEST(a_difference_names_the_first_key_that_differs)
+{
+    const Setting *key;
+    Config none = gpt2(), other = none;
+
+    ck_assert_int_eq(config_difference(&none, &none).n, 0);
+    other.attention = &attention_relu;
+    ck_assert_str_eq(config_difference(&none, &other).at, "attn is softmax, not relu");
+    for (int i = 0; (key = config_key(i)); i++)
+        *config_value(&none, i) = 0;
+    other = none;
+    for (int i = 0; (key = config_key(i)); i++) {
+        const Text zero = setting_print(key, 0), one = setting_print(key, 1);
+        Config c = none;
+
+        *config_value(&c, i) = *config_value(&other, i) = 1;
+        ck_assert_str_eq(config_difference(&none, &c).at,
+                         text_format("%s is %s, not %s", setting_key(key).at, zero.at, one.at).at);
+        ck_assert_str_eq(config_difference(&other, &none).at, "position is learned, not rope");
+    }
+}
+END_TEST
+
 START_TEST(heads_that_do_not_divide_the_width_are_refused)
 {
     Config c = gpt2();
@@ -170,6 +193,7 @@ Suite *suite_config(void)
     tcase_add_test(t, gpt2_has_its_parameters_and_operations);
     tcase_add_test(t, to_see_both_sides_costs_twice_the_attention);
     tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
+    tcase_add_test(t, a_difference_names_the_first_key_that_differs);
     tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
     tcase_add_exit_test(t, heads_of_odd_width_cannot_be_turned, EXIT_USAGE);
     tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);

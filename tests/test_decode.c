@@ -1,12 +1,15 @@
 /* Decoding against the whole model. */
 #include "model/decode.h"
 #include "ops/base/error.h"
+#include "ops/base/machine.h"
 #include "ops/base/utf8.h"
+#include "ops/decoding.h"
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "tests/variants.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,19 +287,51 @@ START_TEST(what_cannot_be_decoded_is_a_bug)
 }
 END_TEST
 
-static void decode_too_much(const char *ignored)
+/* A layer's keys and values are 256 numbers a position: more than can be indexed. */
+static void decode_too_many(const char *ignored)
 {
-    Config c = small_variant(0);
+    Model model = { .config = small_variant(0) };
 
     (void)ignored;
-    c.width = 128;
-    Small *s = small_open(c, 1, 8);
-    decoder_new(&s->model, pool_new(1), 1 << 24);
+    model.config.width = 128;
+    decoder_new(&model, pool_new(1), INT_MAX / 256 + 1);
+}
+
+/* A layer's would take an eighth of the memory, if they can be indexed; all take more than it. */
+static void decode_too_much(const char *ignored)
+{
+    Model model = { .config = small_variant(0) };
+    const double numbers = fmin(machine_memory() / sizeof(real) / 8, INT_MAX);
+
+    (void)ignored;
+    model.config.layers = 1000;
+    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT);
 }
 
 START_TEST(more_memory_than_there_is_is_refused)
 {
-    check_dies(decode_too_much, "", EXIT_MEMORY, "take fewer tokens");
+    check_dies(decode_too_many, "", EXIT_MEMORY, "numbers a layer, more than attn.c");
+    check_dies(decode_too_much, "", EXIT_MEMORY, "GiB and the machine has");
+}
+END_TEST
+
+START_TEST(the_caller_of_a_step_gets_its_own_state_again)
+{
+    Tape tape = { .mem = arena_new(), .decoding = decoding_new(2) };
+    real *first = tape_state(&tape, 3), *second = tape_state(&tape, 5);
+
+    ck_assert_uint_eq(decoding_held(tape.decoding), 8 * sizeof(real));
+    first[2] = 1, second[4] = 2;
+    tape_reset(&tape);
+    ck_assert_ptr_eq(tape_state(&tape, 3), first);
+    ck_assert_ptr_eq(tape_state(&tape, 5), second);
+    ck_assert_double_eq((double)first[2], 1);
+    ck_assert_double_eq((double)second[4], 2);
+    decoding_reset(tape.decoding);
+    ck_assert_double_eq((double)(first[2] + second[4]), 0);
+    ck_assert_uint_eq(decoding_held(tape.decoding), 8 * sizeof(real));
+    decoding_free(tape.decoding);
+    arena_free(tape.mem);
 }
 END_TEST
 
@@ -312,6 +347,7 @@ Suite *suite_decode(void)
     tcase_add_test(t, what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_come);
     tcase_add_test(t, after_a_reset_a_decoder_is_as_new);
     tcase_add_test(t, memory_is_the_same_after_every_token_and_for_linear_ones_for_any_number);
+    tcase_add_test(t, the_caller_of_a_step_gets_its_own_state_again);
     tcase_add_test(t, what_cannot_be_decoded_is_a_bug);
     tcase_add_test(t, more_memory_than_there_is_is_refused);
     return s;

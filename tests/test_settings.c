@@ -70,6 +70,83 @@ START_TEST(without_options_a_row_has_its_own_defaults)
 }
 END_TEST
 
+START_TEST(zero_stands_for_the_number_that_the_row_names)
+{
+    const Setting *s;
+
+    for (int i = 0; (s = settings_at(i)); i++) {
+        Values set = { { 0 } };
+
+        ck_assert_int_eq(setting_or_zero(&set, s->name), s->zero);
+        set.at[i] = 7;
+        ck_assert_int_eq(setting_or_zero(&set, s->name), 7);
+    }
+    ck_assert_int_eq(attention_takes(&attention_flash_gau, "chunk")->zero, 256);
+}
+END_TEST
+
+START_TEST(a_setting_matters_where_another_calls_for_it)
+{
+    static const struct {
+        const Attention *a;
+        const char *choice, *name, *setting;
+        bool matters;
+    } row[] = {
+        { &attention_gau, "norm", "n", "base", false },
+        { &attention_gau, "norm", "fixed", "base", true },
+        { &attention_gau, "norm", "entropy", "base", true },
+        { &attention_gau, "norm", "softmax", "base", false },
+        { &attention_gau, "norm", "n", "window", true },
+        { &attention_softmax, "scale", "sqrt", "base", false },
+        { &attention_softmax, "scale", "logn", "base", true },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        Config c = { .attention = row[i].a, .set = settings_default(row[i].a) };
+
+        small_set(&c, row[i].choice, row[i].name);
+        ck_assert_msg(setting_matters(row[i].a, &c.set,
+                                      attention_takes(row[i].a, row[i].setting)) == row[i].matters,
+                      "row %d", i);
+    }
+}
+END_TEST
+
+START_TEST(a_value_is_read_strictly)
+{
+    static const char *const names[] = { "on", "one", NULL };
+    static const Setting choice = { .name = "a-b-c", .kind = SETTING_CHOICE, .choices = names },
+                         set = { .kind = SETTING_SET, .choices = names },
+                         flag = { .kind = SETTING_FLAG },
+                         number = { .kind = SETTING_NUMBER, .least = 3, .most = 9 },
+                         or_zero = { .kind = SETTING_NUMBER, .least = 3, .most = 9, .zero = 5 };
+    static const struct {
+        const Setting *s;
+        const char *words;
+        int value; /* -1: it has none */
+    } row[] = {
+        { &choice, "on", 0 },    { &choice, "one", 1 }, { &choice, "o", -1 },
+        { &choice, "ones", -1 }, { &choice, "", -1 },   { &choice, "0", -1 },
+        { &set, "0", 0 },        { &set, "3", 3 },      { &set, "4", -1 },
+        { &flag, "1", 1 },       { &flag, "2", -1 },    { &number, "3", 3 },
+        { &number, "9", 9 },     { &number, "2", -1 },  { &number, "10", -1 },
+        { &number, "0", -1 },    { &number, "-4", -1 }, { &number, " 4", -1 },
+        { &number, "4 ", -1 },   { &number, "", -1 },   { &number, "4294967300", -1 },
+        { &or_zero, "0", 0 },    { &or_zero, "2", -1 },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        int value;
+        const bool valid = setting_parse(row[i].s, row[i].words, &value);
+
+        ck_assert_msg(valid ? value == row[i].value : row[i].value < 0, "%s", row[i].words);
+        if (valid)
+            ck_assert_str_eq(setting_print(row[i].s, value).at, row[i].words);
+    }
+    ck_assert_str_eq(setting_key(&choice).at, "a_b_c");
+}
+END_TEST
+
 static void read_rope_scale(const char *words)
 {
     settings_rope_scale(words);
@@ -248,6 +325,9 @@ Suite *suite_settings(void)
 
     tcase_add_test(t, a_setting_reaches_those_that_take_it);
     tcase_add_test(t, without_options_a_row_has_its_own_defaults);
+    tcase_add_test(t, zero_stands_for_the_number_that_the_row_names);
+    tcase_add_test(t, a_setting_matters_where_another_calls_for_it);
+    tcase_add_test(t, a_value_is_read_strictly);
     tcase_add_test(t, a_scale_of_angles_is_read_strictly);
 
     make_kinds();
