@@ -149,6 +149,18 @@ Small *small_open(Config c, int B, int T)
     return s;
 }
 
+Small *small_for_decoding(Config c, int tokens)
+{
+    Small *s = small_open(c, 1, tokens);
+    bool heads = layer_of(c.attention) == &layer_heads;
+
+    small_overwrite(s, layer_of(c.attention)->one_head ? 0.7 : 0.3);
+    for (Block *b = s->model.blocks; heads && c.bias && b < s->model.blocks + c.layers; b++)
+        for (size_t j = 0; j < b->q.b->n; j++)
+            b->q.b->data[j] += 2, b->k.b->data[j] += 2;
+    return s;
+}
+
 void small_close(Small *s)
 {
     arena_free(s->mem);
@@ -179,6 +191,20 @@ void small_overwrite(Small *s, double scale)
         for (size_t i = 0; beta && i < p->tensor->n; i++)
             p->tensor->data[i] += 1;
     }
+}
+
+real *small_logits(const Small *s, const int *id, int B, int T, int threads)
+{
+    Model longer = s->model;
+    Tape tape = tape_open(threads);
+
+    longer.config.context = T > s->model.config.context ? T : s->model.config.context;
+    tape.forward_only = true;
+    const Tensor *y = model_logits(&tape, &longer, id, B, T, MASK);
+    real *copy = arena_take(s->mem, y->n * sizeof *copy);
+    memcpy(copy, y->data, y->n * sizeof *copy);
+    tape_close(&tape);
+    return copy;
 }
 
 double small_learn(const Small *s, Tape *tape, double by)

@@ -33,6 +33,15 @@ typedef struct {
 Small *small_open(Config c, int B, int T);
 void small_close(Small *s);
 
+/*
+ * A model with random parameters, and one sequence. Where there are biases, q and k are around 2:
+ * so no quotient of features is one by almost 0.
+ */
+Small *small_for_decoding(Config c, int tokens);
+
+/* The logits of B sequences of T tokens, in memory of the model's; its context is no limit. */
+real *small_logits(const Small *s, const int *id, int B, int T, int threads);
+
 /* The parameter of that name is taken out of the subject. */
 void small_leave_out(Small *s, const char *name);
 

@@ -20,18 +20,6 @@ static Small *open_variant(int i, int batch, int length)
     return s;
 }
 
-static real *logits_of(const Small *s, const int *id, int batch, int length, int threads)
-{
-    Tape tape = tape_open(threads);
-
-    tape.forward_only = true;
-    const Tensor *y = model_logits(&tape, &s->model, id, batch, length, MASK);
-    real *copy = arena_take(s->mem, y->n * sizeof *copy);
-    memcpy(copy, y->data, y->n * sizeof *copy);
-    tape_close(&tape);
-    return copy;
-}
-
 static void check_same_configuration(const Config *a, const Config *b)
 {
     const Text difference = config_difference(a, b);
@@ -48,8 +36,8 @@ START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
         safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
         check_same_configuration(&loaded.model.config, &s->model.config);
         ck_assert(same_parameters(&loaded.model, &s->model));
-        ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
-                            logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
+        ck_assert(same_bits(small_logits(&loaded, s->batch.id, B, T, 1),
+                            small_logits(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
         small_close(s);
     }
 }
@@ -64,8 +52,8 @@ START_TEST(a_masked_model_comes_back_as_one)
     checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
     safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
     check_same_configuration(&loaded.model.config, &c);
-    ck_assert(same_bits(logits_of(&loaded, s->batch.id, B, T, 1),
-                        logits_of(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
+    ck_assert(same_bits(small_logits(&loaded, s->batch.id, B, T, 1),
+                        small_logits(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
     small_close(s);
 }
 END_TEST

@@ -19,19 +19,6 @@ enum { VOCAB = 11, CONTEXT = 40, BEYOND = 3 * CONTEXT };
 /* --- the decoder -------------------------------------------------------------------------------
  */
 
-/* Where there are biases, q and k are around 2: so no quotient of features is one by almost 0. */
-static Small *open_model(Config c, int tokens)
-{
-    Small *s = small_open(c, 1, tokens);
-    bool heads = layer_of(c.attention) == &layer_heads;
-
-    small_overwrite(s, layer_of(c.attention)->one_head ? 0.7 : 0.3);
-    for (Block *b = s->model.blocks; heads && c.bias && b < s->model.blocks + c.layers; b++)
-        for (size_t j = 0; j < b->q.b->n; j++)
-            b->q.b->data[j] += 2, b->k.b->data[j] += 2;
-    return s;
-}
-
 /* A model with a mix of the tests' variants; i is for what else it has. */
 static Config config_of(const Variant *v, int i)
 {
@@ -55,18 +42,10 @@ static Config config_of(const Variant *v, int i)
     return c;
 }
 
-/* Logits after each of n tokens, from the whole model; its context is no limit. */
+/* Logits after each of n tokens, from the whole model. */
 static double *whole(const Small *s, const int *id, int n)
 {
-    Model longer = s->model;
-    Tape tape = tape_open(1);
-
-    longer.config.context = n > s->model.config.context ? n : s->model.config.context;
-    tape.forward_only = true;
-    const Tensor *y = model_logits(&tape, &longer, id, 1, n, 0);
-    double *copy = doubles(s->mem, y->data, y->n);
-    tape_close(&tape);
-    return copy;
+    return doubles(s->mem, small_logits(s, id, 1, n, 1), (size_t)(n * VOCAB));
 }
 
 /* The same from a decoder that could go on to `positions`. */
@@ -98,13 +77,13 @@ START_TEST(after_every_token_the_logits_are_those_of_the_whole_model)
 
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++)
         for (int more = 0; more < 3; more++) {
-            Small *s = open_model(config_of(v, i + more), CONTEXT);
+            Small *s = small_for_decoding(config_of(v, i + more), CONTEXT);
 
             check_decoded(v->label, s, CONTEXT);
             small_close(s);
         }
     for (i = 0; i < VARIANTS; i++) {
-        Small *s = open_model(small_variant(i), small_variant(i).context);
+        Small *s = small_for_decoding(small_variant(i), small_variant(i).context);
 
         check_decoded("small variant", s, s->batch.T);
         small_close(s);
@@ -130,7 +109,7 @@ START_TEST(a_model_goes_on_beyond_its_context)
             continue;
         if (c.position != POSITION_ROPE)
             c.position = POSITION_NONE;
-        Small *s = open_model(c, BEYOND);
+        Small *s = small_for_decoding(c, BEYOND);
         check_decoded(v->label, s, BEYOND);
         small_close(s);
     }
@@ -143,7 +122,7 @@ static void check_reach(Config c, int M)
     int half = (M + 1) / 2;
 
     c.layers = 1, c.context = M;
-    Small *s = open_model(c, BEYOND);
+    Small *s = small_for_decoding(c, BEYOND);
     const real *got = decoded(s, s->batch.id, BEYOND, BEYOND, 1);
     for (int t = 0; t < BEYOND; t++) {
         int from = t < M ? 0 : (t - M + half) / half * half;
@@ -182,7 +161,7 @@ START_TEST(a_horizon_beyond_the_context_is_what_the_angles_reach)
 
     *setting_at(&c.set, "horizon") = BEYOND;
     ck_assert_int_eq(c.position, POSITION_NONE);
-    Small *s = open_model(c, BEYOND);
+    Small *s = small_for_decoding(c, BEYOND);
     check_decoded("cosformer", s, BEYOND);
     small_close(s);
 }
@@ -196,7 +175,7 @@ START_TEST(what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_c
         Config c = config_of(v, i);
 
         c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
-        Small *s = open_model(c, BEYOND);
+        Small *s = small_for_decoding(c, BEYOND);
         const real *one = decoded(s, s->batch.id, CONTEXT + 5, CONTEXT + 5, 1);
         const real *two = decoded(s, s->batch.id, CONTEXT + 5, 2 * BEYOND, 3);
 
@@ -215,7 +194,7 @@ START_TEST(after_a_reset_a_decoder_is_as_new)
         Config c = config_of(v, i);
 
         c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
-        Small *s = open_model(c, BEYOND);
+        Small *s = small_for_decoding(c, BEYOND);
         Pool *pool = pool_new(1);
         Decoder *d = decoder_new(&s->model, pool, BEYOND);
         const real *want = decoded(s, s->batch.id, BEYOND, BEYOND, 1);
@@ -256,7 +235,7 @@ START_TEST(memory_is_the_same_after_every_token_and_for_linear_ones_for_any_numb
 
         if (!v->plain)
             continue;
-        Small *s = open_model(c, CONTEXT);
+        Small *s = small_for_decoding(c, CONTEXT);
         size_t few = held_after(s, BEYOND, 3 * BEYOND), many = held_after(s, 3, 100 * BEYOND);
         ck_assert_msg((many == few) == !!(v->traits & IS_LINEAR), "%s", v->attention->name);
         small_close(s);

@@ -241,25 +241,12 @@ START_TEST(one_batch_is_learned_by_heart)
 }
 END_TEST
 
-/* The logits of `id`, in memory of the model's. */
-static real *logits_of(const Small *s, const int *id, int batch, int length, int threads)
-{
-    Tape tape = tape_open(threads);
-
-    tape.forward_only = true;
-    const Tensor *y = model_logits(&tape, &s->model, id, batch, length, MASK);
-    real *copy = arena_take(s->mem, y->n * sizeof *copy);
-    memcpy(copy, y->data, y->n * sizeof *copy);
-    tape_close(&tape);
-    return copy;
-}
-
 START_TEST(the_future_does_not_leak)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, 1, 8);
         size_t V = (size_t)s->model.config.vocab;
-        const real *before = logits_of(s, s->batch.id, 1, 8, 1);
+        const real *before = small_logits(s, s->batch.id, 1, 8, 1);
 
         for (int t = 0; t < 8; t++) {
             size_t past = (size_t)t * V;
@@ -267,7 +254,7 @@ START_TEST(the_future_does_not_leak)
 
             memcpy(id, s->batch.id, sizeof id);
             id[t] = (id[t] + 1) % (int)V;
-            const real *after = logits_of(s, id, 1, 8, 1);
+            const real *after = small_logits(s, id, 1, 8, 1);
             ck_assert_msg(same_bits(after, before, past), "variant %d, token %d", i, t);
             ck_assert(!same_bits(after + past, before + past, V));
             ck_assert(!same_bits(after + 7 * V, before + 7 * V, V));
@@ -285,13 +272,13 @@ START_TEST(a_masked_model_sees_both_sides)
         c.task = TASK_MLM;
         Small *s = small_open(c, 1, 8);
         small_overwrite(s, 0.3);
-        const real *before = logits_of(s, s->batch.id, 1, 8, 1);
+        const real *before = small_logits(s, s->batch.id, 1, 8, 1);
         for (int t = 0; t < 8; t++) {
             int id[8];
 
             memcpy(id, s->batch.id, sizeof id);
             id[t] = (id[t] + 1) % c.vocab;
-            const real *after = logits_of(s, id, 1, 8, 1);
+            const real *after = small_logits(s, id, 1, 8, 1);
             for (int u = 0; u < 8; u++)
                 ck_assert_msg(!same_bits(after + u * c.vocab, before + u * c.vocab, 11),
                               "variant %d: token %d is not seen at %d", i, t, u);
@@ -305,10 +292,10 @@ START_TEST(the_logits_of_a_beginning_are_those_of_the_whole)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, 1, 8);
-        const real *all = logits_of(s, s->batch.id, 1, 8, 2);
+        const real *all = small_logits(s, s->batch.id, 1, 8, 2);
 
         for (int t = 1; t < 8; t++)
-            ck_assert_msg(same_bits(logits_of(s, s->batch.id, 1, t, 1), all,
+            ck_assert_msg(same_bits(small_logits(s, s->batch.id, 1, t, 1), all,
                                     (size_t)(t * s->model.config.vocab)),
                           "variant %d, %d tokens", i, t);
         small_close(s);
@@ -333,11 +320,11 @@ END_TEST
 START_TEST(dropout_is_drawn_by_the_step_and_only_in_training)
 {
     Small *s = open_variant(0, B, T);
-    const real *dy = weights_new(s->mem), *plain = logits_of(s, s->batch.id, B, T, 1);
+    const real *dy = weights_new(s->mem), *plain = small_logits(s, s->batch.id, B, T, 1);
     size_t n = (size_t)(B * T);
 
     s->model.config.dropout = 0.3;
-    ck_assert(same_bits(logits_of(s, s->batch.id, B, T, 1), plain, n * 11));
+    ck_assert(same_bits(small_logits(s, s->batch.id, B, T, 1), plain, n * 11));
     Outcome first = outcome(s->mem, &s->subject, 1, dy),
             again = outcome(s->mem, &s->subject, 3, dy);
     s->mask++;

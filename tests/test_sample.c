@@ -11,33 +11,6 @@
 
 enum { VOCAB = 11 };
 
-/* Where there are biases, q and k are around 2: so no quotient of features is one by almost 0. */
-static Small *open_model(Config c, int tokens)
-{
-    Small *s = small_open(c, 1, tokens);
-    bool heads = layer_of(c.attention) == &layer_heads;
-
-    small_overwrite(s, layer_of(c.attention)->one_head ? 0.7 : 0.3);
-    for (Block *b = s->model.blocks; heads && c.bias && b < s->model.blocks + c.layers; b++)
-        for (size_t j = 0; j < b->q.b->n; j++)
-            b->q.b->data[j] += 2, b->k.b->data[j] += 2;
-    return s;
-}
-
-/* Logits after each of n tokens, from the whole model; its context is no limit. */
-static double *whole(const Small *s, const int *id, int n)
-{
-    Model longer = s->model;
-    Tape tape = tape_open(1);
-
-    longer.config.context = n > s->model.config.context ? n : s->model.config.context;
-    tape.forward_only = true;
-    const Tensor *y = model_logits(&tape, &longer, id, 1, n, 0);
-    double *copy = doubles(s->mem, y->data, y->n);
-    tape_close(&tape);
-    return copy;
-}
-
 enum { SAMPLE = 60, PROMPT = 5 };
 
 static void sample(const Small *s, Sampling how, int threads, int *out)
@@ -59,7 +32,7 @@ static void sample(const Small *s, Sampling how, int threads, int *out)
 START_TEST(a_sample_depends_on_its_seed_and_on_no_thread)
 {
     for (int i = 0; i < VARIANTS; i++) {
-        Small *s = open_model(small_variant(i), PROMPT);
+        Small *s = small_for_decoding(small_variant(i), PROMPT);
         int first[SAMPLE], again[SAMPLE], other[SAMPLE];
         Sampling how = { 0.8, 0, 1, 5, false };
 
@@ -77,7 +50,7 @@ END_TEST
 /* Samples of one seed differ, and each is what it is whatever was written before it. */
 START_TEST(a_sample_depends_on_its_number_and_on_no_other)
 {
-    Small *s = open_model(small_variant(1), PROMPT);
+    Small *s = small_for_decoding(small_variant(1), PROMPT);
     Pool *pool = pool_new(1);
     Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5, false }, PROMPT + SAMPLE);
     static const uint64_t number[] = { 0, 1, 0 };
@@ -100,7 +73,7 @@ END_TEST
 /* So hot that all tokens are about as likely: 60 draws have most of them. */
 START_TEST(each_token_of_a_sample_is_drawn_anew)
 {
-    Small *s = open_model(small_variant(3), PROMPT);
+    Small *s = small_for_decoding(small_variant(3), PROMPT);
     int token[SAMPLE];
     unsigned drawn = 0, followed = 0;
 
@@ -143,7 +116,7 @@ static int seen_of(const Config *c, int n, bool extrapolate)
 static int likeliest_after(const Small *s, const int *id, int n, bool extrapolate)
 {
     int seen = seen_of(&s->model.config, n, extrapolate), best = 0;
-    const double *logits = whole(s, id + n - seen, seen) + (seen - 1) * VOCAB;
+    const real *logits = small_logits(s, id + n - seen, 1, seen, 1) + (seen - 1) * VOCAB;
 
     for (int c = 1; c < VOCAB; c++)
         best = logits[c] > logits[best] ? c : best;
@@ -159,7 +132,7 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
         Config config = small_variant(i / 2);
 
         config.context = _i;
-        Small *s = open_model(config, PROMPT);
+        Small *s = small_for_decoding(config, PROMPT);
         int id[PROMPT + SAMPLE];
 
         memcpy(id, s->batch.id, PROMPT * sizeof *id);
@@ -310,8 +283,8 @@ END_TEST
 START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
 {
     enum { N = 4000 };
-    Small *s = open_model(small_variant(0), PROMPT);
-    const double *logits = whole(s, s->batch.id, PROMPT) + (PROMPT - 1) * VOCAB;
+    Small *s = small_for_decoding(small_variant(0), PROMPT);
+    const real *logits = small_logits(s, s->batch.id, 1, PROMPT, 1) + (PROMPT - 1) * VOCAB;
     Pool *pool = pool_new(1);
     Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5, false }, PROMPT);
     int count[VOCAB] = { 0 };
@@ -324,9 +297,9 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
         count[sampler_draw(w)]++;
     }
     for (int c = 0; c < VOCAB; c++)
-        sum += exp(logits[c] / 2);
+        sum += exp((double)logits[c] / 2);
     for (int c = 0; c < VOCAB; c++) {
-        double want = N * exp(logits[c] / 2) / sum;
+        double want = N * exp((double)logits[c] / 2) / sum;
 
         chi += (count[c] - want) * (count[c] - want) / want;
     }
