@@ -91,7 +91,7 @@ tools/common 1900
 tools/draw 1100
 tools/analyse 700
 tools/attend 600
-tools/bench 2250
+tools/bench 2290
 tools/eval 450
 tools/figure 1000
 tools/gradcheck 640
