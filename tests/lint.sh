@@ -79,7 +79,7 @@ done <<END
 ops 2600
 ops/base 2050
 ops/kernel 1600
-ops/attention 1450
+ops/attention 1480
 ops/attention/engine 3600
 ops/attention/plain 1250
 model 3050
