@@ -186,6 +186,34 @@ START_TEST(a_layer_is_its_papers)
 }
 END_TEST
 
+/* By 1 / sqrt(2 L): there are two in each of L blocks. */
+START_TEST(what_adds_to_the_residual_starts_smaller_in_a_deeper_model)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Config c = small_variant(i);
+        Arena *mem = arena_new();
+        Model model;
+        int adds = 0;
+
+        c.width = 48, c.layers = 8;
+        model_init(&model, c, mem, 1);
+        for (const Param *p = model.params.first; p; p = p->next) {
+            const Tensor *w = p->tensor;
+            double squares = 0;
+
+            if (w->ndim != 2 || !(strstr(p->name, ".wo") || strstr(p->name, "ffn.down")))
+                continue;
+            for (size_t n = 0; n < w->n; n++)
+                squares += (double)w->data[n] * (double)w->data[n] / (double)w->n;
+            ck_assert_double_eq_tol(squares * 3 * w->dim[1] * 2 * c.layers, 1, 0.25);
+            adds++;
+        }
+        ck_assert_int_ge(adds, c.layers);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 START_TEST(a_unit_starts_with_scores_of_size_one)
 {
     Config c = small_variant(PLAIN_VARIANTS + 3);
@@ -426,6 +454,7 @@ Suite *suite_layers(void)
     TCase *t = group(s, "layers");
 
     tcase_add_test(t, a_layer_is_its_papers);
+    tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
     tcase_add_test(t, what_is_shared_is_there_once_and_multiplied_as_often);
