@@ -62,7 +62,8 @@ static Option options[] = {
     { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "share dropped" },
     { .name = "Training" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 65536, .help = "of the sequences" },
-    { "learning-rate", OPTION_REAL, &rate, .above = true, .help = "step size" },
+    { "learning-rate", OPTION_REAL, &rate, .above = true, .alias = "lr,step_size",
+      .help = "step size" },
     { "gradient-accumulation-beta", OPTION_REAL, &beta, .min = 0.5, .max = 1, .help = "decay" },
     { "seed", OPTION_SEED, &seed, .help = "of all random numbers" },
     { "max-time", OPTION_DURATION, &max_time, .above = true, .help = "stop after" },
@@ -304,6 +305,12 @@ START_TEST(names_are_whole_and_either_dash_will_do)
     accepts(ARGS("--n_layer", "3"), "\"n_layer\": 3,");
     accepts(ARGS("--learning_rate=1e-4"), "\"learning_rate\": 0.0001,");
     accepts(ARGS("--attn=gated-delta"), "\"attn\": \"gated_delta\"");
+    accepts(ARGS("--lr", "0.5"), "\"learning_rate\": 0.5,");
+    accepts(ARGS("--step-size=0.5"), "\"learning_rate\": 0.5,");
+    refuses(ARGS("--l", "0.5"), "unknown option --l:");
+    refuses(ARGS("--step", "0.5"), "unknown option --step:");
+    refuses(ARGS("--epochs=3"), "there is no --epochs: training is counted in steps: --max-iters");
+    refuses(ARGS("--learn-my-rate", "3"), "unknown option --learn-my-rate: --help lists all\n");
     accepts(ARGS("-o", "there"), "\"out_dir\": \"there\"");
     refuses(ARGS("--n-lay", "3"), "unknown option --n-lay: did you mean --n-layer?\n");
     refuses(ARGS("--learning", "3"), "did you mean --learning-rate?\n");
@@ -498,7 +505,7 @@ START_TEST(help_shows_every_option_and_its_default)
         "  --share NAME,...   once for all: qv, all_layers, heads\n",
         "share dropped (0)\n",
         "of the sequences (64,128)\n",
-        "step size (0.0006)\n",
+        "step size (0.0006); also --lr, --step_size\n",
         "\n  --gradient-accumulation-beta X\n                     decay (0.9)\n",
         "(1337)\n",
         "  --max-time TIME    stop after\n",

@@ -26,11 +26,14 @@ static bool best, raw, interactive;
 
 static Option options[] = {
     { .name = "What" },
-    { "prompt", OPTION_TEXT, &prompt_text, .any = true, .help = "text to continue" },
+    { "prompt", OPTION_TEXT, &prompt_text, .any = true, .alias = "start",
+      .help = "text to continue" },
     { "prompt-file", OPTION_TEXT, &prompt_path, .word = "FILE",
       .help = "the same, read from a file" },
-    { "tokens", OPTION_INT, &tokens, .max = TOKENS, .help = "tokens to generate" },
-    { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .help = "number of samples" },
+    { "tokens", OPTION_INT, &tokens, .max = TOKENS, .alias = "max-new-tokens",
+      .help = "tokens to generate" },
+    { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .alias = "num-samples",
+      .help = "number of samples" },
     { "stop", OPTION_TEXTS, &stops, .any = true, .word = "TEXT",
       .help = "end a sample where this text would begin; may be given several times" },
     { "interactive", OPTION_FLAG, &interactive,

@@ -12,10 +12,25 @@ enum { SHOWN = 60 }; /* so an error line stays short whatever was typed */
 
 const char attn_version[] = "0.1";
 
+/* Whether the n bytes at `given` are one of some names with ',' between them. */
+static bool is_alias(const char *given, size_t n, const char *names)
+{
+    for (size_t m; names; names = names[m] ? names + m + 1 : NULL) {
+        char name[SHOWN];
+
+        m = strcspn(names, ",");
+        snprintf(name, sizeof name, "%.*s", (int)m, names);
+        if (options_same(given, n, name))
+            return true;
+    }
+    return false;
+}
+
 static Option *find(const Program *program, const char *given, size_t n)
 {
     for (Option *o = program->options; o->name; o++)
-        if (o->kind != OPTION_GROUP && options_same(given, n, o->name))
+        if (o->kind != OPTION_GROUP &&
+            (options_same(given, n, o->name) || is_alias(given, n, o->alias)))
             return o;
     return NULL;
 }
@@ -28,6 +43,17 @@ static Option *find_letter(const Program *program, char letter)
     return NULL;
 }
 
+/* Options of other programs of this kind, and what there is instead. */
+static const char *const elsewhere[][2] = {
+    { "epochs", "training is counted in steps: --max-iters, or --max-time" },
+    { "device", "everything runs on the processor: --threads" },
+    { "cuda", "everything runs on the processor: --threads" },
+    { "gpu", "everything runs on the processor: --threads" },
+    { "dtype", "numbers are 32-bit floating point" },
+    { "compile", "there is nothing to compile" },
+    { "wandb", "--tensorboard writes files for TensorBoard, and log.jsonl has every number" },
+};
+
 static noreturn void refuse_name(const Program *program, const char *arg)
 {
     const char *name = arg + strspn(arg, "-");
@@ -38,6 +64,9 @@ static noreturn void refuse_name(const Program *program, const char *arg)
     for (const Option *o = program->options; o->name; o++)
         if (o->kind != OPTION_GROUP)
             options_nearer(&near, o->name);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (options_same(name, near.n, elsewhere[i][0]))
+            die(EXIT_USAGE, "there is no --%s: %s", elsewhere[i][0], elsewhere[i][1]);
     if (near.name)
         die(EXIT_USAGE, "unknown option %s: did you mean --%s?", text_cut(arg, SHOWN).at,
             near.name);

@@ -77,6 +77,7 @@ typedef struct {
     const char *word;           /* what --help calls the value; NULL: by kind */
     const char *help;           /* one line; names and default are appended */
     char letter;                /* 'o': -o is the same */
+    const char *alias;          /* "lr,rate": other names that are the same; NULL: none */
     bool any;      /* TEXT, TEXTS: what begins with '-' is a value too, nothing, a ',' */
     bool given;    /* set by options_parse */
     bool restored; /* set by options_restore */

@@ -73,6 +73,9 @@ static void print_option(const Option *o, int indent)
         text_add(&text, ": %s", options_names(o).at);
     if (value.n)
         text_add(&text, " (%s)", value.at);
+    for (const char *name = o->alias; name; name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL)
+        text_add(&text, "%s --%.*s", name == o->alias ? "; also" : ",", (int)strcspn(name, ","),
+                 name);
     print_row(margin(o).at, indent, text.at);
 }
 

@@ -69,7 +69,7 @@ void options_nearer(Nearest *near, const char *name)
 
     if (near->n >= 3 && begins(name, near->given, near->n))
         d = 1;
-    if (2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
+    if (d <= 2 && 2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
         near->name = name;
         near->distance = d;
     }
