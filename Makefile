@@ -56,7 +56,9 @@ $(foreach p,$(DOUBLE),$(eval $(call program,$(p),proof,$(p:64=))))
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
 # The longest first. Suites call programs as well; SUITES="ops model" runs these alone.
+START := $(shell date +%s)
 test: test-proof test-programs test-float test-gradcheck $(if $(SAN),,test-experiments)
+	@echo "all passed in $$(($$(date +%s) - $(START))) s"
 test-float test-proof: test-%: $(OUT)/%/check all
 	$(if $(SUITES),for suite in $(SUITES); do CK_RUN_SUITE=$$suite $< || exit; done,$<)
 test-gradcheck: all
