@@ -35,7 +35,6 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { LISTS = sizeof lists / sizeof *lists, HEAD_MAX = 512, STORY_MAX = 16384 };

@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: more than a configuration has */

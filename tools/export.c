@@ -10,7 +10,6 @@
  * DIR is written under a temporary name and renamed when complete: so it exists
  * complete or not at all.
  */
-#include "model/checkpoint.h"
 #include "model/form.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"

@@ -1,10 +1,8 @@
 #include "training/source.h"
 
 #include "ops/base/arena.h"
-#include "ops/base/error.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 Batch source_batch(const Source *s, Arena *mem, int tokens)
 {

@@ -11,10 +11,8 @@
 #include "ops/base/file.h"
 #include "ops/base/machine.h"
 #include "tools/common/options.h"
-#include "tools/common/settings.h"
 #include "tools/common/trained.h"
 
-#include <signal.h>
 
 enum { LONGEST = 1 << 14, N_MOST = 1 << 12, WINDOWS_MOST = 1 << 20, PATIENCE = 5, SHOWN = 60 };
 

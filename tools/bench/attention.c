@@ -12,7 +12,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /*
  * As many tokens at every length: all are beyond the caches, and at the longest

@@ -2,7 +2,6 @@
  */
 #include "tools/bench/bench.h"
 
-#include "data/corpus.h"
 #include "model/layer.h"
 #include "model/model.h"
 #include "ops/base/machine.h"

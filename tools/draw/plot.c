@@ -8,7 +8,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     WIDTH = 960,

@@ -6,7 +6,6 @@
 #include "tools/draw/plot.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const struct {
     const char *name;

@@ -4,7 +4,6 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 
-#include <signal.h>
 #include <string.h>
 
 enum { SHOWN = 60, DIGITS = 4, LABELS = 18 };

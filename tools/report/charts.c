@@ -4,7 +4,6 @@
 #include "ops/base/error.h"
 #include "tools/draw/plot.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -10,7 +10,6 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
