@@ -3,7 +3,6 @@
 #include "ops/base/error.h"
 #include "ops/base/hash.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -61,21 +60,6 @@ typedef struct {
     int metas, entries;
 } File;
 
-static const char *printed(File *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static const char *printed(File *f, const char *fmt, ...)
-{
-    va_list args, again;
-
-    va_start(args, fmt);
-    va_copy(again, args);
-    size_t n = (size_t)vsnprintf(NULL, 0, fmt, args) + 1;
-    char *text = arena_take(f->mem, n);
-    vsnprintf(text, n, fmt, again);
-    va_end(again);
-    va_end(args);
-    return text;
-}
-
 static void put_meta(File *f, const char *key, const char *value)
 {
     f->meta[f->metas++] = (Meta){ key, value };
@@ -93,16 +77,16 @@ static void put_config(File *file, const Config *of)
         const int value = *config_value(&c, i);
 
         if (value != *config_value(&plain, i))
-            put_meta(file, printed(file, CONFIG "%s", setting_key(key).at),
-                     printed(file, "%s", setting_print(key, value).at));
+            put_meta(file, arena_format(file->mem, CONFIG "%s", setting_key(key).at),
+                     arena_string(file->mem, setting_print(key, value).at));
     }
 }
 
 static void put_entry(File *file, Entry e)
 {
     file->entry[file->entries++] = e;
-    put_meta(file, printed(file, HASH ".%s", e.name),
-             printed(file, "%016llx", (unsigned long long)entry_hash(&e)));
+    put_meta(file, arena_format(file->mem, HASH ".%s", e.name),
+             arena_format(file->mem, "%016llx", (unsigned long long)entry_hash(&e)));
 }
 
 void checkpoint_save(const char *path, const Model *model, Beside beside)
@@ -122,7 +106,7 @@ void checkpoint_save(const char *path, const Model *model, Beside beside)
     for (int i = 0; i < beside.entries; i++)
         put_entry(&file, beside.entry[i]);
     put_meta(&file, HASH,
-             printed(&file, "%016llx", (unsigned long long)meta_hash(file.meta, file.metas)));
+             arena_format(mem, "%016llx", (unsigned long long)meta_hash(file.meta, file.metas)));
     safetensors_write(path, file.entry, file.entries, file.meta, file.metas);
     arena_free(mem);
 }

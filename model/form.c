@@ -6,8 +6,6 @@
 
 static const Form *const forms[] = { &form_llama, &form_arcee, &form_gpt, NULL };
 
-static const bool in_double = sizeof(real) == sizeof(double);
-
 /* The first setting that is not at its default, NULL: all are. Lengths for nothing count for
  * nothing. */
 static const Setting *changed(const Config *c)
@@ -93,7 +91,7 @@ static void own_config(const Config *of, FILE *out)
  */
 void form_config(const Form *form, const Config *c, FILE *out)
 {
-    const char *type = in_double ? "float64" : "float32";
+    const char *type = sizeof(real) == sizeof(double) ? "float64" : "float32";
 
     fprintf(out, "{\n  \"model_type\": \"%s\"", form ? form->name : "attn.c");
     put_word(out, "dtype", type);
@@ -113,18 +111,14 @@ void form_config(const Form *form, const Config *c, FILE *out)
 void form_add(FormTensors *to, const Tensor *t, const char *fmt, ...)
 {
     char *name = arena_take(to->mem, NAME_MAX_BYTES + 1);
-    Entry e = { .name = name, .ndim = t->ndim, .data = t->data, .bytes = t->n * sizeof(real) };
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(name, NAME_MAX_BYTES + 1, fmt, ap);
     va_end(ap);
-    e.dtype = in_double ? DTYPE_F64 : DTYPE_F32;
-    for (int d = 0; d < t->ndim; d++)
-        e.dim[d] = (size_t)t->dim[d];
     if (to->n == to->room)
         BUG("form: more than %d tensors", to->room);
-    to->entry[to->n++] = e;
+    to->entry[to->n++] = checkpoint_entry(name, t, t->data);
 }
 
 /* A form has fewer than two tensors for each of ours, the zeros that it adds among them. */

@@ -6,8 +6,7 @@
 #ifndef MODEL_FORM_H
 #define MODEL_FORM_H
 
-#include "model/model.h"
-#include "model/safetensors.h"
+#include "model/checkpoint.h"
 
 #include <stdio.h>
 

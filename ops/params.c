@@ -11,9 +11,8 @@ void params_init(Params *params, Arena *mem, uint64_t seed)
 static Param *add(Params *params, const char *name, int ndim, const int *dim)
 {
     Param *p = arena_zeros(params->mem, sizeof *p);
-    char *copy = arena_take(params->mem, strlen(name) + 1);
 
-    p->name = strcpy(copy, name);
+    p->name = arena_string(params->mem, name);
     p->tensor = tensor_new(params->mem, ndim, dim);
     *params->end = p;
     params->end = &p->next;

@@ -29,9 +29,6 @@ typedef struct {
     Sums uniform;
 } Gaze;
 
-/* --- one matrix --------------------------------------------------------------------------------
- */
-
 /* A thread's scratch is a spectrum and a matrix. */
 static size_t scratch_bytes(int T)
 {
@@ -93,9 +90,6 @@ static void add_uniform(void *ctx, int begin, int end)
     add_weights(&g->uniform, g->A, g);
 }
 
-/* --- a text ------------------------------------------------------------------------------------
- */
-
 static void see(void *ctx, const Mix *of)
 {
     Gaze *g = ctx;
@@ -130,9 +124,6 @@ static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, 
     pool_for(tape->pool, 1, 1, add_uniform, g);
     free(id);
 }
-
-/* --- from sums to findings ---------------------------------------------------------------------
- */
 
 static Findings find(const Sums *s, int windows, int T)
 {

@@ -2,6 +2,8 @@
 
 #include "ops/base/error.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +113,20 @@ void *arena_zeros(Arena *arena, size_t bytes)
 char *arena_string(Arena *arena, const char *s)
 {
     return strcpy(arena_take(arena, strlen(s) + 1), s);
+}
+
+char *arena_format(Arena *arena, const char *fmt, ...)
+{
+    va_list args, again;
+
+    va_start(args, fmt);
+    va_copy(again, args);
+    size_t n = (size_t)vsnprintf(NULL, 0, fmt, args) + 1;
+    char *text = arena_take(arena, n);
+    vsnprintf(text, n, fmt, again);
+    va_end(again);
+    va_end(args);
+    return text;
 }
 
 void arena_give(Arena *arena, void *piece, size_t bytes)

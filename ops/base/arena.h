@@ -24,8 +24,9 @@ void arena_free(Arena *arena);
 void *arena_take(Arena *arena, size_t bytes);
 /* The same, all zeros. */
 void *arena_zeros(Arena *arena, size_t bytes);
-/* A copy of a string. */
+/* A copy of a string; and one that is printed. */
 char *arena_string(Arena *arena, const char *s);
+char *arena_format(Arena *arena, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Returns a piece before the reset; `bytes` is the size it was taken with. */
 void arena_give(Arena *arena, void *piece, size_t bytes);
 

@@ -13,7 +13,6 @@
 #include "tools/common/options.h"
 #include "tools/common/trained.h"
 
-
 enum { LONGEST = 1 << 14, N_MOST = 1 << 12, WINDOWS_MOST = 1 << 20, PATIENCE = 5, SHOWN = 60 };
 
 static Study study = { .windows = 8, .band = 8, .faint = 0.01, .tolerance = 1e-3 };

@@ -8,6 +8,7 @@
  */
 #include "tools/attend/input.h"
 
+#include "model/checkpoint.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/processors.h"
@@ -16,8 +17,6 @@
 #include "tools/common/options.h"
 #include "tools/common/settings.h"
 
-#include <limits.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -49,11 +48,9 @@ static Option options[] = {
 #ifdef PROOF
 #define NAME "./attend64"
 #define NUMBERS "F64"
-static const Dtype real_dtype = DTYPE_F64;
 #else
 #define NAME "./attend"
 #define NUMBERS "F32"
-static const Dtype real_dtype = DTYPE_F32;
 #endif
 
 static Program program = {
@@ -86,9 +83,6 @@ static void describe_tensors(void)
                     "  A [B,H,N,N]                   with --matrix: out is A v");
     program.notes = text.at;
 }
-
-/* --- from IN to a mix --------------------------------------------------------------------------
- */
 
 /* A mix, and what came of it. */
 typedef struct {
@@ -171,36 +165,16 @@ static void job_close(Job *j)
     arena_free(j->mem);
 }
 
-/* --- what comes of it --------------------------------------------------------------------------
- */
-
-static void add(Job *j, Entry e)
+static void add(Job *j, const char *name, const Tensor *shape, real *data)
 {
-    e.dtype = real_dtype;
-    e.bytes = sizeof(real);
-    for (int d = 0; d < e.ndim; d++)
-        e.bytes *= e.dim[d];
-    j->result[j->results++] = e;
-}
-
-static void add_tensor(Job *j, const char *name, const Tensor *shape, const real *data)
-{
-    Entry e = { .name = name, .ndim = shape->ndim, .data = data };
-
-    for (int d = 0; d < e.ndim; d++)
-        e.dim[d] = (size_t)shape->dim[d];
-    add(j, e);
+    j->result[j->results++] = checkpoint_entry(name, shape, data);
 }
 
 static void add_gradient(Job *j, const Operand *o, Tensor *x)
 {
-    char *name = arena_take(j->mem, strlen(o->name) + 2);
-
-    *name = 'd';
-    strcpy(name + 1, o->name);
     if (!x->has_grad) /* nothing depends on it */
         memset(x->grad, 0, x->n * sizeof(real));
-    add_tensor(j, name, x, x->grad);
+    add(j, arena_format(j->mem, "d%s", o->name), x, x->grad);
 }
 
 /* The gradients have memory of their own from the start: so no backward takes an operand's. */
@@ -261,17 +235,16 @@ static Tensor *decode(Job *j)
 static void add_matrix(Job *j)
 {
     const int *dim = j->mix.q->dim, B = dim[0], T = dim[1], H = dim[2];
-    const size_t rows = (size_t)B * (size_t)H * (size_t)T;
-    real *A = arena_take(j->mem, rows * (size_t)T * sizeof(real));
+    const size_t n = (size_t)B * (size_t)H * (size_t)T * (size_t)T;
+    real *A = arena_take(j->mem, n * sizeof(real));
 
     j->tape.forward_only = true;
     attention_matrix(&j->tape, &j->mix, A);
-    add(j, (Entry){ "A", .ndim = 4, .dim = { (size_t)B, (size_t)H, (size_t)T, (size_t)T },
-                    .data = A });
+    add(j, "A", &(Tensor){ .ndim = 4, .dim = { B, H, T, T }, .n = n }, A);
 }
 
 /* The backward takes the memory of a result back. */
-static const real *copied(Arena *mem, const Tensor *t)
+static real *copied(Arena *mem, const Tensor *t)
 {
     return memcpy(arena_take(mem, t->n * sizeof(real)), t->data, t->n * sizeof(real));
 }
@@ -283,22 +256,12 @@ static void compute(Job *j)
     j->tape.forward_only = !j->dout;
     if (j->dout || !by_steps)
         y = attention_mix(&j->tape, &j->mix);
-    add_tensor(j, "out", j->mix.v, by_steps ? decode(j)->data : copied(j->mem, y));
+    add(j, "out", j->mix.v, by_steps ? decode(j)->data : copied(j->mem, y));
     if (j->dout)
         differentiate(j, y);
     tape_reset(&j->tape);
     if (with_matrix)
         add_matrix(j);
-}
-
-/* A text that lasts as long as the job. */
-static const char *kept(const Job *j, const char *before, const char *words)
-{
-    const size_t n = strlen(before) + strlen(words) + 1;
-    char *text = arena_take(j->mem, n);
-
-    snprintf(text, n, "%s%s", before, words);
-    return text;
 }
 
 /* With how it was made: the settings of the mechanism, and RoPE where it can have it. */
@@ -312,19 +275,18 @@ static void write_results(const Job *j, const char *path)
     meta[metas++] = (Meta){ "attnc.causal", causal ? "true" : "false" };
     if (a->traits & CAN_ROPE) {
         meta[metas++] = (Meta){ "attnc.rope", rope ? "true" : "false" };
-        meta[metas++] = (Meta){ "attnc.rope_scale",
-                                kept(j, "", settings_rope_scale_text(j->mix.rope_scale).at) };
+        meta[metas++] =
+            (Meta){ "attnc.rope_scale",
+                    arena_string(j->mem, settings_rope_scale_text(j->mix.rope_scale).at) };
     }
     for (const Setting *s = a->settings; s && s->name; s++)
         if (!s->layer)
             meta[metas++] =
-                (Meta){ kept(j, "attnc.", setting_key(s).at),
-                        kept(j, "", setting_print(s, setting_or_zero(&j->mix.set, s->name)).at) };
+                (Meta){ arena_format(j->mem, "attnc.%s", setting_key(s).at),
+                        arena_string(j->mem,
+                                     setting_print(s, setting_or_zero(&j->mix.set, s->name)).at) };
     safetensors_write(path, j->result, j->results, meta, metas);
 }
-
-/* --- the command line --------------------------------------------------------------------------
- */
 
 static void check_files(int files, char **file)
 {
@@ -373,8 +335,7 @@ int main(int argc, char **argv)
     Input in = { 0 };
 
     in.attention = settle(files, argv, &in.set);
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN); /* so that a file that cannot grow is an error message */
+    file_ignore_signals();
     in.path = text_cut(strcmp(argv[0], "-") == 0 ? "standard input" : argv[0], PATH_SHOWN);
     in.file = safetensors_read(argv[0]);
     input_inspect(&in, rope);

@@ -35,11 +35,7 @@ void record_note(Record *r, const char *fmt, ...)
 
 static const char *path_of(const Record *r, const char *name)
 {
-    const size_t n = strlen(r->path) + strlen(name) + 2;
-    char *path = arena_take(r->mem, n);
-
-    snprintf(path, n, "%s/%s", r->path, name);
-    return path;
+    return arena_format(r->mem, "%s/%s", r->path, name);
 }
 
 static bool readable(const char *path)
