@@ -33,6 +33,12 @@ const Synthetic *synthetic_find(const char *name)
 
 SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s)
 {
+    const int part = task->part ? s.T / task->part : task->items;
+
+    if (!s.symbols)
+        s.symbols = task->symbols;
+    if (!s.items)
+        s.items = task->part && part < 1 ? 1 : part;
     return task->complete ? task->complete(s) : s;
 }
 
@@ -69,19 +75,36 @@ Text synthetic_misfit(const Synthetic *task, SyntheticShape s)
 
 int synthetic_vocab(const Synthetic *task, SyntheticShape s)
 {
-    return task->vocab(synthetic_complete(task, s));
+    return task->others + synthetic_complete(task, s).symbols;
 }
 
 double synthetic_chance(const Synthetic *task, SyntheticShape s)
 {
-    return task->chance(synthetic_complete(task, s));
+    const int symbols = synthetic_complete(task, s).symbols;
+
+    return 1.0 / (task->answers ? task->answers : symbols - (task->halved ? symbols / 2 : 0));
+}
+
+void synthetic_symbol(SyntheticShape s, int token, Text *word)
+{
+    if (token == BLANK)
+        text_add(word, ".");
+    else if (token == prompt_of(s))
+        text_add(word, "=>");
+    else
+        text_add(word, "%d", token);
 }
 
 Text synthetic_word(const Synthetic *task, SyntheticShape s, int token)
 {
     Text word = { 0 };
 
-    task->word(synthetic_complete(task, s), token, &word);
+    if (task->words && token < task->digits)
+        text_add(&word, "%d", token);
+    else if (task->words)
+        text_add(&word, "%s", task->words[token - task->digits]);
+    else
+        (task->word ? task->word : synthetic_symbol)(synthetic_complete(task, s), token, &word);
     return word;
 }
 

@@ -14,35 +14,12 @@
 #include "data/synthetic/row.h"
 
 enum { END = 2 };
+static const char *const words[] = { "=" };
 
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2)
         text_add(why, "a bit and the prompt take 2 positions, not %d", s.T);
-}
-
-static int vocab(SyntheticShape s)
-{
-    (void)s;
-    return END + 1;
-}
-
-static int vocab_bits(SyntheticShape s)
-{
-    (void)s;
-    return END;
-}
-
-static double chance(SyntheticShape s)
-{
-    (void)s;
-    return 0.5;
-}
-
-static void word(SyntheticShape s, int token, Text *word_of_it)
-{
-    (void)s;
-    text_add(word_of_it, token == END ? "=" : "%d", token);
 }
 
 /* Draws n bits; returns the number of ones. */
@@ -84,27 +61,30 @@ const Synthetic synthetic_parity = {
     .name = "parity",
     .summary = "is the number of ones odd?",
     .misfit = misfit,
-    .vocab = vocab,
-    .chance = chance,
+    .others = END + 1,
+    .answers = 2,
     .draw = draw_parity,
-    .word = word,
+    .digits = 2,
+    .words = words,
 };
 
 const Synthetic synthetic_cumulative_parity = {
     .name = "cumulative-parity",
     .summary = "is the number of ones so far odd?",
-    .vocab = vocab_bits,
-    .chance = chance,
+    .others = 2,
+    .answers = 2,
     .draw = draw_cumulative,
-    .word = word,
+    .digits = 2,
+    .words = words,
 };
 
 const Synthetic synthetic_majority_of_bits = {
     .name = "majority",
     .summary = "are more than half of the bits ones?",
     .misfit = misfit,
-    .vocab = vocab,
-    .chance = chance,
+    .others = END + 1,
+    .answers = 2,
     .draw = draw_majority,
-    .word = word,
+    .digits = 2,
+    .words = words,
 };

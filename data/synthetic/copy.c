@@ -13,25 +13,6 @@
  */
 #include "data/synthetic/row.h"
 
-static SyntheticShape complete(SyntheticShape s, int items)
-{
-    if (!s.symbols)
-        s.symbols = SYMBOLS;
-    if (!s.items)
-        s.items = items > 1 ? items : 1;
-    return s;
-}
-
-static SyntheticShape as_many_as_fit(SyntheticShape s)
-{
-    return complete(s, s.T / 2);
-}
-
-static SyntheticShape half_blanks(SyntheticShape s)
-{
-    return complete(s, s.T / 4);
-}
-
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2 * s.items)
@@ -61,7 +42,7 @@ static void ask_for_symbols(SyntheticRow *row, bool backwards)
     int prompt = row->s.T - row->s.items;
     int from = backwards ? prompt - 1 : 0;
 
-    row->id[prompt] = alphabet_prompt(row->s);
+    row->id[prompt] = prompt_of(row->s);
     for (int t = prompt; t < row->s.T; from += backwards ? -1 : 1)
         if (row->id[from] != BLANK)
             row_answer(row, t++, row->id[from]);
@@ -89,34 +70,31 @@ const Synthetic synthetic_copy = {
     .name = "copy",
     .summary = "repeat symbols after a delay",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
-    .complete = as_many_as_fit,
+    .symbols = SYMBOLS,
+    .part = 2,
     .misfit = misfit,
-    .vocab = alphabet_vocab,
-    .chance = alphabet_chance,
+    .others = BESIDE_SYMBOLS,
     .draw = draw_copy,
-    .word = alphabet_word,
 };
 
 const Synthetic synthetic_reverse = {
     .name = "reverse",
     .summary = "repeat symbols backwards after a delay",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
-    .complete = as_many_as_fit,
+    .symbols = SYMBOLS,
+    .part = 2,
     .misfit = misfit,
-    .vocab = alphabet_vocab,
-    .chance = alphabet_chance,
+    .others = BESIDE_SYMBOLS,
     .draw = draw_reverse,
-    .word = alphabet_word,
 };
 
 const Synthetic synthetic_selective_copy = {
     .name = "selective-copy",
     .summary = "repeat symbols that stand among blanks",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
-    .complete = half_blanks,
+    .symbols = SYMBOLS,
+    .part = 4,
     .misfit = misfit,
-    .vocab = alphabet_vocab,
-    .chance = alphabet_chance,
+    .others = BESIDE_SYMBOLS,
     .draw = draw_selective,
-    .word = alphabet_word,
 };

@@ -11,15 +11,6 @@
  */
 #include "data/synthetic/row.h"
 
-static SyntheticShape complete(SyntheticShape s)
-{
-    if (!s.symbols)
-        s.symbols = SYMBOLS;
-    if (!s.items)
-        s.items = 1;
-    return s;
-}
-
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 4)
@@ -34,12 +25,12 @@ static void write_triggers(SyntheticRow *row)
     int n = row_below(row, 2) ? row->s.items : 1;
 
     while (n-- > 0)
-        row->id[row_below(row, row->s.T - 3)] = alphabet_prompt(row->s);
+        row->id[row_below(row, row->s.T - 3)] = prompt_of(row->s);
 }
 
 static void draw(SyntheticRow *row)
 {
-    const int end = row->s.T - 1, prompt = alphabet_prompt(row->s);
+    const int end = row->s.T - 1, prompt = prompt_of(row->s);
     int last = -2, answer = BLANK;
 
     write_triggers(row);
@@ -62,10 +53,9 @@ const Synthetic synthetic_induction = {
     .name = "induction",
     .summary = "predict what followed the same token before",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
-    .complete = complete,
+    .symbols = SYMBOLS,
+    .items = 1,
     .misfit = misfit,
-    .vocab = alphabet_vocab,
-    .chance = alphabet_chance,
+    .others = BESIDE_SYMBOLS,
     .draw = draw,
-    .word = alphabet_word,
 };

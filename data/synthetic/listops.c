@@ -47,24 +47,6 @@ static void misfit(SyntheticShape s, Text *why)
                  s.T, s.least, s.T < 2000 ? s.T / 2 : 1000);
 }
 
-static int vocab(SyntheticShape s)
-{
-    (void)s;
-    return LISTOPS_VOCAB;
-}
-
-static double chance(SyntheticShape s)
-{
-    (void)s;
-    return 0.1;
-}
-
-static void word(SyntheticShape s, int token, Text *word_of_it)
-{
-    (void)s;
-    text_add(word_of_it, "%s", listops_words[token]);
-}
-
 /* A row that has T tokens is too long already. */
 static bool too_long(const SyntheticRow *row)
 {
@@ -144,8 +126,8 @@ const Synthetic synthetic_listops = {
     .takes = SYNTHETIC_LEAST,
     .complete = complete,
     .misfit = misfit,
-    .vocab = vocab,
-    .chance = chance,
+    .others = LISTOPS_VOCAB,
+    .answers = 10,
     .draw = draw,
-    .word = word,
+    .words = listops_words,
 };

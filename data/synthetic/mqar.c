@@ -26,11 +26,9 @@
 
 static const double A = 0.01;
 
-/* K is T/16, and V 256 or the power of two above T: 64 positions are the toy of the authors. */
+/* V is 256 or the power of two above T. */
 static SyntheticShape complete(SyntheticShape s)
 {
-    if (!s.items)
-        s.items = s.T >= 16 ? s.T / 16 : 1;
     if (!s.symbols)
         for (s.symbols = 256; s.symbols <= s.T;)
             s.symbols *= 2;
@@ -47,16 +45,6 @@ static void misfit(SyntheticShape s, Text *why)
     else if (s.symbols <= s.T)
         text_add(why, "mqar takes a vocabulary of more tokens than the %d positions, not %d", s.T,
                  s.symbols);
-}
-
-static int vocab(SyntheticShape s)
-{
-    return s.symbols;
-}
-
-static double chance(SyntheticShape s)
-{
-    return 1.0 / (s.symbols - s.symbols / 2);
 }
 
 static void word(SyntheticShape s, int token, Text *word_of_it)
@@ -130,10 +118,10 @@ const Synthetic synthetic_mqar = {
     .name = "mqar",
     .summary = "recall the values of many keys (arXiv:2312.04927)",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS | SYNTHETIC_NOISE,
+    .part = 16, /* 64 positions are the toy of the authors */
     .complete = complete,
     .misfit = misfit,
-    .vocab = vocab,
-    .chance = chance,
+    .halved = true,
     .draw = draw,
     .word = word,
 };

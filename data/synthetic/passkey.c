@@ -31,13 +31,6 @@ static const char *const words[] = {
 };
 enum { WORDS = sizeof words / sizeof *words };
 
-static SyntheticShape complete(SyntheticShape s)
-{
-    if (!s.items)
-        s.items = 5;
-    return s;
-}
-
 static int tokens(const char *text, int digits)
 {
     int n = 1;
@@ -58,27 +51,6 @@ static void misfit(SyntheticShape s, Text *why)
     if (s.T < without_filler(s))
         text_add(why, "passkey takes at least %d positions for a key of %d digits, not %d",
                  without_filler(s), s.items, s.T);
-}
-
-static int vocab(SyntheticShape s)
-{
-    (void)s;
-    return DIGITS + WORDS;
-}
-
-static double chance(SyntheticShape s)
-{
-    (void)s;
-    return 1.0 / DIGITS;
-}
-
-static void word(SyntheticShape s, int token, Text *word_of_it)
-{
-    (void)s;
-    if (token < DIGITS)
-        text_add(word_of_it, "%d", token);
-    else
-        text_add(word_of_it, "%s", words[token - DIGITS]);
 }
 
 static int token_of(const char *at, size_t n)
@@ -143,10 +115,11 @@ const Synthetic synthetic_passkey = {
     .name = "passkey",
     .summary = "recall a number hidden in a long text (arXiv:2305.16300)",
     .takes = SYNTHETIC_ITEMS,
-    .complete = complete,
+    .items = 5,
     .misfit = misfit,
-    .vocab = vocab,
-    .chance = chance,
+    .others = DIGITS + WORDS,
+    .answers = DIGITS,
     .draw = draw,
-    .word = word,
+    .digits = DIGITS,
+    .words = words,
 };

@@ -23,8 +23,6 @@ static int values(SyntheticShape s)
 
 static SyntheticShape complete(SyntheticShape s)
 {
-    if (!s.symbols)
-        s.symbols = SYMBOLS;
     if (!s.items)
         s.items = s.T > 4 ? s.T / 2 - 1 : 1;
     return s;
@@ -39,15 +37,10 @@ static void misfit(SyntheticShape s, Text *why)
         text_add(why, "two keys and two values are 4 symbols, not %d", s.symbols);
 }
 
-static double chance(SyntheticShape s)
-{
-    return 1.0 / values(s);
-}
-
 static void word(SyntheticShape s, int token, Text *word_of_it)
 {
-    if (token == BLANK || token == alphabet_prompt(s))
-        alphabet_word(s, token, word_of_it);
+    if (token == BLANK || token == prompt_of(s))
+        synthetic_symbol(s, token, word_of_it);
     else if (token <= keys(s))
         text_add(word_of_it, "k%d", token);
     else
@@ -84,7 +77,7 @@ static void draw(SyntheticRow *row)
     do
         asked = pair + 2 * row_below(row, s.items);
     while (asked != first_with(pair, *asked));
-    row->id[s.T - 2] = alphabet_prompt(s);
+    row->id[s.T - 2] = prompt_of(s);
     row->id[s.T - 1] = *asked;
     row->target[s.T - 1] = value_of(row, *asked);
 }
@@ -93,10 +86,11 @@ const Synthetic synthetic_recall = {
     .name = "recall",
     .summary = "recall the value of a key",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
+    .symbols = SYMBOLS,
     .complete = complete,
     .misfit = misfit,
-    .vocab = alphabet_vocab,
-    .chance = chance,
+    .others = BESIDE_SYMBOLS,
+    .halved = true,
     .draw = draw,
     .word = word,
 };

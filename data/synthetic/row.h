@@ -34,13 +34,14 @@ static inline void row_answer(SyntheticRow *row, int t, int token)
 
 /*
  * The tokens of most tasks: a blank, symbols from 1 on, and after them the prompt,
- * "=>". There are SYMBOLS symbols by default.
+ * "=>": two beside the symbols, of which there are SYMBOLS by default.
  */
-enum { BLANK = 0, SYMBOLS = 8 };
-int alphabet_vocab(SyntheticShape s);
-int alphabet_prompt(SyntheticShape s);
-double alphabet_chance(SyntheticShape s); /* any symbol is the answer */
-void alphabet_word(SyntheticShape s, int token, Text *word);
+enum { BLANK = 0, SYMBOLS = 8, BESIDE_SYMBOLS = 2 };
+static inline int prompt_of(SyntheticShape s)
+{
+    return s.symbols + 1;
+}
+void synthetic_symbol(SyntheticShape s, int token, Text *word);
 
 extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, synthetic_copy,
     synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,

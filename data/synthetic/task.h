@@ -32,11 +32,18 @@ typedef struct Synthetic {
     const char *summary; /* one line for --help */
     int classes;         /* the number of classes of a row; 0: targets are tokens */
     unsigned takes;      /* SYNTHETIC_ ... */
-    SyntheticShape (*complete)(SyntheticShape s); /* NULL: it has no defaults */
+    int symbols, items;  /* their defaults; */
+    int part;            /* or, if not 0, T / part items, at least one */
+    int others;          /* tokens of the vocabulary beside the symbols */
+    int answers;         /* that are possible; 0: any symbol, */
+    bool halved;         /* or of the second half of them, if the first are keys */
+    SyntheticShape (*complete)(SyntheticShape s); /* other defaults; NULL: there are none */
     void (*misfit)(SyntheticShape s, Text *why);  /* NULL: any T is valid */
-    int (*vocab)(SyntheticShape s);
-    double (*chance)(SyntheticShape s);
     void (*draw)(struct SyntheticRow *row);
+    /* Tokens are printed as numbers below `digits`, then by `words`; or by `word`; or, if both are
+     * NULL, as symbols. */
+    int digits;
+    const char *const *words;
     void (*word)(SyntheticShape s, int token, Text *word);
 } Synthetic;
 
