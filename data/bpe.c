@@ -56,7 +56,7 @@ static void consider(Encoder *e, size_t place)
 {
     if (!e->symbol[place].right)
         return;
-    const uint32_t number = key_find(&e->t->parts, pair_at(e, place));
+    const uint32_t number = numbers_find(&e->t->parts, key_of(pair_at(e, place)));
     if (number != UNNUMBERED)
         heap_push(&e->heap, (uint64_t)number << PLACE_BITS | place);
 }
@@ -97,7 +97,7 @@ static size_t encode_piece(Encoder *e, Bytes piece, Token *to)
         const uint32_t number = (uint32_t)(top >> PLACE_BITS);
 
         place = (size_t)(top & (((uint64_t)1 << PLACE_BITS) - 1));
-        if (e->symbol[place].right && pair_at(e, place) == e->t->parts.key[number])
+        if (e->symbol[place].right && pair_at(e, place) == e->t->parts.thing[number].n)
             join(e, place, (Token)(FIRST + number));
     }
     place = 0;
@@ -153,9 +153,9 @@ bool bpe_add(Tokenizer *t, uint32_t pair)
         return false;
     memcpy(to, a.at, a.n);
     memcpy(to + a.n, b.at, b.n);
-    if (bytes_find(&t->spelt, both) != UNNUMBERED)
+    if (numbers_find(&t->spelt, both) != UNNUMBERED)
         return false;
-    bytes_number(&t->spelt, both);
+    numbers_add(&t->spelt, both);
     tokenizer_append(t, pair, both.n);
     return true;
 }

@@ -52,11 +52,11 @@ typedef struct {
 
 typedef struct {
     Tokenizer *t;
-    BytesNumbers pieces;
+    Numbers pieces;
     uint32_t *times; /* of each piece */
     Site *site;
     uint32_t sites;
-    KeyNumbers pairs;
+    Numbers pairs;
     Pair *pair;
     Heap heap;
 } Learner;
@@ -72,7 +72,7 @@ static void link_site(Learner *l, uint32_t i)
     Site *s = &l->site[i];
     const uint32_t pairs = l->pairs.n;
 
-    s->pair = key_number(&l->pairs, bpe_pair(s->token, l->site[s->right].token));
+    s->pair = numbers_add(&l->pairs, key_of(bpe_pair(s->token, l->site[s->right].token)));
     if (s->pair == pairs) {
         l->pair = grown(l->pair, pairs, sizeof *l->pair);
         l->pair[pairs] = (Pair){ 0, NONE, NONE };
@@ -118,7 +118,7 @@ static void join(Learner *l, uint32_t i, Token token)
 /* The smallest entry is the most frequent pair, and of these the smallest. */
 static uint64_t entry_of(const Learner *l, uint32_t pair)
 {
-    return (uint64_t)(UINT32_MAX - l->pair[pair].count) << 32 | l->pairs.key[pair];
+    return (uint64_t)(UINT32_MAX - l->pair[pair].count) << 32 | l->pairs.thing[pair].n;
 }
 
 static void push(Learner *l, uint32_t pair)
@@ -132,7 +132,7 @@ static uint32_t next_token(Learner *l)
 {
     while (l->heap.n) {
         const uint64_t entry = heap_pop(&l->heap);
-        const uint32_t pair = key_find(&l->pairs, (uint32_t)entry);
+        const uint32_t pair = numbers_find(&l->pairs, key_of((uint32_t)entry));
 
         if (entry != entry_of(l, pair))
             push(l, pair);
@@ -148,7 +148,7 @@ static void count_pieces(Learner *l, Bytes text)
         n = piece_length(text);
         if (n == 1)
             continue;
-        const uint32_t known = l->pieces.n, piece = bytes_number(&l->pieces, (Bytes){ text.at, n });
+        const uint32_t known = l->pieces.n, piece = numbers_add(&l->pieces, (Bytes){ text.at, n });
         if (piece == known) {
             l->times = grown(l->times, known, sizeof *l->times);
             l->times[piece] = 0;
@@ -163,7 +163,7 @@ static void lay_out(Learner *l)
     Site *s = l->site = xmalloc(l->sites * sizeof *l->site);
 
     for (uint32_t piece = 0; piece < l->pieces.n; piece++) {
-        const Bytes b = l->pieces.bytes[piece];
+        const Bytes b = l->pieces.thing[piece];
 
         for (size_t i = 0; i < b.n; i++, s++) {
             const uint32_t here = (uint32_t)(s - l->site);
@@ -206,8 +206,8 @@ void bpe_learn(Tokenizer *t, Bytes text)
     learn_tokens(&l);
     if (t->size < t->most)
         warn("%s: no pairs are left to join after %d tokens", t->words, t->size);
-    bytes_free(&l.pieces);
-    key_free(&l.pairs);
+    numbers_free(&l.pieces);
+    numbers_free(&l.pairs);
     free(l.times);
     free(l.site);
     free(l.pair);

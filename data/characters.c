@@ -54,7 +54,7 @@ static bool add(Tokenizer *t, uint32_t code)
     unsigned char *to = t->text + t->start[t->size];
     uint32_t again;
 
-    if (code < 0x80 || code >= CODES || (t->parts.n && code <= t->parts.key[t->parts.n - 1]))
+    if (code < 0x80 || code >= CODES || (t->parts.n && code <= t->parts.thing[t->parts.n - 1].n))
         return false;
     const int n = utf8_encode(to, code);
     if (utf8_decode(to, (size_t)n, &again) != n) /* a surrogate */
@@ -93,7 +93,7 @@ static size_t encode(const Tokenizer *t, Bytes text, Token *to)
 
     for (size_t i = 0; i < text.n;) {
         const int n = utf8_decode(text.at + i, text.n - i, &code);
-        const uint32_t number = n > 1 ? key_find(&t->parts, code) : UNNUMBERED;
+        const uint32_t number = n > 1 ? numbers_find(&t->parts, key_of(code)) : UNNUMBERED;
         const bool whole = number != UNNUMBERED;
 
         to[tokens++] = whole ? (Token)(FIRST + number) : text.at[i];

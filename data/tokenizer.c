@@ -80,8 +80,8 @@ void tokenizer_free(Tokenizer *t)
 {
     if (!t)
         return;
-    key_free(&t->parts);
-    bytes_free(&t->spelt);
+    numbers_free(&t->parts);
+    numbers_free(&t->spelt);
     free(t->text);
     free(t->start);
     free(t);
@@ -95,7 +95,7 @@ char *tokenizer_save(const Tokenizer *t)
     for (uint32_t i = 0; i < t->parts.n; i++) {
         to += strlen(to);
         *to++ = ' ';
-        t->kind->write(to, t->parts.key[i]);
+        t->kind->write(to, (uint32_t)t->parts.thing[i].n);
     }
     return saved;
 }

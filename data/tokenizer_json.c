@@ -84,7 +84,7 @@ void tokenizer_json_bytes(const Tokenizer *t, FILE *out)
     fputs("},\n\"merges\": [", out);
     for (uint32_t i = 0; i < t->parts.n; i++) {
         fputs(i ? ",\n" : "\n", out);
-        json_merge(t, t->parts.key[i], out);
+        json_merge(t, (uint32_t)t->parts.thing[i].n, out);
     }
     fputs("]\n}\n}\n", out);
 }

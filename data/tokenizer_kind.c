@@ -6,7 +6,7 @@
 
 void tokenizer_append(Tokenizer *t, uint32_t parts, size_t n)
 {
-    if (t->size == t->most || key_number(&t->parts, parts) != (uint32_t)(t->size - FIRST))
+    if (t->size == t->most || numbers_add(&t->parts, key_of(parts)) != (uint32_t)(t->size - FIRST))
         BUG("token %d of %d, made of %x", t->size, t->most, parts);
     t->start[t->size + 1] = t->start[t->size] + (uint32_t)n;
     t->size++;

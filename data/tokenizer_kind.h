@@ -43,10 +43,10 @@ struct Tokenizer {
     const TokenizerKind *kind;
     char words[12];
     int size, most;      /* tokens: now, and ever */
-    KeyNumbers parts;    /* token 256 + i: a code point, or left << 16 | right */
+    Numbers parts;       /* token 256 + i: a code point, or left << 16 | right */
     unsigned char *text; /* the tokens' bytes, one after the other; it never moves */
     uint32_t *start;     /* where token i starts in it; start[size] is its end */
-    BytesNumbers spelt;  /* bpe: token 256 + i again, by its bytes */
+    Numbers spelt;       /* bpe: token 256 + i again, by its bytes */
 };
 
 /* Makes the n bytes at the end of `text`, which the caller has written there, the next token. */

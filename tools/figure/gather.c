@@ -1,26 +1,19 @@
 /*
- * From rows to cells. Each text is stored once and known by its number, in order of
- * first appearance; then the rows are sorted by line and column, so that the rows of
- * a cell are adjacent, in the order of the files.
+ * From rows to cells. Each text is stored once and known by its number (data/numbering.h); then the
+ * rows are sorted by line and column, so that the rows of a cell are adjacent, in the order of the
+ * files.
  *
  *     mean = y_1 + sum (y_i - y_1) / n          exact, and with sd = 0,
  *     sd^2 = sum (y_i - mean)^2 / (n - 1)       where all numbers are equal
  */
 #include "tools/figure/figure.h"
 
+#include "data/numbering.h"
 #include "ops/base/error.h"
-#include "ops/base/hash.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* slot[hash of a text, or a later one] is 1 + its number; 0: free. At least half are free. */
-typedef struct {
-    size_t n, slots;
-    const char **at;
-    size_t *slot;
-} Names;
 
 typedef struct {
     size_t line, column, number;
@@ -29,42 +22,25 @@ typedef struct {
 
 struct Gather {
     Arena *mem;
-    Names lines, columns;
+    Numbers lines, columns;
     Row *row;
     size_t rows, room;
 };
 
-static size_t *names_slot(const Names *names, const char *s)
+/* The number of a text, which is copied when it is new. */
+static size_t number_of(Numbers *texts, const char *s, Arena *mem)
 {
-    size_t i = (size_t)hash_string(0, s);
+    const uint32_t known = texts->n,
+                   number = numbers_add(texts, (Bytes){ (const unsigned char *)s, strlen(s) });
 
-    while (names->slot[i &= names->slots - 1] && strcmp(names->at[names->slot[i] - 1], s) != 0)
-        i++;
-    return &names->slot[i];
+    if (number == known)
+        texts->thing[number].at = (const unsigned char *)arena_string(mem, s);
+    return number;
 }
 
-static void names_grow(Names *names)
+static const char *text_of(const Numbers *texts, size_t number)
 {
-    const size_t slots = names->slots ? 2 * names->slots : 64;
-
-    names->at = xrealloc(names->at, slots / 2 * sizeof *names->at);
-    names->slot = xrealloc(names->slot, slots * sizeof *names->slot);
-    names->slots = slots;
-    memset(names->slot, 0, slots * sizeof *names->slot);
-    for (size_t i = 0; i < names->n; i++)
-        *names_slot(names, names->at[i]) = i + 1;
-}
-
-static size_t names_number(Names *names, const char *s, Arena *mem)
-{
-    if (names->n == names->slots / 2)
-        names_grow(names);
-    size_t *slot = names_slot(names, s);
-    if (*slot == 0) {
-        names->at[names->n++] = arena_string(mem, s);
-        *slot = names->n;
-    }
-    return *slot - 1;
+    return (const char *)texts->thing[number].at;
 }
 
 Gather *gather_new(void)
@@ -81,8 +57,8 @@ void gather_add(Gather *g, const char *key, const char *column, double y)
         g->room = 2 * g->room + 64;
         g->row = xrealloc(g->row, g->room * sizeof *g->row);
     }
-    g->row[g->rows] = (Row){ names_number(&g->lines, key, g->mem),
-                             names_number(&g->columns, column, g->mem), g->rows, y };
+    g->row[g->rows] = (Row){ number_of(&g->lines, key, g->mem),
+                             number_of(&g->columns, column, g->mem), g->rows, y };
     g->rows++;
 }
 
@@ -146,7 +122,7 @@ static void order_lines(const Gather *g, Figure *f)
     f->lines = g->lines.n;
     f->line = xmalloc(f->lines * sizeof *f->line);
     for (size_t i = 0; i < f->lines; i++) {
-        const char *key = g->lines.at[i], *name = name_of(f, key);
+        const char *key = text_of(&g->lines, i), *name = name_of(f, key);
 
         f->line[i] = (Line){ key, name, order_of(&f->wanted->order, name), i, NULL, 0 };
     }
@@ -166,7 +142,9 @@ static void order_columns(const Gather *g, Figure *f)
     f->column = xmalloc(f->columns * sizeof *f->column);
     f->numbers = true;
     for (size_t i = 0; i < f->columns; i++) {
-        f->column[i] = (Column){ g->columns.at[i], figure_number(g->columns.at[i]), i };
+        const char *text = text_of(&g->columns, i);
+
+        f->column[i] = (Column){ text, figure_number(text), i };
         f->numbers = f->numbers && isfinite(f->column[i].value);
     }
     if (f->numbers)
@@ -221,8 +199,8 @@ void gather_end(Gather *g, Figure *f)
     order_columns(g, f);
     qsort(g->row, g->rows, sizeof *g->row, compare_rows);
     make_cells(g, f);
-    free(g->lines.at), free(g->lines.slot);
-    free(g->columns.at), free(g->columns.slot);
+    numbers_free(&g->lines);
+    numbers_free(&g->columns);
     free(g->row);
     free(g);
 }
