@@ -260,15 +260,3 @@ double stories_bits(const char *text, size_t bytes)
         story(&s);
     return s.lost ? -1 : s.bits;
 }
-
-const char *stories_alternative(int list, int i, uint64_t *weight_of_it)
-{
-    const char *a = list < LISTS ? lists[list].text : "";
-
-    for (int skip = i; skip > 0 && *a; skip--)
-        a = next(a);
-    if (!*a)
-        return NULL;
-    *weight_of_it = weight(&(Scribe){ 0 }, list, i);
-    return a;
-}

@@ -31,11 +31,4 @@ Stories stories_write(uint64_t seed, uint64_t first, size_t at_least);
  */
 double stories_bits(const char *text, size_t bytes);
 
-/*
- * The grammar itself, for the tests: alternative i of a list with its weight among those that the
- * story has not used up, or NULL after the last; alternative 0 is NULL after the last list. List 0
- * is how a story begins.
- */
-const char *stories_alternative(int list, int i, uint64_t *weight);
-
 #endif

@@ -3,9 +3,6 @@
 #include "data/synthetic/row.h"
 #include "ops/base/error.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { T_MAX = 1 << 24, SYMBOLS_MAX = 1 << 20 }; /* no sum of a few sizes overflows */
 
 const Synthetic *const synthetics[] = {
@@ -22,14 +19,6 @@ const Synthetic *const synthetics[] = {
     &synthetic_listops,
     NULL,
 };
-
-const Synthetic *synthetic_find(const char *name)
-{
-    for (int i = 0; synthetics[i]; i++)
-        if (strcmp(synthetics[i]->name, name) == 0)
-            return synthetics[i];
-    return NULL;
-}
 
 SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s)
 {
@@ -124,26 +113,4 @@ int synthetic_draw(const Synthetic *task, SyntheticShape s, Random r, int *id, i
 Random synthetic_row(Random r, uint64_t i)
 {
     return (Random){ random_bits(r, i) };
-}
-
-double synthetic_majority(const Synthetic *task, SyntheticShape s, Random r, int rows)
-{
-    const size_t answers = (size_t)(task->classes ? task->classes : synthetic_vocab(task, s));
-    const size_t T = (size_t)s.T;
-    int *id = xmalloc(2 * T * sizeof *id), *target = id + T;
-    size_t *count = xmalloc(answers * sizeof *count), most = 0, all = 0;
-
-    memset(count, 0, answers * sizeof *count);
-    for (int i = 0; i < rows; i++) {
-        synthetic_draw(task, s, synthetic_row(r, (uint64_t)i), id, target);
-        for (size_t t = 0; t < T; t++)
-            if (target[t] >= 0) {
-                size_t n = ++count[target[t]];
-
-                most = n > most ? n : most;
-                all++;
-            }
-    }
-    free(id), free(count);
-    return all ? (double)most / (double)all : 0;
 }

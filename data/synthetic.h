@@ -28,8 +28,6 @@
 
 extern const Synthetic *const synthetics[]; /* ended by NULL */
 
-const Synthetic *synthetic_find(const char *name); /* NULL: there is none */
-
 /* The shape with the task's defaults in place of zeros. */
 SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s);
 
@@ -51,8 +49,5 @@ int synthetic_draw(const Synthetic *task, SyntheticShape s, Random r, int *id, i
 
 /* The Random of row i of a stream of rows. */
 Random synthetic_row(Random r, uint64_t i);
-
-/* The share that the most frequent answer has of all answers, in the first rows of a stream. */
-double synthetic_majority(const Synthetic *task, SyntheticShape s, Random r, int rows);
 
 #endif

@@ -1,6 +1,5 @@
 #include "ops/params.h"
 
-#include <string.h>
 
 void params_init(Params *params, Arena *mem, uint64_t seed)
 {
@@ -74,14 +73,6 @@ Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim,
     p->fixed = true;
     *random = random_of(params);
     return p->tensor;
-}
-
-Tensor *params_find(const Params *params, const char *name)
-{
-    for (const Param *p = params->first; p; p = p->next)
-        if (strcmp(p->name, name) == 0)
-            return p->tensor;
-    return NULL;
 }
 
 size_t params_count(const Params *params)

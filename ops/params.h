@@ -42,8 +42,7 @@ Tensor *params_constant(Params *params, const char *name, double value, int n);
  */
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);
 
-Tensor *params_find(const Params *params, const char *name); /* NULL if there is none */
-size_t params_count(const Params *params);                   /* numbers that are trained */
-void params_zero_grad(Params *params); /* the next contribution is the first */
+size_t params_count(const Params *params); /* numbers that are trained */
+void params_zero_grad(Params *params);     /* the next contribution is the first */
 
 #endif

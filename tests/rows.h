@@ -13,6 +13,9 @@ typedef struct {
     int *id, *target, n;
 } Rows;
 
+/* NULL: there is none. */
+const Synthetic *task_named(const char *name);
+
 Rows rows_open(const char *name, SyntheticShape s);
 void rows_close(Rows *rows);
 void next_row(Rows *rows);

@@ -166,9 +166,17 @@ void small_close(Small *s)
     arena_free(s->mem);
 }
 
+Tensor *param_named(const Params *params, const char *name)
+{
+    for (const Param *p = params->first; p; p = p->next)
+        if (strcmp(p->name, name) == 0)
+            return p->tensor;
+    return NULL;
+}
+
 void small_leave_out(Small *s, const char *name)
 {
-    const Tensor *t = params_find(&s->model.params, name);
+    const Tensor *t = param_named(&s->model.params, name);
     Tensor **x = (Tensor **)(uintptr_t)s->subject.x;
     int n = 0;
 

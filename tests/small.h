@@ -42,6 +42,9 @@ Small *small_for_decoding(Config c, int tokens);
 /* The logits of B sequences of T tokens, in memory of the model's; its context is no limit. */
 real *small_logits(const Small *s, const int *id, int B, int T, int threads);
 
+/* The parameter of that name; NULL: there is none. */
+Tensor *param_named(const Params *params, const char *name);
+
 /* The parameter of that name is taken out of the subject. */
 void small_leave_out(Small *s, const char *name);
 

@@ -318,7 +318,7 @@ START_TEST(omega_is_drawn_by_the_seed_and_for_each_layer)
     ck_assert(same_bits(omega->data, b.blocks[0].own[3]->data, omega->n));
     ck_assert(!same_bits(omega->data, other.blocks[0].own[3]->data, omega->n));
     ck_assert(!same_bits(omega->data, a.blocks[1].own[3]->data, omega->n));
-    ck_assert_ptr_eq(params_find(&a.params, "blocks.1.attn.omega"), a.blocks[1].own[3]);
+    ck_assert_ptr_eq(param_named(&a.params, "blocks.1.attn.omega"), a.blocks[1].own[3]);
     ck_assert_double_eq(config_fixed_parameters(&c), 2 * 2 * 10 * 4);
     arena_free(mem);
 }

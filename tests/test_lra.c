@@ -1,9 +1,9 @@
 /* ListOps from the Long Range Arena's files: what is read, and what is refused. */
 #include "data/lra.h"
-#include "data/synthetic.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"
+#include "tests/rows.h"
 #include "tests/solutions.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -36,7 +36,7 @@ static void check_tokens(const LraRows *rows, size_t i, const char *words, int l
 {
     int id[64], target[64];
     const int n = lra_row(rows, i, (Batch){ .B = 1, .T = COUNT(id), .id = id, .target = target });
-    const Synthetic *listops = synthetic_find("listops");
+    const Synthetic *listops = task_named("listops");
     Text all = { 0 };
 
     for (int t = 0; t < n; t++)

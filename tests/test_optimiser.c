@@ -309,7 +309,7 @@ START_TEST(what_is_fixed_is_not_moved_by_any_optimiser)
 {
     Optimiser o;
     Small *s = learner_open(VARIANTS - 1, optimisers[_i], &o);
-    const Tensor *omega = params_find(&s->model.params, "blocks.0.attn.omega");
+    const Tensor *omega = param_named(&s->model.params, "blocks.0.attn.omega");
     real *before = arena_take(s->mem, omega->n * sizeof *before);
 
     memcpy(before, omega->data, omega->n * sizeof *before);
