@@ -15,7 +15,7 @@
 #ifndef MODEL_SAFETENSORS_H
 #define MODEL_SAFETENSORS_H
 
-#include <stddef.h>
+#include "ops/base/arena.h"
 
 /* In the format's order: the writer puts the last first. */
 typedef enum { DTYPE_U8, DTYPE_I32, DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPES } Dtype;
@@ -53,7 +53,8 @@ typedef struct {
     Entry *entry;
     int metas;
     Meta *meta;
-    unsigned char *file; /* all of it: what the tables point into */
+    unsigned char *file; /* all of it: it has the numbers */
+    Arena *mem;          /* of the tables and strings */
 } Safetensors;
 
 /* Dies with EXIT_IO if the file cannot be read, with EXIT_DATA if it is not valid. */
@@ -61,9 +62,8 @@ Safetensors *safetensors_read(const char *path);
 void safetensors_free(Safetensors *s);
 
 /*
- * The same for a file in memory, which is taken over (it came from malloc), and
- * is written over: strings are decoded where they lie. NULL if it is not valid;
- * `why` then says so, as the end of a sentence that starts with the file's name.
+ * The same for a file in memory, which is taken over (it came from malloc). NULL if it is not
+ * valid; `why` then says so, as the end of a sentence that starts with the file's name.
  */
 enum { SAFETENSORS_WHY = 200 };
 Safetensors *safetensors_parse(unsigned char *file, size_t bytes, char why[SAFETENSORS_WHY]);

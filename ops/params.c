@@ -1,6 +1,5 @@
 #include "ops/params.h"
 
-
 void params_init(Params *params, Arena *mem, uint64_t seed)
 {
     *params = (Params){ .mem = mem, .seed = seed };

@@ -178,20 +178,22 @@ static void save_damaged(void (*damage)(Safetensors *s), const char *key, const 
     Safetensors *file = safetensors_read(in_folder("model"));
     int metas = 0;
     bool found = false;
-    file->entry = xrealloc(file->entry, ((size_t)file->entries + 1) * sizeof *file->entry);
+    Entry *entry = arena_take(file->mem, ((size_t)file->entries + 1) * sizeof *entry);
+    Meta *meta = arena_take(file->mem, ((size_t)file->metas + 1) * sizeof *meta);
+
+    file->entry = memcpy(entry, file->entry, (size_t)file->entries * sizeof *entry);
     for (int i = 0; i < file->metas; i++) {
         bool it = key && strcmp(file->meta[i].key, key) == 0;
 
         found |= it;
         if (strcmp(file->meta[i].key, "format") != 0 && !(it && !value))
-            file->meta[metas++] = (Meta){ file->meta[i].key, it ? value : file->meta[i].value };
+            meta[metas++] = (Meta){ file->meta[i].key, it ? value : file->meta[i].value };
     }
-    file->meta = xrealloc(file->meta, ((size_t)metas + 1) * sizeof *file->meta);
     if (value && !found)
-        file->meta[metas++] = (Meta){ key, value };
+        meta[metas++] = (Meta){ key, value };
     if (damage)
         damage(file);
-    safetensors_write(in_folder("model"), file->entry, file->entries, file->meta, metas);
+    safetensors_write(in_folder("model"), file->entry, file->entries, meta, metas);
     safetensors_free(file);
     small_close(s);
 }

@@ -7,138 +7,141 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool json_missing(JsonScan *s, const char *what)
+/* In a copy of the text, which is written over: strings are decoded where they lie. */
+typedef struct {
+    unsigned char *at, *end;
+    const char *missing; /* what is expected at `at`, after a failure */
+    Arena *mem;
+    int depth;
+} Reader;
+
+static bool missing(Reader *r, const char *what)
 {
-    s->missing = what;
+    r->missing = what;
     return false;
 }
 
-void json_skip_space(JsonScan *s)
+static void skip_space(Reader *r)
 {
-    while (s->at < s->end && memchr(" \t\r\n", *s->at, 4))
-        s->at++;
+    while (r->at < r->end && memchr(" \t\r\n", *r->at, 4))
+        r->at++;
 }
 
-bool json_accept(JsonScan *s, char c)
+static bool accept(Reader *r, char c)
 {
-    json_skip_space(s);
-    if (s->at == s->end || *s->at != (unsigned char)c)
+    skip_space(r);
+    if (r->at == r->end || *r->at != (unsigned char)c)
         return false;
-    s->at++;
+    r->at++;
     return true;
 }
 
 /* uXXXX */
-static bool scan_hex(JsonScan *s, uint32_t *code)
+static bool scan_hex(Reader *r, uint32_t *code)
 {
     static const char digits[] = "0123456789abcdef";
 
     *code = 0;
-    if (s->end - s->at < 5 || *s->at++ != 'u')
-        return json_missing(s, "known escape");
-    for (int i = 0; i < 4; i++, s->at++) {
-        const char *digit = memchr(digits, *s->at < 'a' ? *s->at | 0x20 : *s->at, 16);
+    if (r->end - r->at < 5 || *r->at++ != 'u')
+        return missing(r, "known escape");
+    for (int i = 0; i < 4; i++, r->at++) {
+        const char *digit = memchr(digits, *r->at < 'a' ? *r->at | 0x20 : *r->at, 16);
 
-        if (!digit || *s->at < '0')
-            return json_missing(s, "hexadecimal digit");
+        if (!digit || *r->at < '0')
+            return missing(r, "hexadecimal digit");
         *code = *code << 4 | (uint32_t)(digit - digits);
     }
     return true;
 }
 
 /* After a backslash. */
-static bool scan_escape(JsonScan *s, uint32_t *code)
+static bool scan_escape(Reader *r, uint32_t *code)
 {
     static const char letter[] = "\"\\/bfnrt", meaning[] = "\"\\/\b\f\n\r\t";
-    const char *known = s->at < s->end ? memchr(letter, *s->at, sizeof letter - 1) : NULL;
+    const char *known = r->at < r->end ? memchr(letter, *r->at, sizeof letter - 1) : NULL;
     uint32_t low = 0;
 
     if (known) {
-        s->at++;
+        r->at++;
         *code = (uint32_t)meaning[known - letter];
         return true;
     }
-    if (!scan_hex(s, code))
+    if (!scan_hex(r, code))
         return false;
-    if (*code >= 0xd800 && *code < 0xdc00 && s->at < s->end && *s->at == '\\') {
-        s->at++;
-        if (!scan_hex(s, &low))
+    if (*code >= 0xd800 && *code < 0xdc00 && r->at < r->end && *r->at == '\\') {
+        r->at++;
+        if (!scan_hex(r, &low))
             return false;
         if (low >= 0xdc00 && low < 0xe000)
             *code = 0x10000 + ((*code & 0x3ff) << 10 | (low & 0x3ff));
     }
-    return (*code && (*code < 0xd800 || *code > 0xdfff)) || json_missing(s, "character behind \\u");
+    return (*code && (*code < 0xd800 || *code > 0xdfff)) || missing(r, "character behind \\u");
 }
 
-bool json_scan_string(JsonScan *s, const char **string)
+/* Decoding in place never needs more room. */
+static bool scan_string(Reader *r, const char **string)
 {
     unsigned char *to;
     uint32_t code;
 
-    if (!json_accept(s, '"'))
-        return json_missing(s, "string");
-    *string = (const char *)(to = s->at);
-    while (s->at < s->end && *s->at != '"') {
-        const int length = utf8_decode(s->at, (size_t)(s->end - s->at), &code);
+    if (!accept(r, '"'))
+        return missing(r, "string");
+    *string = (const char *)(to = r->at);
+    while (r->at < r->end && *r->at != '"') {
+        const int length = utf8_decode(r->at, (size_t)(r->end - r->at), &code);
 
         if (!length || code < 0x20)
-            return json_missing(s, "UTF-8 without control characters");
-        s->at += length;
-        if (code == '\\' && !scan_escape(s, &code))
+            return missing(r, "UTF-8 without control characters");
+        r->at += length;
+        if (code == '\\' && !scan_escape(r, &code))
             return false;
         to += utf8_encode(to, code);
     }
-    if (s->at == s->end)
-        return json_missing(s, "end of the string");
-    s->at++;
+    if (r->at == r->end)
+        return missing(r, "end of the string");
+    r->at++;
     *to = 0;
     return true;
 }
 
-static bool pass_digits(JsonScan *s)
+static bool pass_digits(Reader *r)
 {
-    const unsigned char *first = s->at;
+    const unsigned char *first = r->at;
 
-    while (s->at < s->end && *s->at >= '0' && *s->at <= '9')
-        s->at++;
-    return s->at > first || json_missing(s, "digit");
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
+        r->at++;
+    return r->at > first || missing(r, "digit");
 }
 
-static bool pass_one_of(JsonScan *s, const char *characters)
+static bool pass_one_of(Reader *r, const char *characters)
 {
-    const bool there = s->at < s->end && *s->at && strchr(characters, *s->at);
+    const bool there = r->at < r->end && *r->at && strchr(characters, *r->at);
 
-    s->at += there;
+    r->at += there;
     return there;
 }
 
-/* The byte after it is 0 while strtod() reads; the byte at s->end belongs to the text, too. */
-static bool scan_number(JsonScan *s, double *number)
+/* The byte after it is 0 while strtod() reads; the byte at r->end belongs to the text, too. */
+static bool scan_number(Reader *r, double *number)
 {
-    unsigned char *first = s->at;
+    unsigned char *first = r->at;
 
-    pass_one_of(s, "-");
-    if (!pass_one_of(s, "0") && !pass_digits(s))
+    pass_one_of(r, "-");
+    if (!pass_one_of(r, "0") && !pass_digits(r))
         return false;
-    if (pass_one_of(s, ".") && !pass_digits(s))
+    if (pass_one_of(r, ".") && !pass_digits(r))
         return false;
-    if (pass_one_of(s, "eE")) {
-        pass_one_of(s, "+-");
-        if (!pass_digits(s))
+    if (pass_one_of(r, "eE")) {
+        pass_one_of(r, "+-");
+        if (!pass_digits(r))
             return false;
     }
-    const unsigned char behind = *s->at;
-    *s->at = 0;
+    const unsigned char behind = *r->at;
+    *r->at = 0;
     *number = strtod((const char *)first, NULL);
-    *s->at = behind;
-    return isfinite(*number) || json_missing(s, "number that a double holds");
+    *r->at = behind;
+    return isfinite(*number) || missing(r, "number that a double holds");
 }
-
-typedef struct {
-    JsonScan s;
-    Arena *mem;
-    int depth;
-} Reader;
 
 static Json *read_value(Reader *r, const char *name);
 
@@ -160,7 +163,7 @@ static bool names_differ(Reader *r, const Json *object)
     for (i = 1; i < n; i++)
         differ &= by_name(&all[i - 1], &all[i]) != 0;
     arena_give(r->mem, all, (n + 1) * sizeof *all);
-    return differ || json_missing(&r->s, "name that is new in its object");
+    return differ || missing(r, "name that is new in its object");
 }
 
 /* The elements or members, and the closing bracket. */
@@ -169,24 +172,24 @@ static bool read_inside(Reader *r, Json *of)
     const bool object = of->kind == JSON_OBJECT;
     Json **end = &of->first;
 
-    if (json_accept(&r->s, object ? '}' : ']'))
+    if (accept(r, object ? '}' : ']'))
         return true;
     do {
         const char *name = NULL;
 
-        if (object && !json_scan_string(&r->s, &name))
+        if (object && !scan_string(r, &name))
             return false;
-        if (object && !json_accept(&r->s, ':'))
-            return json_missing(&r->s, "':'");
+        if (object && !accept(r, ':'))
+            return missing(r, "':'");
         Json *value = read_value(r, name);
         if (!value)
             return false;
         *end = value;
         end = &value->next;
         of->count++;
-    } while (json_accept(&r->s, ','));
-    if (!json_accept(&r->s, object ? '}' : ']'))
-        return json_missing(&r->s, object ? "',' or '}'" : "',' or ']'");
+    } while (accept(r, ','));
+    if (!accept(r, object ? '}' : ']'))
+        return missing(r, object ? "',' or '}'" : "',' or ']'");
     return !object || names_differ(r, of);
 }
 
@@ -201,34 +204,34 @@ static bool read_word(Reader *r, Json *j)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const size_t n = strlen(all[i].word);
 
-        if ((size_t)(r->s.end - r->s.at) < n || memcmp(r->s.at, all[i].word, n) != 0)
+        if ((size_t)(r->end - r->at) < n || memcmp(r->at, all[i].word, n) != 0)
             continue;
-        r->s.at += n;
+        r->at += n;
         j->kind = all[i].kind, j->number = all[i].number;
         return true;
     }
-    return json_missing(&r->s, "value");
+    return missing(r, "value");
 }
 
 static bool read_kind(Reader *r, Json *j)
 {
-    json_skip_space(&r->s);
-    const char c = r->s.at < r->s.end ? (char)*r->s.at : 0;
+    skip_space(r);
+    const char c = r->at < r->end ? (char)*r->at : 0;
 
     if (c == '"') {
         j->kind = JSON_STRING;
-        return json_scan_string(&r->s, &j->string);
+        return scan_string(r, &j->string);
     }
     if (c == '-' || (c >= '0' && c <= '9')) {
         j->kind = JSON_NUMBER;
-        return scan_number(&r->s, &j->number);
+        return scan_number(r, &j->number);
     }
     if (c != '{' && c != '[')
         return read_word(r, j);
     if (r->depth == JSON_DEPTH)
-        return json_missing(&r->s, "end of the nesting");
+        return missing(r, "end of the nesting");
     j->kind = c == '{' ? JSON_OBJECT : JSON_ARRAY;
-    r->s.at++;
+    r->at++;
     r->depth++;
     const bool read = read_inside(r, j);
     r->depth--;
@@ -246,17 +249,17 @@ static Json *read_value(Reader *r, const char *name)
 const Json *json_read(Arena *mem, const char *text, size_t n, Text *why)
 {
     unsigned char *copy = arena_take(mem, n + 1);
-    Reader r = { .s = { .at = copy, .end = copy + n }, .mem = mem };
+    Reader r = { .at = copy, .end = copy + n, .mem = mem };
 
     memcpy(copy, text, n);
     copy[n] = 0;
     const Json *j = read_value(&r, NULL);
 
-    json_skip_space(&r.s);
-    if (j && r.s.at == r.s.end)
+    skip_space(&r);
+    if (j && r.at == r.end)
         return j;
     *why = (Text){ 0 };
-    text_add(why, "has no %s at byte %zu", j ? "end" : r.s.missing, (size_t)(r.s.at - copy));
+    text_add(why, "has no %s at byte %zu", j ? "end" : r.missing, (size_t)(r.at - copy));
     return NULL;
 }
 

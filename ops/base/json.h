@@ -42,23 +42,4 @@ const Json *json_find(const Json *object, const char *name);
 double json_number(const Json *object, const char *name);
 const char *json_string(const Json *object, const char *name);
 
-/*
- * The scanner, for other readers; it overwrites the text. Its functions return false
- * at anything unexpected; `missing` then says what is expected at `at`, except after
- * json_accept().
- */
-typedef struct {
-    unsigned char *at, *end;
-    const char *missing;
-} JsonScan;
-
-bool json_missing(JsonScan *s, const char *what); /* false */
-void json_skip_space(JsonScan *s);
-
-/* Skips the character c if it comes next. */
-bool json_accept(JsonScan *s, char c);
-
-/* Reads a string, which is decoded in place: that never needs more room. */
-bool json_scan_string(JsonScan *s, const char **string);
-
 #endif
