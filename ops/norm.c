@@ -22,6 +22,11 @@
  *     dgain += sum over rows of g xhat
  *     dbias += sum over rows of g
  *
+ * A gain and an offset alone, by which the gated attention unit derives q and k from one z (Hua et
+ * al., 2022, arXiv:2202.10447), are the second line of a norm:
+ *
+ *     y = gain x + bias        dx += gain g        dgain += sum over rows of g x
+ *
  * The rows are summed in blocks of ROWS, and the blocks in order.
  */
 #include "ops/kernel/elementary.h"
@@ -31,13 +36,14 @@
 
 enum { ROWS = 32 };
 
-typedef struct {
+typedef struct Norm {
     Node node;
     Tensor *x, *gain, *bias; /* gain and bias may be NULL: 1 and 0 */
     bool centre;             /* LayerNorm */
+    void (*backward_row)(const struct Norm *op, int i, real *dgain, real *dbias);
     int rows, C;
     real *mean, *scale; /* (rows): mu and r */
-    Grad dx, dgain, dbias;
+    Grad dx;
     real *partial; /* of each block: dgain (C), dbias (C) */
 } Norm;
 
@@ -85,6 +91,36 @@ static void backward_row(const Norm *op, int i, real *restrict dgain, real *rest
     grad_add(op->dx, at, h, C);
 }
 
+static void scale_rows(void *ctx, int begin, int end)
+{
+    const Norm *op = ctx;
+    const real *restrict gain = op->gain->data, *restrict bias = op->bias->data;
+    int C = op->C;
+
+    for (int i = begin; i < end; i++) {
+        const real *restrict x = op->x->data + (size_t)i * (size_t)C;
+        real *restrict y = op->node.y->data + (size_t)i * (size_t)C;
+
+        for (int c = 0; c < C; c++)
+            y[c] = gain[c] * x[c] + bias[c];
+    }
+}
+
+static void scale_backward_row(const Norm *op, int i, real *restrict dgain, real *restrict doffset)
+{
+    size_t at = (size_t)i * (size_t)op->C;
+    const real *restrict x = op->x->data + at, *restrict g = op->node.y->grad + at;
+    const real *restrict gain = op->gain->data;
+    real *restrict dx = pool_scratch();
+
+    for (int c = 0; c < op->C; c++) {
+        dx[c] = gain[c] * g[c];
+        dgain[c] += g[c] * x[c];
+        doffset[c] += g[c];
+    }
+    grad_add(op->dx, at, dx, op->C);
+}
+
 static void backward_rows(void *ctx, int begin, int end)
 {
     Norm *op = ctx;
@@ -95,7 +131,7 @@ static void backward_rows(void *ctx, int begin, int end)
 
         memset(dgain, 0, 2 * (size_t)op->C * sizeof(real));
         for (int i = block * ROWS; i < last; i++)
-            backward_row(op, i, dgain, dgain + op->C);
+            op->backward_row(op, i, dgain, dgain + op->C);
     }
 }
 
@@ -124,7 +160,7 @@ static void norm_backward(Node *node)
     arena_give(tape->mem, op->partial, bytes);
 }
 
-static Tensor *norm(Tape *tape, Norm operands)
+static Norm *norm_node(Tape *tape, Norm operands)
 {
     Tensor *x = operands.x;
     Norm *op = tape_node(tape, sizeof *op, norm_backward, x->ndim, x->dim);
@@ -132,6 +168,13 @@ static Tensor *norm(Tape *tape, Norm operands)
     operands.node = op->node;
     *op = operands;
     op->rows = tensor_rows(x), op->C = tensor_cols(x);
+    return op;
+}
+
+static Tensor *norm(Tape *tape, Norm operands)
+{
+    operands.backward_row = backward_row;
+    Norm *op = norm_node(tape, operands);
     op->mean = tape_keep(&op->node, (size_t)op->rows * sizeof(real));
     op->scale = tape_keep(&op->node, (size_t)op->rows * sizeof(real));
     pool_for(tape->pool, op->rows, ROWS, norm_rows, op);
@@ -146,4 +189,13 @@ Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain)
 Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
 {
     return norm(tape, (Norm){ .x = x, .gain = gain, .bias = bias, .centre = true });
+}
+
+Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
+{
+    Norm *op = norm_node(
+        tape, (Norm){ .x = x, .gain = gain, .bias = bias, .backward_row = scale_backward_row });
+
+    pool_for(tape->pool, op->rows, ROWS, scale_rows, op);
+    return op->node.y;
 }

@@ -56,8 +56,8 @@ Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
 Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
 
-/* y = gamma x + beta, column by column. */
-Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gamma, Tensor *beta);
+/* y = gain x + bias, column by column. */
+Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
 /* The row x (1, C), `n` times: (n, C). */
 Tensor *op_repeat(Tape *tape, Tensor *x, int n);
