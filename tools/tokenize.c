@@ -1,5 +1,5 @@
 /* ./tokenize: learns a tokenizer from a text and tokenizes that text or another. */
-#include "data/tokenizer.h"
+#include "data/tokens.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
@@ -28,11 +28,6 @@ static const Program program = {
     .options = options,
 };
 
-typedef struct {
-    Token *at;
-    size_t n;
-} Tokens;
-
 static Bytes read_text(const char *path)
 {
     Bytes text;
@@ -44,16 +39,6 @@ static Bytes read_text(const char *path)
 static void free_text(Bytes text)
 {
     free((void *)(uintptr_t)text.at);
-}
-
-static Tokens encode(const Tokenizer *t, Bytes text)
-{
-    if (text.n > SIZE_MAX / sizeof(Token))
-        die(EXIT_MEMORY, "the tokens of %zu bytes do not fit in memory", text.n);
-    Tokens tokens = { xmalloc(text.n * sizeof(Token)), 0 };
-
-    tokens.n = tokenizer_encode(t, text, tokens.at);
-    return tokens;
 }
 
 static void put_json(FILE *out, void *t)
@@ -83,10 +68,10 @@ static void check_saved(const Tokenizer *t, Bytes text, Tokens tokens)
 
     if (!again)
         die(EXIT_FAILED, "%s cannot be read back", tokenizer_words(t));
-    const Tokens same = encode(again, text);
+    Tokens same = tokens_of(again, text);
     if (same.n != tokens.n || memcmp(same.at, tokens.at, same.n * sizeof *same.at) != 0)
         die(EXIT_FAILED, "%s gives other tokens after it is read back", tokenizer_words(t));
-    free(same.at);
+    tokens_free(&same);
     free(saved);
     tokenizer_free(again);
 }
@@ -118,7 +103,7 @@ int main(int argc, char **argv)
     const Bytes learnt = read_text(argv[0]);
     Tokenizer *t = tokenizer_learn(words, learnt);
     const Bytes text = other_path ? read_text(other_path) : learnt;
-    const Tokens tokens = encode(t, text);
+    Tokens tokens = tokens_of(t, text);
     if (check) {
         check_bytes(t, text, tokens);
         check_saved(t, text, tokens);
@@ -130,7 +115,7 @@ int main(int argc, char **argv)
     if (!ids)
         print_summary(t, text, tokens);
     options_finish();
-    free(tokens.at);
+    tokens_free(&tokens);
     if (other_path)
         free_text(text);
     free_text(learnt);
