@@ -1,6 +1,6 @@
 /* The ground that the ops stand on: arena, pool, random numbers, checksums, the machine, errors. */
-#include "ops/base/checksum.h"
 #include "ops/base/error.h"
+#include "ops/base/hash.h"
 #include "ops/base/machine.h"
 #include "ops/kernel/peak.h"
 #include "tests/suites.h"
@@ -221,12 +221,12 @@ START_TEST(a_checksum_is_the_remainder_of_the_division)
 {
     unsigned char bytes[300] = { 0 };
 
-    ck_assert_uint_eq(checksum_crc32c("123456789", 9), 0xe3069283);
-    ck_assert_uint_eq(checksum_crc32c(bytes, 32), 0x8a9136aa);
-    ck_assert_uint_eq(checksum_crc32c(bytes, 0), 0);
+    ck_assert_uint_eq(hash_crc32c("123456789", 9), 0xe3069283);
+    ck_assert_uint_eq(hash_crc32c(bytes, 32), 0x8a9136aa);
+    ck_assert_uint_eq(hash_crc32c(bytes, 0), 0);
     for (size_t n = 0; n < sizeof bytes; n++) {
         bytes[n] = (unsigned char)(n * n + 7 * n + 129);
-        ck_assert_uint_eq(checksum_crc32c(bytes, n), remainder_of(bytes, n));
+        ck_assert_uint_eq(hash_crc32c(bytes, n), remainder_of(bytes, n));
     }
 }
 END_TEST

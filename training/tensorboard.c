@@ -20,8 +20,8 @@
  */
 #include "training/tensorboard.h"
 
-#include "ops/base/checksum.h"
 #include "ops/base/error.h"
+#include "ops/base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,7 @@ static void put_string(Message *m, int field, const char *s)
 
 static uint32_t masked(const void *at, size_t bytes)
 {
-    const uint32_t crc = checksum_crc32c(at, bytes);
+    const uint32_t crc = hash_crc32c(at, bytes);
 
     return (crc >> 15 | crc << 17) + 0xa282ead8;
 }

@@ -41,3 +41,32 @@ uint64_t hash_string(uint64_t before, const char *string)
 {
     return hash_bytes(before, string, strlen(string));
 }
+
+/*
+ * The bits of the message are the coefficients of a polynomial over the numbers
+ * 0 and 1, and the checksum is its remainder after division by
+ *
+ *     x^32 + x^28 + x^27 + ... + 1  =  82f63b78, the lowest power in the highest bit
+ *
+ * A step of the division shifts one bit out and, if it was 1, takes the divisor
+ * off. Four such steps depend only on the four bits shifted out, so a table of 16
+ * does them at once. The first 32 bits are inverted before, and the remainder
+ * after, so that zeros at either end count.
+ */
+static const uint32_t after_four[16] = {
+    0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3, 0x61c69362, 0x7198540d,
+    0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9, 0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+};
+
+uint32_t hash_crc32c(const void *at, size_t bytes)
+{
+    const unsigned char *byte = at;
+    uint32_t crc = 0xffffffff;
+
+    for (size_t i = 0; i < bytes; i++) {
+        crc ^= byte[i];
+        for (int half = 0; half < 2; half++)
+            crc = crc >> 4 ^ after_four[crc & 15];
+    }
+    return ~crc;
+}

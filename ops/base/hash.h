@@ -1,4 +1,4 @@
-/* 64-bit hashes, to identify bytes and to detect changes. */
+/* Numbers that identify bytes, and detect changes: a hash of 64 bits, and a checksum. */
 #ifndef OPS_BASE_HASH_H
 #define OPS_BASE_HASH_H
 
@@ -8,5 +8,8 @@
 /* `before` is the hash of the preceding bytes, or 0. Not cryptographic. */
 uint64_t hash_bytes(uint64_t before, const void *bytes, size_t n);
 uint64_t hash_string(uint64_t before, const char *string);
+
+/* CRC-32C (Castagnoli), as iSCSI, ext4 and TensorBoard have it; of "123456789" it is e3069283. */
+uint32_t hash_crc32c(const void *at, size_t bytes);
 
 #endif
