@@ -22,11 +22,8 @@
 #include "ops/kernel/elementary.h"
 #include "ops/ops.h"
 
-enum {
-    GRAIN = 1 << 13,
-    CHUNK = 256,
-    FLAT = 40
-}; /* beyond +-FLAT, s is 0 or 1 in either precision */
+/* Beyond +-FLAT, s is 0 or 1 in either precision. */
+enum { GRAIN = 1 << 13, CHUNK = 256, FLAT = 40 };
 
 static inline real gelu_inner(real x) /* z */
 {

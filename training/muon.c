@@ -104,16 +104,6 @@ static Work work_of(const Update *u)
                    .squares = squares };
 }
 
-/* In double: the square of a gradient of 1e30 overflows a float, that of 1e-30 underflows. */
-static double sum_of_squares(const real *x, int n)
-{
-    double t[8] = { 0 };
-
-    for (int i = 0; i < n; i++)
-        t[i % 8] += (double)x[i] * (double)x[i];
-    return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
-}
-
 static void add_momentum(void *ctx, int begin, int end)
 {
     const Work *w = ctx;

@@ -141,6 +141,15 @@ int optimiser_moments(const Optimiser *o, const Param *p, Moment out[OPTIMISER_M
     return n;
 }
 
+double sum_of_squares(const real *x, int n)
+{
+    double t[8] = { 0 };
+
+    for (int i = 0; i < n; i++)
+        t[i % 8] += (double)x[i] * (double)x[i];
+    return ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
+}
+
 typedef struct {
     const real *g;
     int n;
@@ -153,12 +162,10 @@ static void square_pieces(void *ctx, int begin, int end)
 
     for (int piece = begin; piece < end; piece++) {
         int first = piece * OPTIMISER_GRAIN;
-        int last = first + OPTIMISER_GRAIN < s->n ? first + OPTIMISER_GRAIN : s->n;
-        double t[8] = { 0 };
+        int left = s->n - first;
 
-        for (int i = first; i < last; i++)
-            t[i % 8] += (double)s->g[i] * (double)s->g[i];
-        s->sum[piece] = ((t[0] + t[1]) + (t[2] + t[3])) + ((t[4] + t[5]) + (t[6] + t[7]));
+        s->sum[piece] =
+            sum_of_squares(s->g + first, left < OPTIMISER_GRAIN ? left : OPTIMISER_GRAIN);
     }
 }
 

@@ -86,7 +86,10 @@ typedef struct {
 /* The moments of a parameter, and their number: 0 if it is fixed. */
 int optimiser_moments(const Optimiser *o, const Param *p, Moment out[OPTIMISER_MOMENTS]);
 
-/* sqrt of the sum of squares of all gradients, in double. */
+/* In double: the square of a gradient of 1e30 overflows a float, that of 1e-30 underflows. */
+double sum_of_squares(const real *x, int n);
+
+/* The square root of that sum over all gradients. */
 double gradient_norm(Pool *pool, Arena *mem, const Params *params);
 
 #endif

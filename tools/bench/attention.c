@@ -202,11 +202,10 @@ static Text title_of(const Mechanisms *m, const Attention *a, int T)
 {
     Config c = config_of(m, a, T);
     MixSize s = config_mix_size(&c);
-    Text set = settings_text(&c), title = { 0 };
+    const Text set = settings_text(&c);
 
-    text_add(&title, "%s, length %d, batch %d; %d x %d%s%s%s", a->name, T, batch_of(m, T), s.H, s.E,
-             s.causal ? "" : ", bidirectional", set.n ? ", " : "", set.at);
-    return title;
+    return text_format("%s, length %d, batch %d; %d x %d%s%s%s", a->name, T, batch_of(m, T), s.H,
+                       s.E, s.causal ? "" : ", bidirectional", set.n ? ", " : "", set.at);
 }
 
 static void bench_case(Bench *b, const Mechanisms *m, const Attention *a, int T, Growth *g)
@@ -257,12 +256,10 @@ static Text sizes_of(const Mechanisms *m)
 {
     const Config *c = &m->model;
     const MixSize gated = size_of(m, &attention_gau, 1);
-    Text text = { 0 };
 
-    text_add(&text, "%s, %d heads of %d, gated units one of %d by %d",
-             m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads, gated.D,
-             gated.E);
-    return text;
+    return text_format("%s, %d heads of %d, gated units one of %d by %d",
+                       m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads,
+                       gated.D, gated.E);
 }
 
 static void print_head(const Mechanisms *m)

@@ -108,11 +108,10 @@ static void decode_best(DecodeCase *c)
 
 static Text title_of(const Config *c, int length)
 {
-    Text set = settings_text(c), title = { 0 };
+    const Text set = settings_text(c);
 
-    text_add(&title, "%s %d x %d, position %d; %d heads%s%s", c->attention->name, c->layers,
-             c->width, length, c->heads, set.n ? ", " : "", set.at);
-    return title;
+    return text_format("%s %d x %d, position %d; %d heads%s%s", c->attention->name, c->layers,
+                       c->width, length, c->heads, set.n ? ", " : "", set.at);
 }
 
 static void print_position(DecodeCase *c, int i, Growth *g)

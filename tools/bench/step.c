@@ -105,12 +105,12 @@ static void open_case(StepCase *c, Config config, int rows)
 
 static Text title_of(const Bench *b, const Config *c, int rows)
 {
-    Text set = settings_text(c), title = { 0 };
+    const Text set = settings_text(c);
 
-    text_add(&title, "%s %d x %d, context %d, batch %d%s%s; %d heads%s%s", c->attention->name,
-             c->layers, c->width, c->context, rows, c->task == TASK_CAUSAL ? "" : ", bidirectional",
-             b->tape.recompute ? ", recompute" : "", c->heads, set.n ? ", " : "", set.at);
-    return title;
+    return text_format("%s %d x %d, context %d, batch %d%s%s; %d heads%s%s", c->attention->name,
+                       c->layers, c->width, c->context, rows,
+                       c->task == TASK_CAUSAL ? "" : ", bidirectional",
+                       b->tape.recompute ? ", recompute" : "", c->heads, set.n ? ", " : "", set.at);
 }
 
 static void print_inside(StepCase *c, int rows, double step)
@@ -189,10 +189,9 @@ static void interleave(Bench *b, StepCase *c, Pool *const *pool, double *best, i
 
 static void print_scaling(Bench *b, Row r, int threads, double one)
 {
-    double times = one / r.seconds;
-    Text name = { 0 };
+    const double times = one / r.seconds;
+    const Text name = text_format("%d thread%s, %s", threads, threads > 1 ? "s" : "", r.name);
 
-    text_add(&name, "%d thread%s, %s", threads, threads > 1 ? "s" : "", r.name);
     r.name = name.at;
     printf("%7d %12.0f tok/s %8.2f x one thread %6.1f%%", threads, r.batch * r.length / r.seconds,
            times, 100 * times / threads);
