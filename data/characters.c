@@ -7,7 +7,7 @@
 #include "data/tokenizer_kind.h"
 
 #include "ops/base/error.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

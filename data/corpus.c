@@ -4,7 +4,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/hash.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "data/stream.h"
 
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 
 #include <string.h>
 

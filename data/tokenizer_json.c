@@ -10,7 +10,6 @@
 #include "data/bpe.h"
 #include "data/tokenizer.h"
 #include "ops/base/text.h"
-#include "ops/base/utf8.h"
 
 static void json_head(FILE *out)
 {

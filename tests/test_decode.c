@@ -2,7 +2,7 @@
 #include "model/decode.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 #include "ops/decoding.h"
 #include "tests/folder.h"
 #include "tests/small.h"

@@ -1,7 +1,7 @@
 /* Whole files, in and out: what is refused, what is read, and that a write is all or nothing. */
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"

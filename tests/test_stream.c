@@ -1,7 +1,7 @@
 /* What a terminal gets to see of a sample. */
 #include "data/stops.h"
 #include "ops/base/error.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 

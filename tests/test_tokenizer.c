@@ -2,7 +2,7 @@
 #include "data/bpe.h"
 #include "ops/base/error.h"
 #include "ops/base/random.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"

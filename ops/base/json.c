@@ -1,6 +1,6 @@
 #include "ops/base/json.h"
 
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 
 #include <math.h>
 #include <stdint.h>

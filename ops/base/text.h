@@ -3,6 +3,7 @@
 #define OPS_BASE_TEXT_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* { 0 } is empty; what does not fit is dropped. */
@@ -22,5 +23,17 @@ Text text_number(double x);
 
 /* s as a JSON string; a byte that is not UTF-8 becomes U+FFFD, NULL becomes null. */
 void text_json(const char *s, FILE *out);
+
+/* UTF-8, strictly: no overlong forms, no surrogates, nothing above 10FFFF. */
+enum { UTF8_MOST = 4 };
+
+/*
+ * The character at s, where n >= 1 bytes are: its length, 1 to UTF8_MOST; 0 if there is none.
+ * Decoding never looks beyond a byte 0, so in a C string n may be UTF8_MOST.
+ */
+int utf8_decode(const unsigned char *s, size_t n, uint32_t *code);
+
+/* Writes a character of at most 4 bytes; its length. */
+int utf8_encode(unsigned char *to, uint32_t code);
 
 #endif

@@ -1,7 +1,7 @@
 #include "tools/draw/svg.h"
 
 #include "ops/base/error.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include "model/layer.h"
 #include "ops/base/error.h"
-#include "ops/base/utf8.h"
+#include "ops/base/text.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/svg.h"
 #include "training/saved.h"
