@@ -1,6 +1,5 @@
 #include "data/synthetic.h"
 
-#include "data/synthetic/row.h"
 #include "ops/base/error.h"
 
 enum { T_MAX = 1 << 24, SYMBOLS_MAX = 1 << 20 }; /* no sum of a few sizes overflows */

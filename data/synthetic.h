@@ -17,14 +17,57 @@
  * the one before it. A row with a single answer has a class instead: target[0] and no
  * other, and its last positions may be padding, token 0.
  *
- * To add one: write data/synthetic/<name>.c, its row declared in
- * data/synthetic/row.h and put in the table in data/synthetic.c, and solve it
- * independently, from its printed words, in tests/solutions.c.
+ * To add one: write data/synthetic/<name>.c, declare its row at the end of this file and put it
+ * in the table in data/synthetic.c, and solve it independently, from its printed words, in
+ * tests/solutions.c.
  */
 #ifndef DATA_SYNTHETIC_H
 #define DATA_SYNTHETIC_H
 
-#include "data/synthetic/task.h"
+#include "ops/base/random.h"
+#include "ops/base/text.h"
+
+#include <stdbool.h>
+
+/* The sizes of a row; 0: the task's default. */
+typedef struct {
+    int T;       /* positions of a row */
+    int least;   /* listops: a row has more tokens than this, and less than T */
+    int symbols; /* size of the alphabet; mqar: of the vocabulary */
+    int items;   /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
+    bool noise;  /* mqar: random tokens in place of blanks */
+} SyntheticShape;
+
+/* The sizes beside T that a task takes. */
+enum {
+    SYNTHETIC_LEAST = 1 << 0,
+    SYNTHETIC_SYMBOLS = 1 << 1,
+    SYNTHETIC_ITEMS = 1 << 2,
+    SYNTHETIC_NOISE = 1 << 3,
+};
+
+struct SyntheticRow;
+
+/* Its functions get a complete shape: call them by those of data/synthetic.h. */
+typedef struct Synthetic {
+    const char *name;    /* what --task takes */
+    const char *summary; /* one line for --help */
+    int classes;         /* the number of classes of a row; 0: targets are tokens */
+    unsigned takes;      /* SYNTHETIC_ ... */
+    int symbols, items;  /* their defaults; */
+    int part;            /* or, if not 0, T / part items, at least one */
+    int others;          /* tokens of the vocabulary beside the symbols */
+    int answers;         /* that are possible; 0: any symbol, */
+    bool halved;         /* or of the second half of them, if the first are keys */
+    SyntheticShape (*complete)(SyntheticShape s); /* other defaults; NULL: there are none */
+    void (*misfit)(SyntheticShape s, Text *why);  /* NULL: any T is valid */
+    void (*draw)(struct SyntheticRow *row);
+    /* Tokens are printed as numbers below `digits`, then by `words`; or by `word`; or, if both are
+     * NULL, as symbols. */
+    int digits;
+    const char *const *words;
+    void (*word)(SyntheticShape s, int token, Text *word);
+} Synthetic;
 
 extern const Synthetic *const synthetics[]; /* ended by NULL */
 
@@ -49,5 +92,49 @@ int synthetic_draw(const Synthetic *task, SyntheticShape s, Random r, int *id, i
 
 /* The Random of row i of a stream of rows. */
 Random synthetic_row(Random r, uint64_t i);
+
+/* The rest is for the tasks. In a row that is drawn id and target come as zeros and minus ones,
+ * length as T. */
+typedef struct SyntheticRow {
+    const SyntheticShape s;
+    int *const id, *const target; /* (T) */
+    int length;                   /* without padding */
+    const Random random;
+    uint64_t drawn; /* draws of `random` used so far */
+} SyntheticRow;
+
+/* The next draw: 0 .. n-1; and one in [0, 1). */
+static inline int row_below(SyntheticRow *row, int n)
+{
+    return (int)random_below(row->random, row->drawn++, (uint64_t)n);
+}
+
+static inline double row_uniform(SyntheticRow *row)
+{
+    return random_uniform(row->random, row->drawn++);
+}
+
+/* Makes a token the target at t, and the row's next token, unless the row ends there. */
+static inline void row_answer(SyntheticRow *row, int t, int token)
+{
+    row->target[t] = token;
+    if (t + 1 < row->s.T)
+        row->id[t + 1] = token;
+}
+
+/*
+ * The tokens of most tasks: a blank, symbols from 1 on, and after them the prompt,
+ * "=>": two beside the symbols, of which there are SYMBOLS by default.
+ */
+enum { BLANK = 0, SYMBOLS = 8, BESIDE_SYMBOLS = 2 };
+static inline int prompt_of(SyntheticShape s)
+{
+    return s.symbols + 1;
+}
+void synthetic_symbol(SyntheticShape s, int token, Text *word);
+
+extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, synthetic_copy,
+    synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,
+    synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops;
 
 #endif

@@ -11,7 +11,7 @@
  * A mean over positions gives the majority; parity changes with every single bit. Exactly half of
  * the bits is not a majority; with an even T, thus an odd number of bits, it does not occur.
  */
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 
 enum { END = 2 };
 static const char *const words[] = { "=" };

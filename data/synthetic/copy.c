@@ -11,7 +11,7 @@
  * To copy from fixed places positions are enough; to select takes content. Without blanks the state
  * of a linear mechanism has to hold half of the row.
  */
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 
 static void misfit(SyntheticShape s, Text *why)
 {

@@ -9,7 +9,7 @@
  * are drawn; of two that are equal or adjacent the second is dropped. So with one item, the
  * default, all rows have one.
  */
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 
 static void misfit(SyntheticShape s, Text *why)
 {

@@ -16,7 +16,7 @@
  */
 #include "data/synthetic/listops.h"
 
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 
 enum { ARGS = 10 };
 

@@ -20,7 +20,7 @@
  *
  * With `noise`, random tokens of the V replace the blanks, even keys.
  */
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 
 #include <math.h>
 

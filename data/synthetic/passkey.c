@@ -5,7 +5,7 @@
  * filler is uniformly random. The filler starts afresh before and after it. In the question # is
  * the answer: each digit is predicted at the position of the one before it.
  */
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 #include "ops/base/error.h"
 
 #include <string.h>

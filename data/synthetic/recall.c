@@ -9,7 +9,7 @@
  *
  * The rest of T is filled with blanks in front.
  */
-#include "data/synthetic/row.h"
+#include "data/synthetic.h"
 
 static int keys(SyntheticShape s)
 {
