@@ -61,11 +61,8 @@ Text optimiser_help(const OptimiserKind *kind)
     return text;
 }
 
-/*
- * Whether it is one matrix between activations, or one for each head, as Fastformer's
- * concat (H, D, 2D) is. Its pooling vectors (H, D) are vectors, one for each head.
- */
-static bool is_matrix(const Param *p)
+/* Fastformer's pooling vectors (H, D) are vectors, one for each head. */
+bool optimiser_is_matrix(const Param *p)
 {
     return p->tensor->ndim >= 2 && strncmp(p->name, "blocks.", 7) == 0 &&
            !strstr(p->name, ".pool_");
@@ -73,7 +70,7 @@ static bool is_matrix(const Param *p)
 
 static const OptimiserKind *kind_of(const Optimiser *o, const Param *p)
 {
-    return o->kind->rest && !is_matrix(p) ? o->kind->rest : o->kind;
+    return o->kind->rest && !optimiser_is_matrix(p) ? o->kind->rest : o->kind;
 }
 
 static int moments_of(const OptimiserKind *kind)

@@ -77,6 +77,10 @@ void optimiser_init(Optimiser *o, Params *params, Arena *mem);
 /* One update with gradients times `scale`; afterwards no parameter has a gradient. */
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);
 
+/* Whether it is one matrix between activations, or one for each head, as Fastformer's concat
+ * (H, D, 2D) is. */
+bool optimiser_is_matrix(const Param *p);
+
 typedef struct {
     const char *name; /* "m", "v", "momentum" */
     real *at;

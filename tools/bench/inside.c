@@ -3,9 +3,10 @@
 
 #include "ops/base/machine.h"
 #include "ops/kernel/gemm.h"
+#include "training/optimiser.h"
 
 /* Of more rows, ROWS_MOST are timed and the time is scaled, to need no more memory than a step. */
-enum { DENSE_MOST = 15, ROWS_MOST = 4096 };
+enum { ROWS_MOST = 4096 };
 
 static int rows_of(const Model *model, int sequences)
 {
@@ -26,19 +27,11 @@ typedef struct {
     real *x, *y, *dx, *dy, *dw; /* as large as the largest */
 } Inside;
 
-/* The weights of a block; returns their number. */
-static int weights_of(const Block *k, const Tensor **w)
+/* Whether rows are multiplied with it. */
+static bool is_factor(const Model *model, const Param *p)
 {
-    const Unit *u = k->unit;
-    const DenseWeights all[DENSE_MOST] = { k->q,    k->k,    k->v,   k->o,   k->up,
-                                           k->gate, k->down, u[0].u, u[0].v, u[0].z,
-                                           u[0].o,  u[1].u,  u[1].v, u[1].z, u[1].o };
-    int n = 0;
-
-    for (int i = 0; i < DENSE_MOST; i++)
-        if (all[i].w)
-            w[n++] = all[i].w;
-    return n;
+    return p->tensor == model->head ||
+           (optimiser_is_matrix(p) && p->tensor->ndim == 2 && !p->fixed);
 }
 
 /* No result is an operand of the next, as products of products soon become subnormal, and slow. */
@@ -58,28 +51,21 @@ static void multiply(const Inside *in, const Tensor *weight)
 static double run(void *ctx)
 {
     const Inside *in = ctx;
-    const Tensor *w[DENSE_MOST];
     double start = seconds_now();
 
-    for (int l = 0; l < in->model->config.layers; l++)
-        for (int i = weights_of(&in->model->blocks[l], w); i-- > 0;)
-            multiply(in, w[i]);
-    multiply(in, in->model->head);
+    for (const Param *p = in->model->params.first; p; p = p->next)
+        if (is_factor(in->model, p))
+            multiply(in, p->tensor);
     return seconds_now() - start;
 }
 
 static size_t widest(const Model *m)
 {
-    const Tensor *w[DENSE_MOST];
     int most = 0;
 
-    w[0] = m->head;
-    for (int l = 0, n = 1; l <= m->config.layers; l++) {
-        for (int i = 0; i < n; i++)
-            for (int j = 0; j < 2; j++)
-                most = w[i]->dim[j] > most ? w[i]->dim[j] : most;
-        n = l < m->config.layers ? weights_of(&m->blocks[l], w) : 0;
-    }
+    for (const Param *p = m->params.first; p; p = p->next)
+        for (int j = 0; is_factor(m, p) && j < 2; j++)
+            most = p->tensor->dim[j] > most ? p->tensor->dim[j] : most;
     return (size_t)most;
 }
 
