@@ -1,14 +1,6 @@
 /* Bytes as tokens: the number of a token is the byte. */
 #include "data/tokenizer_kind.h"
 
-#include <string.h>
-
-static int parse(const char *words, Text *wrong)
-{
-    (void)wrong;
-    return strcmp(words, "byte") == 0 ? FIRST : 0;
-}
-
 static size_t encode(const Tokenizer *t, Bytes text, Token *to)
 {
     (void)t;
@@ -19,7 +11,7 @@ static size_t encode(const Tokenizer *t, Bytes text, Token *to)
 
 const TokenizerKind tokenizer_bytes = {
     .words = "byte",
-    .parse = parse,
+    .most = FIRST,
     .token_bytes = 1,
     .encode = encode,
     .json = tokenizer_json_bytes,

@@ -102,12 +102,6 @@ static size_t encode(const Tokenizer *t, Bytes text, Token *to)
     return tokens;
 }
 
-static int parse(const char *words, Text *wrong)
-{
-    (void)wrong;
-    return strcmp(words, "char") == 0 ? TOKENS_MAX : 0;
-}
-
 static void write_code(char *to, uint32_t code)
 {
     snprintf(to, PARTS_TEXT, "%x", code);
@@ -120,7 +114,7 @@ static const char *read_code(const char *from, uint32_t *code)
 
 const TokenizerKind tokenizer_characters = {
     .words = "char",
-    .parse = parse,
+    .most = TOKENS_MAX,
     .token_bytes = 4,
     .learn = learn,
     .encode = encode,

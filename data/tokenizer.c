@@ -25,7 +25,9 @@ static const TokenizerKind *const kinds[] = { TOKENIZERS(TOKENIZER_ADDRESS) NULL
 static const TokenizerKind *find(const char *words, int *most, Text *wrong)
 {
     for (int k = 0; kinds[k]; k++) {
-        *most = kinds[k]->parse(words, wrong);
+        *most = kinds[k]->parse                       ? kinds[k]->parse(words, wrong)
+                : strcmp(words, kinds[k]->words) == 0 ? kinds[k]->most
+                                                      : 0;
         if (*most)
             return kinds[k];
         if (wrong->n)

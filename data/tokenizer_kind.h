@@ -18,8 +18,9 @@ typedef struct Tokenizer Tokenizer;
 
 typedef struct {
     const char *words; /* what --tokenizer takes, for messages: "bpe:N" */
-    /* The most tokens a tokenizer of those words can have. 0: they are not of this kind, or there
-     * is something wrong with them, as the end of a sentence. */
+    int most;          /* tokens that it can have; or `parse` says it of words that vary: */
+    /* 0: they are not of this kind, or there is something wrong with them, as the end of a
+     * sentence. */
     int (*parse)(const char *words, Text *wrong);
     int token_bytes;     /* of a token, at most */
     const char *pattern; /* the regular expression that splits a text first; NULL: none */
