@@ -49,15 +49,24 @@ static int by_dtype_then_name(const void *a, const void *b)
     return x->dtype != y->dtype ? (x->dtype < y->dtype ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+/* For Entry and for Meta, which both start with their name. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name);
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void check_name(const char *name)
+static void check_names(const void *table, int n, size_t size)
 {
-    if (!*name || strlen(name) > NAME_MAX_BYTES)
-        BUG("a name of %zu bytes", strlen(name));
+    char *sorted = memcpy(xmalloc((size_t)n * size), table, (size_t)n * size), *at = sorted;
+
+    qsort(sorted, (size_t)n, size, by_name);
+    for (int i = 0; i < n; i++, at += size) {
+        const char *name = *(const char *const *)(const void *)at;
+
+        if (!*name || strlen(name) > NAME_MAX_BYTES || (i && by_name(at - size, at) == 0))
+            BUG("a name of %zu bytes, or two %s", strlen(name), name);
+    }
+    free(sorted);
 }
 
 /* Leaves the entries in the order of the file. */
@@ -68,7 +77,6 @@ static void check_and_sort(Entry *entry, int n)
     for (int i = 0; i < n; i++) {
         size_t bytes = dtype_size(entry[i].dtype);
 
-        check_name(entry[i].name);
         if (entry[i].ndim < 0 || entry[i].ndim > ENTRY_RANK_MAX)
             BUG("%s: %d dimensions", entry[i].name, entry[i].ndim);
         for (int d = 0; d < entry[i].ndim; d++)
@@ -76,10 +84,7 @@ static void check_and_sort(Entry *entry, int n)
         if (!bytes || bytes != entry[i].bytes || !strcmp(entry[i].name, "__metadata__"))
             BUG("%s: %zu bytes for a shape of %zu", entry[i].name, entry[i].bytes, bytes);
     }
-    qsort(entry, (size_t)n, sizeof *entry, by_name);
-    for (int i = 1; i < n; i++)
-        if (!strcmp(entry[i - 1].name, entry[i].name))
-            BUG("two tensors are named %s", entry[i].name);
+    check_names(entry, n, sizeof *entry);
     qsort(entry, (size_t)n, sizeof *entry, by_dtype_then_name);
 }
 
@@ -91,40 +96,6 @@ static void put_entry(FILE *to, const Entry *e, size_t begin)
     for (int d = 0; d < e->ndim; d++)
         fprintf(to, d ? ",%zu" : "%zu", e->dim[d]);
     fprintf(to, "],\"data_offsets\":[%zu,%zu]}", begin, begin + e->bytes);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return strcmp(((const Meta *)a)->key, ((const Meta *)b)->key);
-}
-
-static void check_keys(const Meta *meta, int n)
-{
-    Meta *sorted = xmalloc(((size_t)n + 1) * sizeof *sorted);
-
-    sorted[n] = (Meta){ "format", "pt" };
-    for (int i = 0; i < n; i++) {
-        check_name(meta[i].key);
-        sorted[i] = meta[i];
-    }
-    qsort(sorted, (size_t)n + 1, sizeof *sorted, by_key);
-    for (int i = 0; i < n; i++)
-        if (!strcmp(sorted[i].key, sorted[i + 1].key))
-            BUG("two metadata are named %s", sorted[i].key);
-    free(sorted);
-}
-
-static void put_meta(FILE *to, const Meta *meta, int n)
-{
-    check_keys(meta, n);
-    fputs("{\"__metadata__\":{\"format\":\"pt\"", to);
-    for (int i = 0; i < n; i++) {
-        putc(',', to);
-        text_json(meta[i].key, to);
-        putc(':', to);
-        text_json(meta[i].value, to);
-    }
-    putc('}', to);
 }
 
 typedef struct {
@@ -140,7 +111,14 @@ static void put_header(FILE *to, void *header)
     const Header *h = header;
     size_t begin = 0;
 
-    put_meta(to, h->meta, h->metas);
+    fputs("{\"__metadata__\":{", to);
+    for (int i = 0; i < h->metas; i++) {
+        fputs(i ? "," : "", to);
+        text_json(h->meta[i].key, to);
+        putc(':', to);
+        text_json(h->meta[i].value, to);
+    }
+    putc('}', to);
     for (int i = 0; i < h->entries; begin += h->entry[i++].bytes)
         put_entry(to, &h->entry[i], begin);
     putc('}', to);
@@ -148,15 +126,10 @@ static void put_header(FILE *to, void *header)
         putc(' ', to);
 }
 
-/* In the file's order. */
-static Piece numbers(const Entry *e)
-{
-    return (Piece){ file_order(e->data, e->bytes, dtype_size(e->dtype)), e->bytes };
-}
-
 void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas)
 {
     Entry *sorted = xmalloc((size_t)n * sizeof *sorted);
+    Meta *all = xmalloc(((size_t)metas + 1) * sizeof *all);
     Piece *piece = xmalloc(((size_t)n + 2) * sizeof *piece);
     unsigned char prefix[LENGTH_BYTES];
     size_t length;
@@ -164,7 +137,11 @@ void safetensors_write(const char *path, const Entry *entry, int n, const Meta *
     for (int i = 0; i < n; i++)
         sorted[i] = entry[i];
     check_and_sort(sorted, n);
-    char *header = print_to_memory(put_header, &(Header){ sorted, n, meta, metas }, &length);
+    all[0] = (Meta){ "format", "pt" };
+    for (int i = 0; i < metas; i++)
+        all[i + 1] = meta[i];
+    check_names(all, metas + 1, sizeof *all);
+    char *header = print_to_memory(put_header, &(Header){ sorted, n, all, metas + 1 }, &length);
     if (length > HEADER_MAX)
         BUG("a header of %zu bytes", length);
     for (int i = 0; i < LENGTH_BYTES; i++)
@@ -172,12 +149,15 @@ void safetensors_write(const char *path, const Entry *entry, int n, const Meta *
     piece[0] = (Piece){ prefix, sizeof prefix };
     piece[1] = (Piece){ header, length };
     for (int i = 0; i < n; i++)
-        piece[i + 2] = numbers(&sorted[i]);
+        piece[i + 2] =
+            (Piece){ file_order(sorted[i].data, sorted[i].bytes, dtype_size(sorted[i].dtype)),
+                     sorted[i].bytes };
     file_replace(path, piece, n + 2);
     for (int i = 0; i < n; i++)
         if (piece[i + 2].at != sorted[i].data)
             free((void *)(uintptr_t)piece[i + 2].at);
     free(header);
     free(piece);
+    free(all);
     free(sorted);
 }
