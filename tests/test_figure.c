@@ -56,7 +56,7 @@ static void check_table(const Wanted *wanted, const char *rows, const char *tabl
     Figure f = figure_of(wanted, rows);
 
     check_printed(&f, plain, table);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 
 static char *drawn(const Figure *f, Plot plot)
@@ -86,7 +86,7 @@ START_TEST(a_cell_has_the_mean_and_the_spread_of_its_rows)
     ck_assert_uint_eq(f.cell[1].n, 2);
     ck_assert_double_eq(f.cell[1].mean, 7.5);
     ck_assert_double_eq_tol(f.cell[1].sd, sqrt(0.5), 1e-15);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -96,7 +96,7 @@ START_TEST(equal_numbers_are_their_mean_and_have_no_spread)
 
     ck_assert_double_eq(f.cell[0].mean, 0.1);
     ck_assert_double_eq(f.cell[0].sd, 0);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -106,7 +106,7 @@ START_TEST(a_large_offset_does_not_hide_a_spread)
 
     ck_assert_double_eq(f.cell[0].mean, 1000000002);
     ck_assert_double_eq(f.cell[0].sd, 1);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ START_TEST(an_infinite_number_is_shown_and_what_is_none_is_counted)
     check_printed(&f, plain,
                   "| a | 1 | 2 | 3 | 4 | 5 |\n| --- | --- | --- | --- | --- | --- |\n"
                   "| A | ∞ | −∞ | 7.000 | NaN | |\n| - | | | | | 1.000 |\n");
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -198,7 +198,7 @@ START_TEST(rows_are_chosen_by_their_values)
         Figure f = figure_of(&w, rows);
 
         ck_assert_double_eq(f.cell[0].mean * (double)f.cell[0].n, chosen[i].sum);
-        figure_free(&f);
+        arena_free(f.mem);
     }
 }
 END_TEST
@@ -215,7 +215,7 @@ START_TEST(files_are_joined_by_the_names_of_their_columns)
     check_printed(&f, plain,
                   "| a only | 1 |\n| --- | --- |\n"
                   "| A | 3.000 ± 1.414 |\n| A q | 5.000 |\n");
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -234,7 +234,7 @@ START_TEST(as_many_lines_and_columns_as_rows_are_read_in_no_time)
     for (size_t i = 0; i < ROWS; i++)
         ck_assert(f.line[i].cells == 1 && f.line[i].cell->mean == (double)i &&
                   f.line[i].cell->column == ROWS - 1 - i);
-    figure_free(&f);
+    arena_free(f.mem);
     free(rows);
 }
 END_TEST
@@ -253,7 +253,7 @@ START_TEST(digits_are_four_that_say_something_or_as_told)
     check_printed(&f, (Style){ 2, false, BEST_NONE },
                   "| a | 1 | 2 | 3 | 4 | 5 | 6 |\n| --- | --- | --- | --- | --- | --- | --- |\n"
                   "| A | 1234.56 | 0.00 | 0.00 | 1×10²⁰ | 2.00 ± 0.00 | 12345.50 ± 0.71 |\n");
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -269,7 +269,7 @@ START_TEST(the_best_of_a_column_is_bold_and_cells_tell_their_rows)
     check_printed(&f, (Style){ 0, false, BEST_MAX },
                   "| a | 1 | 2 |\n| --- | --- | --- |\n"
                   "| A | 1 | **5** |\n| B | 1 | 4 ± 1 |\n| C | **2** | ∞ |\n");
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -298,7 +298,7 @@ START_TEST(the_csv_has_all_digits_and_reads_back)
     ck_assert(csv_next(&csv) && !csv.wrong.n);
     ck_assert_str_eq(csv.field[0], "A,\"");
     csv_close(&csv);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -319,7 +319,7 @@ START_TEST(a_chart_has_a_series_for_each_line_with_its_bars)
     ck_assert_int_eq(times(svg, ">T<") + times(svg, ">S<") + times(svg, ">X<") + times(svg, ">Y<"),
                      4);
     free(svg);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -333,7 +333,7 @@ START_TEST(a_chart_says_what_a_log_axis_cannot_show)
     svg = drawn(&f, (Plot){ .log_x = true });
     ck_assert_int_eq(times(svg, ">1 of 4 not shown<"), 1);
     free(svg);
-    figure_free(&f);
+    arena_free(f.mem);
 }
 END_TEST
 
@@ -347,7 +347,7 @@ static void read_asked(const char *path)
     Figure f = figure_read(&asked, 1, (char *[]){ (char *)path });
 
     drawn(&f, (Plot){ 0 });
-    figure_free(&f);
+    arena_free(f.mem);
 }
 
 static void check_refused(const char *rows, int code, const char *words)

@@ -33,6 +33,7 @@ typedef struct {
 typedef struct {
     int n;
     Row *at;
+    Arena *mem; /* of the strings */
 } Rows;
 
 /* Adds a copy; of two with the same name the faster stays, or the later if equally fast. */

@@ -48,18 +48,6 @@ const Row *rows_machine(const Rows *rows)
     return NULL;
 }
 
-static const char *copy(const char *s)
-{
-    return s ? strcpy(xmalloc(strlen(s) + 1), s) : NULL;
-}
-
-static void forget(const Row *r)
-{
-    free((void *)r->group);
-    free((void *)r->name);
-    free((void *)r->mechanism);
-}
-
 void rows_put(Rows *rows, Row r)
 {
     const Row *found = rows_find(rows, r.group, r.name);
@@ -69,18 +57,19 @@ void rows_put(Rows *rows, Row r)
         r.step = rows->at[at].step = fmin(r.step, found->step);
     if (found && r.seconds > found->seconds)
         return;
-    r.group = copy(r.group), r.name = copy(r.name), r.mechanism = copy(r.mechanism);
-    if (found)
-        forget(found);
-    else
+    if (!rows->mem)
+        rows->mem = arena_new();
+    r.group = arena_string(rows->mem, r.group), r.name = arena_string(rows->mem, r.name);
+    r.mechanism = r.mechanism ? arena_string(rows->mem, r.mechanism) : NULL;
+    if (!found)
         rows->at = xrealloc(rows->at, (size_t)++rows->n * sizeof *rows->at);
     rows->at[at] = r;
 }
 
 void rows_free(Rows *rows)
 {
-    for (int i = 0; i < rows->n; i++)
-        forget(&rows->at[i]);
+    if (rows->mem)
+        arena_free(rows->mem);
     free(rows->at);
     *rows = (Rows){ 0 };
 }

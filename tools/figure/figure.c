@@ -145,6 +145,6 @@ int main(int argc, char **argv)
                      stdout);
     options_finish();
     warn_of(&f);
-    figure_free(&f);
+    arena_free(f.mem);
     return 0;
 }

@@ -58,12 +58,11 @@ typedef struct {
     size_t lines, columns, cells;
     bool numbers;      /* every column has a value */
     size_t no_x, no_y; /* rows that were left out for want of one */
-    Arena *mem;        /* holds the texts */
+    Arena *mem;        /* of all this: free it at the end */
 } Figure;
 
 /* Dies if a file is not CSV, if no file has a column, and if no row is left. */
 Figure figure_read(const Wanted *wanted, int files, char **path);
-void figure_free(Figure *f);
 
 typedef enum { BEST_NONE = -1, BEST_MIN, BEST_MAX } Best;
 

@@ -120,7 +120,7 @@ static void order_lines(const Gather *g, Figure *f)
     size_t *at = xmalloc(g->lines.n * sizeof *at);
 
     f->lines = g->lines.n;
-    f->line = xmalloc(f->lines * sizeof *f->line);
+    f->line = arena_take(f->mem, f->lines * sizeof *f->line);
     for (size_t i = 0; i < f->lines; i++) {
         const char *key = text_of(&g->lines, i), *name = name_of(f, key);
 
@@ -139,7 +139,7 @@ static void order_columns(const Gather *g, Figure *f)
     size_t *at = xmalloc(g->columns.n * sizeof *at);
 
     f->columns = g->columns.n;
-    f->column = xmalloc(f->columns * sizeof *f->column);
+    f->column = arena_take(f->mem, f->columns * sizeof *f->column);
     f->numbers = true;
     for (size_t i = 0; i < f->columns; i++) {
         const char *text = text_of(&g->columns, i);
@@ -177,7 +177,7 @@ static Cell cell_of(const Row *row, size_t n)
 
 static void make_cells(const Gather *g, Figure *f)
 {
-    f->cell = xmalloc(g->rows * sizeof *f->cell);
+    f->cell = arena_take(f->mem, g->rows * sizeof *f->cell);
     for (size_t from = 0, to; from < g->rows; from = to) {
         const Row *row = &g->row[from];
 
@@ -203,12 +203,4 @@ void gather_end(Gather *g, Figure *f)
     numbers_free(&g->columns);
     free(g->row);
     free(g);
-}
-
-void figure_free(Figure *f)
-{
-    free(f->line);
-    free(f->column);
-    free(f->cell);
-    arena_free(f->mem);
 }
