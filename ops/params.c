@@ -33,26 +33,13 @@ static Random random_of(const Params *params)
     return random_stream(params->seed, RANDOM_WEIGHTS, (uint64_t)params->count);
 }
 
-typedef struct {
-    real *at;
-    double std;
-    Random random;
-} Draw;
-
-static void draw_range(void *ctx, int begin, int end)
-{
-    const Draw *d = ctx;
-
-    for (int i = begin; i < end; i++)
-        d->at[i] = R(d->std * random_normal(d->random, (uint64_t)i));
-}
-
 Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim)
 {
     Param *p = add_trained(params, name, ndim, dim);
-    Draw d = { p->tensor->data, std, random_of(params) };
+    const Random r = random_of(params);
 
-    draw_range(&d, 0, (int)p->tensor->n);
+    for (size_t i = 0; i < p->tensor->n; i++)
+        p->tensor->data[i] = R(std * random_normal(r, i));
     return p->tensor;
 }
 

@@ -70,12 +70,6 @@ static void add(Tape *tape, Tensor *t, const real *from, real by)
     pool_for(tape->pool, (int)t->n, GRAIN, add_range, &(Addition){ t->grad, from, by });
 }
 
-static void take_grad(Tape *tape, Tensor *t)
-{
-    if (!t->grad)
-        t->grad = arena_take(tape->mem, t->n * sizeof(real));
-}
-
 /* A part at work: how many nodes it has so far, and the one whose result is known. */
 struct Making {
     int nodes, last; /* 0: none is */
@@ -139,7 +133,8 @@ Grad tape_grad(Tape *tape, Tensor *x)
 {
     bool add = x->has_grad;
 
-    take_grad(tape, x);
+    if (!x->grad)
+        x->grad = arena_take(tape->mem, x->n * sizeof(real));
     x->has_grad = true;
     return (Grad){ x->grad, add };
 }

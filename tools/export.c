@@ -110,12 +110,6 @@ static void begin_folder(const char *path)
     atexit(remove_unfinished);
 }
 
-static void end_folder(const char *path)
-{
-    if (rename(unfinished, path) != 0)
-        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
-}
-
 static void write_file(const Job *job, const char *name, Print *put)
 {
     char path[PATH_BYTES];
@@ -205,7 +199,8 @@ static void write_folder(const Job *job, const char *path)
         write_file(job, "generation_config.json", put_generation_config);
     else
         write_file(job, "README.md", put_readme);
-    end_folder(path);
+    if (rename(unfinished, path) != 0)
+        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
 }
 
 static Job job_open(const char *run)
