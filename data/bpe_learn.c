@@ -61,12 +61,6 @@ typedef struct {
     Heap heap;
 } Learner;
 
-/* An array of n with room for one more; it has room for the next power of two. */
-static void *grown(void *at, uint32_t n, size_t size)
-{
-    return n & (n - 1) ? at : xrealloc(at, (n ? 2 * (size_t)n : 1) * size);
-}
-
 static void link_site(Learner *l, uint32_t i)
 {
     Site *s = &l->site[i];
@@ -74,7 +68,7 @@ static void link_site(Learner *l, uint32_t i)
 
     s->pair = numbers_add(&l->pairs, key_of(bpe_pair(s->token, l->site[s->right].token)));
     if (s->pair == pairs) {
-        l->pair = grown(l->pair, pairs, sizeof *l->pair);
+        l->pair = xgrow(l->pair, pairs, sizeof *l->pair);
         l->pair[pairs] = (Pair){ 0, NONE, NONE };
     }
     Pair *p = &l->pair[s->pair];
@@ -150,7 +144,7 @@ static void count_pieces(Learner *l, Bytes text)
             continue;
         const uint32_t known = l->pieces.n, piece = numbers_add(&l->pieces, (Bytes){ text.at, n });
         if (piece == known) {
-            l->times = grown(l->times, known, sizeof *l->times);
+            l->times = xgrow(l->times, known, sizeof *l->times);
             l->times[piece] = 0;
             l->sites += (uint32_t)n;
         }

@@ -24,7 +24,6 @@ typedef struct {
     size_t at, end; /* of the current line */
     size_t bytes, line;
     size_t put; /* rows are before this */
-    size_t room;
     LraRows rows;
 } Reader;
 
@@ -89,10 +88,7 @@ static void read_word(Reader *r, size_t end)
 
 static void start_row(Reader *r)
 {
-    if (r->rows.rows + 1 >= r->room) {
-        r->room = 2 * r->room + 1024;
-        r->rows.start = xrealloc(r->rows.start, r->room * sizeof *r->rows.start);
-    }
+    r->rows.start = xgrow(r->rows.start, r->rows.rows, sizeof *r->rows.start);
     r->rows.start[r->rows.rows++] = r->put;
 }
 
@@ -127,8 +123,8 @@ static LraRows read_rows(const char *path)
         read_row(&r);
     if (r.rows.rows == 0)
         die(EXIT_DATA, PATH " has a header and no rows", path);
-    r.rows.start[r.rows.rows] = r.put;
     r.rows.start = xrealloc(r.rows.start, (r.rows.rows + 1) * sizeof *r.rows.start);
+    r.rows.start[r.rows.rows] = r.put;
     r.rows.byte = xrealloc(r.byte, r.put);
     return r.rows;
 }

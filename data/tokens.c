@@ -7,7 +7,7 @@
 
 Tokens tokens_of(const Tokenizer *t, Bytes text)
 {
-    Tokens tokens = { .at = xmalloc((text.n + 1) * sizeof(Token)), .bytes = text.n };
+    Tokens tokens = { xmalloc((text.n + 1) * sizeof(Token)), 0, text.n, t };
 
     tokens.n = tokenizer_encode(t, text, tokens.at);
     tokens.at = xrealloc(tokens.at, (tokens.n + 1) * sizeof(Token));

@@ -8,6 +8,7 @@
 typedef struct {
     Token *at;       /* for free() */
     size_t n, bytes; /* the numbers of tokens, and of bytes of text */
+    const Tokenizer *tokenizer;
 } Tokens;
 
 Tokens tokens_of(const Tokenizer *t, Bytes text);

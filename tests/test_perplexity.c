@@ -17,8 +17,7 @@ static const double tolerance = sizeof(real) == sizeof(double) ? 1e-12 : 1e-5;
 typedef struct {
     Small *s;
     Tape tape;
-    TokenText text;
-    Tokens tokens;
+    Tokens text;
     Tokenizer *tokenizer;
 } Judged;
 
@@ -31,8 +30,7 @@ static Judged judged_open(Config c, size_t n)
     for (size_t i = 0; i < n; i++)
         token[i] = (Token)random_below(r, i, VOCAB);
     j.tokenizer = tokenizer_learn("byte", (Bytes){ NULL, 0 });
-    j.text = (TokenText){ token, n, j.tokenizer };
-    j.tokens = (Tokens){ token, n, n };
+    j.text = (Tokens){ token, n, n, j.tokenizer };
     small_overwrite(j.s, 0.4);
     return j;
 }
@@ -48,7 +46,7 @@ static void judged_close(Judged *j)
 static Evaluation evaluated(Judged *j, const Model *model, int B)
 {
     int mask = model->config.task == TASK_MLM ? config_mask(&model->config) : -1;
-    const TextSource source = source_text(j->tokens, j->tokens, model->config.context, mask);
+    const TextSource source = source_text(j->text, j->text, model->config.context, mask);
 
     return evaluate(&j->tape, model, &source.source, B, 0);
 }

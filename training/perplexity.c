@@ -74,12 +74,12 @@ void perplexity_check(const Model *model, Protocol p, size_t tokens)
 /* The text as windows. */
 typedef struct {
     const Config *config;
-    const TokenText *text;
+    const Tokens *text;
     Protocol p;
     size_t targets, windows;
 } Reading;
 
-static Reading reading_of(const Model *model, const TokenText *text, Protocol p)
+static Reading reading_of(const Model *model, const Tokens *text, Protocol p)
 {
     Reading r = { &model->config, text, p, text->n - 1, 0 };
     size_t L = (size_t)p.length, S = (size_t)p.stride;
@@ -139,7 +139,7 @@ static void score_batch(const Reading *r, Tape *tape, const Model *model, Batch 
     }
 }
 
-void perplexity(Tape *tape, const Model *model, const TokenText *text, Protocol p, Score *score)
+void perplexity(Tape *tape, const Model *model, const Tokens *text, Protocol p, Score *score)
 {
     const Reading r = reading_of(model, text, p);
     const bool before = tape->forward_only;

@@ -23,15 +23,8 @@
 #ifndef TRAINING_PERPLEXITY_H
 #define TRAINING_PERPLEXITY_H
 
-#include "data/tokenizer.h"
+#include "data/tokens.h"
 #include "model/model.h"
-
-/* Tokens, and the tokenizer that decodes them. */
-typedef struct {
-    const Token *at;
-    size_t n;
-    const Tokenizer *tokenizer;
-} TokenText;
 
 typedef struct {
     int length, stride;         /* L, S */
@@ -61,6 +54,6 @@ void perplexity_check(const Model *model, Protocol p, size_t tokens);
  * must be in the model's vocabulary; its context does not matter. Resets the tape.
  */
 int perplexity_scores(Protocol p);
-void perplexity(Tape *tape, const Model *model, const TokenText *text, Protocol p, Score *score);
+void perplexity(Tape *tape, const Model *model, const Tokens *text, Protocol p, Score *score);
 
 #endif

@@ -68,6 +68,11 @@ void *xrealloc(void *p, size_t bytes)
     return checked(realloc(p, bytes ? bytes : 1), bytes);
 }
 
+void *xgrow(void *p, size_t n, size_t size)
+{
+    return n & (n - 1) ? p : xrealloc(p, (n ? 2 * n : 1) * size);
+}
+
 /* Large blocks get large pages where the system has them: a matrix then spans few of them. */
 void *xmalloc_aligned(size_t bytes)
 {

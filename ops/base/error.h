@@ -31,7 +31,9 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 /* malloc() and realloc() that die if there is no memory left. */
 void *xmalloc(size_t bytes);
 void *xrealloc(void *p, size_t bytes);
-/* The same, aligned to vectors and cache lines. For free(). */
+/* An array of n with room for one more: it has room for the next power of two. */
+void *xgrow(void *p, size_t n, size_t size);
+/* xmalloc() aligned to vectors and cache lines. For free(). */
 void *xmalloc_aligned(size_t bytes);
 
 #endif

@@ -134,8 +134,7 @@ static void write_sheet(Sheet *s)
 static void analyse_model(const Saved *run, TextChoice choice, Pool *pool)
 {
     const Config *c = &run->model.config;
-    const TokenText text = trained_text(run, choice);
-    Tokens tokens = { .at = (Token *)(uintptr_t)text.at, .n = text.n };
+    Tokens text = trained_text(run, choice);
     const Text name = text_name(choice);
     Tape tape = { .mem = arena_new(), .pool = pool };
     Arena *mem = arena_new();
@@ -143,10 +142,10 @@ static void analyse_model(const Saved *run, TextChoice choice, Pool *pool)
     analysis_check(&run->model, &study, text.n);
     trained_introduce(c);
     told = seconds_now();
-    const Analysis found = analysis_make(&tape, &run->model, tokens, &study, mem);
+    const Analysis found = analysis_make(&tape, &run->model, text, &study, mem);
     fprintf(stderr, "%d windows of %d tokens\n", found.windows, found.length);
     write_sheet(&(Sheet){ run->path, name.at, c, &study, &found });
-    tokens_free(&tokens);
+    tokens_free(&text);
     arena_free(mem);
     arena_free(tape.mem);
 }

@@ -63,7 +63,7 @@ static Corpus read_own_corpus(const Saved *run)
     return corpus;
 }
 
-TokenText trained_text(const Saved *run, TextChoice choice)
+Tokens trained_text(const Saved *run, TextChoice choice)
 {
     const bool own = choice.files == 0, all = !own && isnan(choice.share);
     Corpus corpus =
@@ -74,7 +74,7 @@ TokenText trained_text(const Saved *run, TextChoice choice)
     corpus_free(&corpus);
     if (choice.most > 0 && tokens.n > (size_t)choice.most)
         tokens.n = (size_t)choice.most;
-    return (TokenText){ tokens.at, tokens.n, run->tokenizer };
+    return tokens;
 }
 
 /* A result must not replace an input. */

@@ -16,8 +16,8 @@ typedef struct {
     int most;     /* tokens, the first; 0: all */
 } TextChoice;
 
-/* Its tokens, for free(). */
-TokenText trained_text(const Saved *run, TextChoice choice);
+/* Its tokens, for tokens_free(). */
+Tokens trained_text(const Saved *run, TextChoice choice);
 
 /* Prints on standard error which model it is. */
 void trained_introduce(const Config *c);

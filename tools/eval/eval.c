@@ -142,7 +142,7 @@ static OptionList usual_lengths(const Model *model, size_t tokens, Protocol p)
     return list;
 }
 
-static void evaluate_length(Table *t, Tape *tape, const Model *model, const TokenText *text,
+static void evaluate_length(Table *t, Tape *tape, const Model *model, const Tokens *text,
                             Protocol p)
 {
     Score *score = xmalloc((size_t)perplexity_scores(p) * sizeof *score);
@@ -154,7 +154,7 @@ static void evaluate_length(Table *t, Tape *tape, const Model *model, const Toke
     free(score);
 }
 
-static void evaluate_all(Table *t, const Model *model, const TokenText *text, Protocol p)
+static void evaluate_all(Table *t, const Model *model, const Tokens *text, Protocol p)
 {
     Tape tape = { .mem = arena_new() };
 
@@ -192,14 +192,14 @@ int main(int argc, char **argv)
                     .trained_horizon = setting(&c->set, "horizon"),
                     .by_position = p.bucket > 0 };
     adapt(c);
-    TokenText text = trained_text(run, choice);
+    Tokens text = trained_text(run, choice);
     evaluate_all(&table, &run->model, &text, p);
     if (csv_path)
         file_print(csv_path, table_csv, &table);
     if (svg_path)
         file_print(svg_path, table_svg, &table);
     free(table.row);
-    free((void *)(uintptr_t)text.at);
+    tokens_free(&text);
     saved_free(run);
     options_finish();
     return 0;

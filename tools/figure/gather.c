@@ -24,7 +24,7 @@ struct Gather {
     Arena *mem;
     Numbers lines, columns;
     Row *row;
-    size_t rows, room;
+    size_t rows;
 };
 
 /* The number of a text, which is copied when it is new. */
@@ -53,10 +53,7 @@ Gather *gather_new(void)
 
 void gather_add(Gather *g, const char *key, const char *column, double y)
 {
-    if (g->rows == g->room) {
-        g->room = 2 * g->room + 64;
-        g->row = xrealloc(g->row, g->room * sizeof *g->row);
-    }
+    g->row = xgrow(g->row, g->rows, sizeof *g->row);
     g->row[g->rows] = (Row){ number_of(&g->lines, key, g->mem),
                              number_of(&g->columns, column, g->mem), g->rows, y };
     g->rows++;

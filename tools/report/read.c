@@ -80,13 +80,10 @@ static void rows_add(Rows *rows, const double value[FIELDS])
 {
     if (rows->n == ROWS_MOST)
         return;
-    if (rows->n == rows->room) {
-        rows->room = 2 * rows->room + 64;
-        for (int f = 0; f < FIELDS; f++)
-            rows->at[f] = xrealloc(rows->at[f], (size_t)rows->room * sizeof(double));
-    }
-    for (int f = 0; f < FIELDS; f++)
+    for (int f = 0; f < FIELDS; f++) {
+        rows->at[f] = xgrow(rows->at[f], (size_t)rows->n, sizeof(double));
         rows->at[f][rows->n] = value[f];
+    }
     rows->n++;
 }
 

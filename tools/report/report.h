@@ -24,7 +24,7 @@ enum { FIELDS = 8, PROTOCOLS = 8 };
 
 /* n lines, as a column of numbers for each field. */
 typedef struct {
-    int n, room;
+    int n;
     double *at[FIELDS];
 } Rows;
 
