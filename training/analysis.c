@@ -19,7 +19,6 @@ typedef struct {
 /* All windows, and the mix that is being analysed. */
 typedef struct {
     const Study *study;
-    const Attention *attention;
     Tape tape; /* of the matrices: the pass has one of its own */
     int T, H, mix;
     Look look;
@@ -168,17 +167,12 @@ static Sums sums_new(Arena *mem, int T, bool scores)
     return s;
 }
 
-static double matrix_bytes(const Config *c)
-{
-    return config_mix_size(c).H *
-           (sizeof(real) + (c->attention->traits & HAS_SCORES ? sizeof(double) : 0.0));
-}
-
 void analysis_check(const Model *model, const Study *study, size_t tokens)
 {
     const Config *c = &model->config;
-    const double T = study->length, here = machine_memory(),
-                 need = config_forward_memory(c, T) + T * T * matrix_bytes(c) +
+    const double weight = sizeof(real) + (c->attention->traits & HAS_SCORES ? sizeof(double) : 0.0),
+                 T = study->length, here = machine_memory(),
+                 need = config_forward_memory(c, T) + T * T * config_mix_size(c).H * weight +
                         processors_available() * (double)scratch_bytes(study->length);
 
     if (!(c->attention->traits & HAS_MATRIX))
@@ -206,23 +200,16 @@ static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *me
 {
     const size_t T = (size_t)study->length, H = (size_t)config_mix_size(c).H;
     const bool scores = c->attention->traits & HAS_SCORES;
-    Gaze g = { .study = study, .attention = c->attention, .T = (int)T, .H = (int)H };
+    Gaze g = { .study = study, .T = (int)T, .H = (int)H };
 
     g.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
-    g.A = xmalloc(H * T * T * sizeof *g.A);
-    g.S = scores ? xmalloc(H * T * T * sizeof *g.S) : NULL;
+    g.A = arena_take(mem, H * T * T * sizeof *g.A);
+    g.S = scores ? arena_take(mem, H * T * T * sizeof *g.S) : NULL;
     g.sums = arena_take(mem, (size_t)config_mixes(c) * H * sizeof *g.sums);
     for (size_t i = 0; i < (size_t)config_mixes(c) * H; i++)
         g.sums[i] = sums_new(mem, (int)T, scores);
     g.uniform = sums_new(mem, (int)T, false);
     return g;
-}
-
-static void gaze_close(Gaze *g)
-{
-    arena_free(g->tape.mem);
-    free(g->A);
-    free(g->S);
 }
 
 Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study *study, Arena *mem)
@@ -242,6 +229,6 @@ Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study 
     watch_windows(&g, tape, &at, text, a.windows);
     tape->forward_only = before;
     find_all(&a, &g);
-    gaze_close(&g);
+    arena_free(g.tape.mem);
     return a;
 }

@@ -5,7 +5,6 @@
 #include "ops/ops.h"
 #include "training/source.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TOKENS_AT_ONCE = 1 << 14 };
@@ -145,9 +144,9 @@ void perplexity(Tape *tape, const Model *model, const Tokens *text, Protocol p, 
     const bool before = tape->forward_only;
     int B = batch_of(p);
     size_t n = (size_t)B * (size_t)p.length;
-    int *id = xmalloc(2 * n * sizeof *id);
-    Batch batch = { .B = B, .T = p.length, .id = id, .target = id + n };
     Arena *mem = arena_new();
+    int *id = arena_take(mem, 2 * n * sizeof *id);
+    Batch batch = { .B = B, .T = p.length, .id = id, .target = id + n };
     const Model at = model_at(model, p.length, mem);
 
     memset(score, 0, (size_t)perplexity_scores(p) * sizeof *score);
@@ -163,5 +162,4 @@ void perplexity(Tape *tape, const Model *model, const Tokens *text, Protocol p, 
     tape->forward_only = before;
     tape_reset(tape);
     arena_free(mem);
-    free(id);
 }

@@ -2,7 +2,7 @@
 #ifndef TOOLS_COMMON_TRAINED_H
 #define TOOLS_COMMON_TRAINED_H
 
-#include "training/perplexity.h"
+#include "data/tokens.h"
 #include "training/saved.h"
 
 /* A model that predicts text; dies (EXIT_USAGE) of others, with the name of the program. */
