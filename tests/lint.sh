@@ -83,10 +83,10 @@ ops/attention 1480
 ops/attention/engine 3600
 ops/attention/plain 1250
 model 2950
-data 2670
+data 2750
 data/synthetic 780
 training 3100
-tools 660
+tools 710
 tools/common 1900
 tools/draw 1100
 tools/analyse 680
