@@ -206,17 +206,18 @@ static const Row rows[] = {
       NULL, NULL },
     { "18446744073709551616", NULL, NULL, NULL, NULL, "1.8446744073709552e+19", NULL, NULL },
     { forty_digits, NULL, NULL, NULL, NULL, "1.2345678901234568e+39", NULL, NULL },
-    { "2m", NULL, NULL, NULL, NULL, NULL, NULL, "120" },
+    { "1h29m60s", NULL, NULL, NULL, NULL, NULL, NULL, "5400" },
     { "90s", NULL, NULL, NULL, NULL, NULL, NULL, "90" },
     { "1.5h", NULL, NULL, NULL, NULL, NULL, NULL, "5400" },
-    { "24h", NULL, NULL, NULL, NULL, NULL, NULL, "86400" },
+    { "1d", NULL, NULL, NULL, NULL, NULL, NULL, "86400" },
 };
 
 static const char *const no_numbers[] = { "",       "abc",   "1x",   "0x10",  " 1",    "1 ",
                                           "+1",     "--1",   "1\n",  "-",     "1.",    ".5",
                                           "1e",     "1e+",   "1.e3", "1e1.5", "0x1p3", "0,5",
                                           "1,",     "1,,2",  "nan",  "inf",   "-inf",  "1e999",
-                                          "-1e999", "24.1h", "1hs",  "1 h",   "h",     "1e308h" };
+                                          "-1e999", "24.1h", "1hs",  "1 h",   "h",     "1e308h",
+                                          "1h30",   "1m1h",  "1m1m", "1h-1m", "1d1s",  "1hm" };
 
 static void try_value(const char *name, const char *value, const char *json)
 {
@@ -264,7 +265,7 @@ START_TEST(a_refused_number_is_told_its_range)
     refuses(ARGS("--shift=x"), "takes a whole number from -2147483648 to 2147483647\n");
     refuses(ARGS("--dropout=1"), "takes a number from 0 to below 1, written like 0.5");
     refuses(ARGS("--learning-rate=0"), "--learning-rate 0: takes a number above 0, written");
-    refuses(ARGS("--max-time=0"), "takes seconds above 0, written like 90s, 10m or 1.5h\n");
+    refuses(ARGS("--max-time=0"), "takes seconds above 0, written like 90s, 10m or 1h30m\n");
     refuses(ARGS("--lengths=8,0"), "takes whole numbers from 1 to 65536, written like 64,128,256");
     refuses(ARGS("--seed=-1"), "takes a whole number from 0 to 18446744073709551615\n");
 }

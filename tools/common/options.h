@@ -36,7 +36,7 @@ typedef enum {
     OPTION_LIST,     /* OptionList: 64,128,256 */
     OPTION_SEED,     /* uint64_t */
     OPTION_REAL,     /* double; nan: not set */
-    OPTION_DURATION, /* double, seconds: 90, 90s, 10m, 1.5h; nan: not set */
+    OPTION_DURATION, /* double, seconds: 90, 90s, 1h30m, 2d; nan: not set */
     OPTION_TEXT,     /* const char *, never empty but for `any`; NULL: not set */
     OPTION_TEXTS,    /* OptionTexts: a,b; given again it adds to them */
     OPTION_CHOICE,   /* int, the index of the name; -1: not set */

@@ -178,15 +178,30 @@ static bool read_real(const Option *o, const char *s)
 {
     double value;
 
-    if (!options_number(s, &s, &value))
-        return false;
-    if (o->kind == OPTION_DURATION && *s) {
-        value *= *s == 's' ? 1 : *s == 'm' ? 60 : *s == 'h' ? 3600 : (double)NAN;
-        s++;
-    }
-    if (*s || !isfinite(value) || !within(o, value))
+    if (!options_number(s, &s, &value) || *s || !within(o, value))
         return false;
     *(double *)o->at = value;
+    return true;
+}
+
+/* Seconds, or numbers with units from the largest to the smallest: 1h30m. */
+static bool read_duration(const Option *o, const char *s)
+{
+    static const char units[] = "dhms";
+    const char *left = units, *unit = units;
+    double sum = 0, value;
+
+    if (options_number(s, &unit, &value) && !*unit)
+        return read_real(o, s);
+    for (; *s; s = unit + 1) {
+        if (!options_number(s, &unit, &value) || value < 0 || !*unit || !strchr(left, *unit))
+            return false;
+        left = strchr(left, *unit) + 1;
+        sum += value * (double[]){ 86400, 3600, 60, 1 }[left - 1 - units];
+    }
+    if (left == units || !isfinite(sum) || !within(o, sum))
+        return false;
+    *(double *)o->at = sum;
     return true;
 }
 
@@ -278,7 +293,7 @@ static const struct {
     [OPTION_LIST] = { read_list, "whole numbers", true, ", written like 64,128,256" },
     [OPTION_SEED] = { read_seed, "a whole number from 0 to 18446744073709551615", false, "" },
     [OPTION_REAL] = { read_real, "a number", true, ", written like 0.5 or 1e-4" },
-    [OPTION_DURATION] = { read_real, "seconds", true, ", written like 90s, 10m or 1.5h" },
+    [OPTION_DURATION] = { read_duration, "seconds", true, ", written like 90s, 10m or 1h30m" },
     [OPTION_TEXT] = { read_text, "a text; one that begins with '-' goes after =", false, "" },
     [OPTION_TEXTS] = { read_texts, "at most 64 texts, with ',' between two", false, "" },
     [OPTION_CHOICE] = { read_choice, "", false, "" },
