@@ -1,6 +1,8 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "ops/base/error.h"
 
+#include "ops/base/terminal.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@ __attribute__((format(printf, 2, 0))) static void say(const char *kind, const ch
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
     fflush(stdout);
+    terminal_end_line();
     fprintf(stderr, "attn.c: %s: %s\n", kind, line);
 }
 
@@ -43,6 +46,7 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 {
     va_list ap;
 
+    terminal_end_line();
     fprintf(stderr, "BUG: %s:%d: ", file, line);
     va_start(ap, fmt);
     vfprintf(stderr, fmt, ap);
