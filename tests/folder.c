@@ -85,12 +85,11 @@ void leaks_are_expected(void)
         __lsan_disable();
 }
 
-int exit_code_of(void (*f)(const char *path), const char *path)
+int exit_code_through(const int pipes[2], void (*f)(const char *path), const char *path)
 {
-    int pipes[2], status;
+    int status;
 
     fflush(NULL);
-    ck_assert_int_eq(pipe(pipes), 0);
     const pid_t child = fork();
     if (child == 0) {
         dup2(pipes[1], STDERR_FILENO);
@@ -101,9 +100,18 @@ int exit_code_of(void (*f)(const char *path), const char *path)
     }
     close(pipes[1]);
     listen_to(pipes[0]);
-    close(pipes[0]);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+int exit_code_of(void (*f)(const char *path), const char *path)
+{
+    int pipes[2];
+
+    ck_assert_int_eq(pipe(pipes), 0);
+    const int code = exit_code_through(pipes, f, path);
+    close(pipes[0]);
+    return code;
 }
 
 void check_dies(void (*f)(const char *path), const char *path, int code, const char *words)

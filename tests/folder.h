@@ -29,6 +29,9 @@ void leaks_are_expected(void);
 extern char said[16000];
 int exit_code_of(void (*f)(const char *path), const char *path);
 
+/* The same, where what it writes to the second file comes out of the first; closes the second. */
+int exit_code_through(const int pipes[2], void (*f)(const char *path), const char *path);
+
 /* It stops with that code and one line that has `words` in it. */
 void check_dies(void (*f)(const char *path), const char *path, int code, const char *words);
 

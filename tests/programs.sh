@@ -472,7 +472,7 @@ steps="$small --max-iters 10 --eval-interval 4 --eval-iters 1 --log-interval 1"
 check 'a whole run' part 0 whole $steps $text
 for cut in 1 4 7 9; do
     check "a run that stops at $cut" part 130 cut $steps --stop-at $cut $text
-    check 'what it says' said "^stopped at step $cut; ../out/cut holds the run"
+    check 'what it says' said "^stopped at step $cut of 10: --stop-at$"
     check 'its text is known' part 0 cut --resume
     check "a run cut at $cut is the whole one" same_run cut whole
 done
@@ -485,6 +485,20 @@ check 'and goes on without' part 0 less --resume
 check 'to the same end' same_run less whole
 check 'a run that is whole has nothing left to do' part 0 again --resume
 check 'and stays the same' same_run again whole
+command() { sed -n '/^to .*:$/{n;p;}' "$dir/err"; } # what is printed, for a shell
+pasted() { # CODE FOLDER OPTION...
+    part "$@" && $patience sh -c "$(command)" >"$dir/stdout" 2>"$dir/err" || no "$(command; cat "$dir/err")"
+}
+odd="it's \$(1) *\\"
+check 'what continues a run can be pasted' pasted 130 "$odd" $steps --stop-at 4 $text
+check 'and leads to the same end' same_run "$odd" whole
+check 'with control characters as well' pasted 130 "a'${newline}b${escape}c" $steps --stop-at 4 $text
+check 'which do not reach the terminal' no_controls
+check 'what trains longer can be pasted' pasted 0 longer $steps $text
+check 'it trains twice as long' said '^stopped at step 20 of 20: all updates are done'
+check 'with the options of this part of the run' part 130 longer --resume --max-iters 30 \
+    --stop-at 25 --threads 1 --max-time 1h30m
+check 'as they are written again' said '^    .*/train --resume --out-dir ../out/longer --max-time 5400s --threads 1$'
 goes_on() { $patience "$train" "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'its folder may be the first word' goes_on --resume ../out/again
 
@@ -500,6 +514,12 @@ killed() { # in the middle of whatever it does; what it left is whole
     part 0 killed --resume --max-time 1s && safetensors_is_valid ../out/killed/best.safetensors
 }
 check 'a run that is killed goes on' killed
+killed_early() {
+    rm -rf ../out/killed
+    steps="$steps --eval-interval 100000000 --save-interval 0.1s"
+    killed
+}
+check 'a run that is killed before its first evaluation goes on' killed_early
 resume="$train --resume --out-dir ../out/cut"
 refused 'going on with nothing'               2 '--out-dir'         $train --resume
 refused 'going on with no run'                4 "not a run's folder" $train --resume --out-dir ../in
@@ -893,12 +913,19 @@ nohup_stays() {
 }
 check 'nohup keeps a run from hanging up' nohup_stays
 works 'a run of a second' $forever --max-time 1s $text
-check 'a run of a second takes one' grep -q '^[0-9]* steps in [1-3]\.' "$dir/stdout"
+check 'a run of a second takes one' grep -q '^[0-9]* steps in [0-2]\.' "$dir/stdout"
+check 'it says that it has a limit' said '; time limit 1s$'
+check 'and that it is over' said '^stopped at step [0-9]* of 1000000: the time limit is reached$'
+works 'a run on built-in stories' --max-iters 40
+check 'it says that it has a limit' said '^40 updates, an evaluation every 250; time limit 1m50s (--max-time changes it)$'
+works 'a run without a limit' --max-time 0
+check 'it has none' said '^3 updates, an evaluation every 250$'
 
 diverges() { unnamed --max-iters 30 --learning-rate 1e30 --out-dir ../out/bad $text; [ $? = 1 ]; }
 one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error: .*--learning-rate'; }
 check 'a run that diverges ends with 1' diverges
 check 'a run that diverges is one error' one_error
+check 'it says how to go on' said '^    .*/train --resume --out-dir ../out/bad --threads 1 --learning-rate 1e+29$'
 check 'a run that diverges has a valid log' log_is_valid ../out/bad
 
 # Every derivative of one mechanism.

@@ -44,6 +44,8 @@ Suite *(*const suites[])(void) = {
     suite_decode,
     suite_evaluate,
     suite_training,
+    suite_stopping,
+    suite_display,
     suite_perplexity,
     suite_plot,
     suite_csv,

@@ -47,6 +47,8 @@ Suite *suite_tape(void);        /* parts of a step that are made again, and its 
 Suite *suite_decode(void);      /* token by token: states, draws, text on a terminal */
 Suite *suite_evaluate(void);    /* what a model is judged by */
 Suite *suite_training(void);    /* the training loop, and resuming */
+Suite *suite_stopping(void);    /* how runs end, and are continued */
+Suite *suite_display(void);     /* progress on terminals, and what time a run takes */
 Suite *suite_perplexity(void);  /* a trained model at other lengths */
 Suite *suite_plot(void);        /* the plotter */
 Suite *suite_csv(void);         /* the reader of CSV */

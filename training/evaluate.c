@@ -19,6 +19,12 @@ static void add_batch(Evaluation *sum, const Tensor *logits, const Tensor *loss,
 
 Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows)
 {
+    return evaluate_until(tape, model, source, B, rows, &(volatile sig_atomic_t){ 0 });
+}
+
+Evaluation evaluate_until(Tape *tape, const Model *model, const Source *source, int B, size_t rows,
+                          const volatile sig_atomic_t *stop)
+{
     int T = model->config.context;
     Arena *mem = arena_new();
     Batch batch = source_shape(source_batch(source, mem, B * T), B, T);
@@ -27,7 +33,7 @@ Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B,
     bool before = tape->forward_only;
 
     tape->forward_only = true;
-    for (size_t k = 0; k < n; k += (size_t)B) {
+    for (size_t k = 0; k < n && !*stop; k += (size_t)B) {
         batch.B = n - k < (size_t)B ? (int)(n - k) : B;
         for (int b = 0; b < batch.B; b++)
             source->row(source, (k + (size_t)b) * all / n, batch_row(batch, b));

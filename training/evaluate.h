@@ -5,6 +5,8 @@
 #include "model/model.h"
 #include "training/source.h"
 
+#include <signal.h>
+
 typedef struct {
     double loss;     /* nats per target */
     double accuracy; /* the share of targets to which the model gives the highest probability; NaN:
@@ -18,5 +20,9 @@ typedef struct {
  * the tape.
  */
 Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows);
+
+/* The same, but if *stop is set meanwhile it ends soon, with no meaning. */
+Evaluation evaluate_until(Tape *tape, const Model *model, const Source *source, int B, size_t rows,
+                          const volatile sig_atomic_t *stop);
 
 #endif

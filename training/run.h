@@ -22,7 +22,8 @@ typedef struct Run Run;
  */
 typedef struct {
     int step;
-    const char *split; /* "train", "val", or "final": all validation data, at the end */
+    const char *split; /* "train", "val", or "final": at the end, on all validation data
+                          or, with a time limit, what there was time for */
     double loss, bits, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 

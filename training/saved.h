@@ -17,7 +17,7 @@ typedef struct {
     int bad;             /* the steps since the last finite gradient */
     int best_step;       /* of the lowest validation loss; 0: no evaluation yet */
     double best;         /* that loss; HUGE_VAL: none */
-    double loss;         /* of the last weights, on all validation data; NaN: unknown */
+    double loss;         /* of the last weights, by the evaluation at the end; NaN: unknown */
 } Progress;
 
 /* What defines a run, and stays the same when it is resumed. */

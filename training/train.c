@@ -3,13 +3,13 @@
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 #include "ops/base/random.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include "ops/base/terminal.h"
+#include "training/display.h"
+#include "training/pace.h"
 
 /* After BAD_STEPS in a row without a finite gradient the run has failed. */
-enum { BAD_STEPS = 5, DURATIONS = 4096 };
+enum { BAD_STEPS = 5 };
+static const double redraw_seconds = 0.25; /* of the line on a terminal */
 
 typedef struct {
     const Training *t;
@@ -19,9 +19,10 @@ typedef struct {
     Batch batch;  /* of any length */
     real *weight; /* dL/dloss: of each target of a batch */
     Progress progress;
-    double start, *durations; /* of the last DURATIONS steps of this part of the run */
-    int first;                /* the step before the first of those */
-    bool on_terminal;
+    Evaluation latest; /* of this part of the run; no targets: there is none */
+    Pace pace;
+    double start, saved_at, drawn_at; /* when: the loop; the last checkpoint; the line */
+    int saved;                        /* the step of that checkpoint; 0: there is none */
 } Loop;
 
 /* Tokens per update; all batches of it have the same number, whatever their length. */
@@ -63,15 +64,6 @@ static double learn(Loop *l, uint64_t number)
     return sum / targets;
 }
 
-static noreturn void die_diverged(const Loop *l)
-{
-    die(EXIT_FAILED,
-        "the run diverged: no finite gradient in %d steps; try a smaller --learning-rate; %s%s",
-        l->progress.bad,
-        l->progress.best_step ? "the best weights so far are in " : "no weights were saved",
-        l->progress.best_step ? run_path(l->t->run) : "");
-}
-
 /* Skips an update whose gradient is not finite. */
 static void update(Loop *l, const LogLine *line)
 {
@@ -87,8 +79,7 @@ static void update(Loop *l, const LogLine *line)
     params_zero_grad(&l->t->model->params);
     warn("step %d: the %s is not finite; the update is skipped", line->step,
          isfinite(line->loss) ? "gradient" : "loss");
-    if (++l->progress.bad >= BAD_STEPS)
-        die_diverged(l);
+    l->progress.bad++;
 }
 
 static LogLine step(Loop *l, int number)
@@ -110,7 +101,7 @@ static LogLine step(Loop *l, int number)
     l->progress.updates = l->optimiser.step;
     double duration = seconds_now() - start;
 
-    l->durations[(number - l->first - 1) % DURATIONS] = duration;
+    pace_step(&l->pace, duration);
     line.bits = source_bits(source, false, line.loss);
     line.tokens = step_tokens(l) * number;
     line.tokens_per_second = step_tokens(l) / duration;
@@ -118,46 +109,41 @@ static LogLine step(Loop *l, int number)
     return line;
 }
 
-static void print_time(char *to, size_t size, double s)
+/* On a terminal the line is drawn more often than it is logged, and not too often. */
+static void show(Loop *l, const LogLine *line, bool logged)
 {
-    if (s < 60)
-        snprintf(to, size, "%.0fs", s);
-    else if (s < 3600)
-        snprintf(to, size, "%dm%02ds", (int)s / 60, (int)s % 60);
-    else
-        snprintf(to, size, "%dh%02dm", (int)s / 3600, (int)s / 60 % 60);
+    double now = seconds_now(), flops = config_flops(&l->t->model->config);
+
+    if (!logged && !(terminal_rewrites() && now > l->drawn_at + redraw_seconds))
+        return;
+    display_step(line, l->o->steps, line->tokens_per_second * flops / l->o->peak,
+                 pace_left(&l->pace, line->step, now - l->start));
+    l->drawn_at = now;
 }
 
-/* On a terminal, a line that the next one overwrites. */
-static void show(const Loop *l, LogLine line)
+static void save(Loop *l, const char *name)
 {
-    const TrainOptions *o = l->o;
-    double share = line.tokens_per_second * config_flops(&l->t->model->config) / o->peak;
-    char elapsed[32], left[32];
+    double start = seconds_now();
 
-    print_time(elapsed, sizeof elapsed, line.seconds);
-    print_time(left, sizeof left, line.seconds / (line.step - l->first) * (o->steps - line.step));
-    fprintf(
-        stderr,
-        "%sstep %d/%d  loss %.4f  lr %.2e  norm %.2f  %.0f tok/s (%.0f%% of peak)  %s, %s left%s",
-        l->on_terminal ? "\r\033[K" : "", line.step, o->steps, line.loss, line.rate, line.grad_norm,
-        line.tokens_per_second, 100 * share, elapsed, left, l->on_terminal ? "" : "\n");
-}
-
-static void show_validation(const Loop *l, const LogLine *line, bool best)
-{
-    fprintf(stderr, "%sstep %d: validation loss %.4f  ppl %.3f", l->on_terminal ? "\r\033[K" : "",
-            line->step, line->loss, exp(line->loss));
-    if (!isnan(line->accuracy))
-        fprintf(stderr, "  accuracy %.1f%%", 100 * line->accuracy);
-    if (!isnan(line->bits))
-        fprintf(stderr, "  bits/byte %.4f", line->bits);
-    fprintf(stderr, "%s\n", best ? " *" : "");
-}
-
-static void save(const Loop *l, const char *name)
-{
     run_save(l->t->run, name, l->t->model, &l->optimiser, l->progress);
+    pace_mean(&l->pace.saves, 1, seconds_now() - start);
+}
+
+static void save_last(Loop *l)
+{
+    save(l, "model.safetensors");
+    l->saved_at = seconds_now();
+    l->saved = l->progress.step;
+}
+
+static Evaluation evaluate_rows(Loop *l, double rows)
+{
+    const Training *t = l->t;
+    double start = seconds_now();
+    Evaluation e = evaluate_until(t->tape, t->model, t->source, l->o->batch, (size_t)rows, t->stop);
+
+    pace_mean(&l->pace.rows, rows, seconds_now() - start);
+    return e;
 }
 
 static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
@@ -177,12 +163,14 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
     return line;
 }
 
-/* On the same few rows every time; the best weights are chosen by them. */
-static void validate(Loop *l)
+/* On the same few rows every time; the best weights are chosen by them. False: interrupted. */
+static bool validate(Loop *l)
 {
     Progress *p = &l->progress;
-    size_t rows = (size_t)l->o->eval_iters * (size_t)l->o->batch;
-    Evaluation e = evaluate(l->t->tape, l->t->model, l->t->source, l->o->batch, rows);
+    Evaluation e = l->latest = evaluate_rows(l, l->pace.some);
+
+    if (*l->t->stop)
+        return false;
     LogLine line = log_evaluation(l, "val", e);
     bool best = e.loss < p->best;
 
@@ -191,18 +179,33 @@ static void validate(Loop *l)
         p->best = e.loss, p->best_step = p->step;
         save(l, "best.safetensors");
     }
-    show_validation(l, &line, best);
+    display_validation(&line, best);
+    return true;
 }
 
-/* If an evaluation is due after this step and has not been done. */
-static void validate_if_due(Loop *l)
+/* If an evaluation is due after this step and has not been done. False: interrupted. */
+static bool validate_if_due(Loop *l)
 {
     int step = l->progress.step;
 
     if (step == 0 || step % l->o->eval_interval != 0 || l->progress.evaluated == step)
-        return;
-    validate(l);
-    save(l, "model.safetensors");
+        return true;
+    bool done = validate(l);
+    save_last(l);
+    return done;
+}
+
+static Pace pace_of(const Training *t, const TrainOptions *o)
+{
+    double all = (double)t->source->rows(t->source, t->model->config.context);
+    double some = (double)o->eval_iters * o->batch;
+
+    return (Pace){ .steps = o->steps,
+                   .interval = o->eval_interval,
+                   .batch = (double)o->batch * o->accumulation,
+                   .some = some > 0 ? fmin(some, all) : all,
+                   .all = all,
+                   .limit = o->max_seconds };
 }
 
 static void loop_open(Loop *l)
@@ -214,7 +217,6 @@ static void loop_open(Loop *l)
     l->mem = arena_new();
     l->batch = source_batch(t->source, l->mem, n);
     l->weight = arena_take(l->mem, (size_t)n * sizeof(real));
-    l->durations = arena_zeros(l->mem, DURATIONS * sizeof(double));
     l->optimiser = o->optimiser;
     optimiser_init(&l->optimiser, &t->model->params, l->mem);
     l->progress = (Progress){ .best = HUGE_VAL, .loss = (double)NAN };
@@ -223,84 +225,93 @@ static void loop_open(Loop *l)
         l->progress.loss = (double)NAN;
         saved_optimiser(t->from, &l->optimiser);
     }
-    l->first = l->progress.step;
-    l->on_terminal = isatty(STDERR_FILENO);
-    l->start = seconds_now();
+    l->saved = l->progress.step;
+    l->start = l->saved_at = seconds_now();
 }
 
-static int by_size(const void *a, const void *b)
+/* Whether the run ends after this step, and why. */
+static Stop stop_after(const Loop *l, const LogLine *line)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
+    if (l->progress.bad >= BAD_STEPS)
+        return STOP_DIVERGED;
+    if (*l->t->stop)
+        return STOP_ASKED;
+    if (line->step == l->o->steps)
+        return STOP_STEPS;
+    if (line->step == l->o->stop_at)
+        return STOP_AT;
+    return pace_is_over(&l->pace, line->step, line->seconds) ? STOP_TIME : STOP_NOT;
 }
 
-/* Until the steps are done or the time is over; true if the run was interrupted before. */
-static bool run_steps(Loop *l)
+/* A checkpoint of weights that are about to diverge would be no use. */
+static bool save_is_due(const Loop *l)
 {
-    const TrainOptions *o = l->o;
-    const volatile sig_atomic_t *stop = l->t->stop;
+    return l->o->save_seconds > 0 && l->progress.bad == 0 &&
+           seconds_now() - l->saved_at >= l->o->save_seconds;
+}
 
-    while (l->progress.step < o->steps) {
+static Stop run_steps(Loop *l)
+{
+    Stop why = STOP_NOT;
+
+    while (!why && l->progress.step < l->o->steps) {
         LogLine line = step(l, l->progress.step + 1);
-        bool end = line.step == o->steps, asked = *stop || (line.step == o->stop_at && !end);
-        bool last = asked || end || (o->max_seconds > 0 && line.seconds > o->max_seconds);
+        why = stop_after(l, &line);
+        if (why == STOP_DIVERGED)
+            return why;
+        bool logged = line.step % l->o->log_interval == 0 || line.step == 1 || why;
 
-        if (line.step % o->log_interval == 0 || line.step == 1 || last) {
+        if (logged)
             run_log(l->t->run, line);
-            show(l, line);
-        }
-        if (last) /* first, before anything that takes time: the user may interrupt again */
-            save(l, "model.safetensors");
-        if (asked)
-            return true;
-        validate_if_due(l);
-        if (last)
-            return *stop;
+        show(l, &line, logged);
+        if (why || save_is_due(l))
+            save_last(l); /* before anything that takes time: there may be a second signal */
+        if (why != STOP_ASKED && why != STOP_AT && !validate_if_due(l))
+            why = STOP_ASKED;
     }
-    return *stop;
+    return why ? why : STOP_STEPS;
 }
 
 /*
- * Evaluates on all validation data. The last weights may be the best ones, but the checkpoint
- * does not count this evaluation: if the run is made longer, none was due here.
+ * Evaluates on all validation data, or what there is time for. The last weights may be the best
+ * ones, but the checkpoint does not count this evaluation: if the run is made longer, none was due
+ * here. False: interrupted.
  */
-static void judge(Loop *l, TrainResult *r)
+static bool judge(Loop *l, TrainResult *r)
 {
-    const Training *t = l->t;
     Progress *p = &l->progress, before = *p;
 
-    r->last = evaluate(t->tape, t->model, t->source, l->o->batch, 0);
-    if (p->evaluated != p->step)
-        validate(l);
+    if (p->evaluated != p->step && !validate(l))
+        return false;
+    double rows = pace_last_rows(&l->pace, seconds_now() - l->start);
+    bool done = rows <= l->pace.some && l->latest.targets > 0;
+    r->last = done ? l->latest : evaluate_rows(l, rows);
+    if (*l->t->stop)
+        return false;
+    r->whole = rows >= l->pace.all;
     r->best = p->best;
     r->best_step = p->best_step;
     log_evaluation(l, "final", r->last);
     *p = before;
     p->loss = r->last.loss;
-    save(l, "model.safetensors");
-}
-
-static double median_step(Loop *l)
-{
-    int steps = l->progress.step - l->first, n = steps < DURATIONS ? steps : DURATIONS;
-
-    qsort(l->durations, (size_t)n, sizeof *l->durations, by_size);
-    return l->durations[n / 2];
+    save_last(l);
+    return true;
 }
 
 TrainResult train(const Training *t, const TrainOptions *o)
 {
-    Loop l = { .t = t, .o = o };
+    Loop l = { .t = t, .o = o, .pace = pace_of(t, o) };
     TrainResult result = { 0 };
 
     loop_open(&l);
-    validate_if_due(&l);
-    result.interrupted = run_steps(&l);
+    result.why = validate_if_due(&l) ? run_steps(&l) : STOP_ASKED;
     result.steps = l.progress.step;
-    result.step_seconds = median_step(&l);
-    if (!result.interrupted)
-        judge(&l, &result);
+    result.best_step = l.progress.best_step;
+    result.step_seconds = pace_median_step(&l.pace);
+    if (result.why >= STOP_STEPS && !judge(&l, &result))
+        result.why = STOP_ASKED;
+    terminal_end_line();
+    result.saved = l.saved;
     result.seconds = seconds_now() - l.start;
     arena_free(l.mem);
     return result;

@@ -20,15 +20,28 @@ typedef struct {
     Optimiser optimiser; /* its first line */
     double clip;         /* 0: never */
     int eval_interval, eval_iters, log_interval;
-    double max_seconds; /* 0: no limit */
-    double peak;        /* operations per second of the machine */
+    double max_seconds;  /* 0: no limit */
+    double save_seconds; /* a checkpoint at least this often; 0: only with evaluations */
+    double peak;         /* operations per second of the machine */
 } TrainOptions;
 
+/* Why a run ended. Those before STOP_STEPS have no result yet. */
+typedef enum {
+    STOP_NOT,
+    STOP_ASKED,    /* by a signal */
+    STOP_AT,       /* the step it was to stop at */
+    STOP_DIVERGED, /* gradients stay not finite */
+    STOP_STEPS,    /* all steps are done */
+    STOP_TIME,     /* the limit would be exceeded */
+} Stop;
+
 typedef struct {
-    Evaluation last; /* of the last weights, on all of the validation text */
+    Stop why;
+    Evaluation last; /* of the last weights; of a run with a time limit perhaps not on all rows, */
+    bool whole;      /* or else on all of them */
     double best;     /* the lowest loss of the evaluations during training */
     int best_step, steps;
-    bool interrupted;
+    int saved;                    /* the step of the last checkpoint; 0: there is none */
     double seconds, step_seconds; /* the whole loop; the median step */
 } TrainResult;
 
@@ -42,13 +55,12 @@ typedef struct {
 } Training;
 
 /*
- * Trains until the steps are done, the time is over or *stop is set; logs to the
- * run, prints progress on stderr, and leaves model.safetensors and
- * best.safetensors. Dies with EXIT_FAILED if gradients stay not finite.
+ * Trains until the steps are done, the time is over, *stop is set or gradients stay not finite;
+ * logs to the run, prints progress on stderr, and leaves model.safetensors and best.safetensors.
  *
- * An evaluation is due every eval_interval steps, and after the last. An interruption
- * adds none, so a run that is interrupted and resumed, at any step, leaves the same
- * files as one that is not.
+ * An evaluation is due every eval_interval steps, and after the last. An interruption adds none,
+ * so a run that is interrupted or killed, and resumed, at any step, leaves the same files as one
+ * that is not. A time limit includes the evaluation at the end.
  */
 TrainResult train(const Training *t, const TrainOptions *o);
 

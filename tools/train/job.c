@@ -28,6 +28,7 @@ static Job job = {
         .eval_interval = 250,
         .eval_iters = 20,
         .log_interval = 10,
+        .save_seconds = 300,
     },
     .tokenizer = "byte",
     .seed = 1337,
@@ -80,8 +81,8 @@ static Option options[] = {
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
       .max = 1 << 20, .help = "batches to an update" },
     { "max-iters", OPTION_INT, &job.training.steps, .min = 1, .max = 100000000, .help = "updates" },
-    { "max-time", OPTION_DURATION, &job.training.max_seconds, .above = true,
-      .help = "stop after so long" },
+    { "max-time", OPTION_DURATION, &job.training.max_seconds,
+      .help = "time limit, like 90s, 1h30m or 2d; 0: none; default without a CORPUS: 110s" },
     { "stop-at", OPTION_INT, &job.training.stop_at, .max = 100000000,
       .help = "end after this update as Ctrl-C does, for --resume; 0: never" },
     { "optimizer", OPTION_CHOICE, &optimiser, .choice = choice_optimiser, .help = "the optimizer" },
@@ -124,6 +125,8 @@ static Option options[] = {
       .help = "batches in one; 0: all of the text" },
     { "log-interval", OPTION_INT, &job.training.log_interval, .min = 1, .max = 100000000,
       .help = "updates between lines of the log" },
+    { "save-interval", OPTION_DURATION, &job.training.save_seconds,
+      .help = "save a checkpoint at least this often; 0: only after evaluations" },
     { "resume", OPTION_FLAG, &resume, .help = "go on with the run in --out-dir, to the same bits" },
     { "allow-corpus-change", OPTION_FLAG, &job.other_corpus,
       .help = "even if its text is another by now" },
@@ -206,11 +209,6 @@ static void settle_lengths(void)
     o->lengths = lengths.n;
 }
 
-static int min_int(int a, int b)
-{
-    return a < b ? a : b;
-}
-
 static void settle_optimiser(void)
 {
     const OptimiserKind *kind = optimisers[optimiser];
@@ -228,8 +226,9 @@ static void settle_optimiser(void)
     optimiser_complete(kind, &o->hyper);
     if (isnan(s->rate))
         s->rate = kind->rate;
-    if (!options_given(&program, "warmup-iters") && !job.from)
-        s->warmup = min_int(s->warmup, s->decay / kind->warmup);
+    if (!options_given(&program, "warmup-iters") && !job.from &&
+        s->warmup > s->decay / kind->warmup)
+        s->warmup = s->decay / kind->warmup;
 }
 
 static void settle_training(void)
@@ -376,6 +375,7 @@ static void read_saved(void)
 Job job_read(int argc, char **argv)
 {
     job.program = &program;
+    job.command = argc > 0 ? argv[0] : "./train";
     settings_add(&program, &mechanism, true);
     job.files = options_parse(&program, argc, argv);
     job.file = (const char *const *)argv;

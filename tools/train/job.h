@@ -8,7 +8,8 @@
 
 typedef struct {
     const Program *program;
-    Config config; /* but for the vocabulary, which the text may have to say */
+    const char *command; /* what the program was called as */
+    Config config;       /* but for the vocabulary, which the text may have to say */
     TrainOptions training;
     const char *task;
     const Synthetic *made; /* its rows are made; NULL: they are of text */

@@ -6,6 +6,7 @@
 #include "ops/base/error.h"
 #include "ops/kernel/kernel.h"
 #include "tools/train/curves.h"
+#include "training/display.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,20 @@ static Text target_of(const Show *s)
     return text;
 }
 
+/* What ends the run, and what is done on the way. */
+static void show_plan(const Show *s)
+{
+    const TrainOptions *o = &s->job->training;
+
+    fprintf(stderr, "%d updates, an evaluation every %d", o->steps, o->eval_interval);
+    if (o->max_seconds > 0)
+        fprintf(stderr, "; time limit %s%s", display_time(o->max_seconds).at,
+                options_given(s->job->program, "max-time") ? "" : " (--max-time changes it)");
+    fputc('\n', stderr);
+    if (s->job->from)
+        fprintf(stderr, "resuming after step %d\n", s->job->from->progress.step);
+}
+
 static void show_text(const Show *s)
 {
     const Config *c = &s->model->config;
@@ -124,8 +139,7 @@ void show_banner(const Show *s)
     fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
             job->threads, VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
             plain(run_path(s->run)).at);
-    if (job->from)
-        fprintf(stderr, "going on after step %d\n", job->from->progress.step);
+    show_plan(s);
 }
 
 /* Nats a target that no model does better than; 0: unknown. */
@@ -143,13 +157,7 @@ void show_picture(const Show *s)
     curves_draw(s->run, name.at, target.at, floor_of(s));
 }
 
-void show_interrupted(const Show *s, const TrainResult *r)
-{
-    fprintf(stderr, "stopped at step %d; %s holds the run: --resume --out-dir goes on with it\n",
-            r->steps, plain(run_path(s->run)).at);
-}
-
-static void print_quality(const Show *s, Evaluation e)
+static void print_quality(const Show *s, Evaluation e, bool whole)
 {
     double bits = source_bits(s->source, true, e.loss);
 
@@ -158,7 +166,8 @@ static void print_quality(const Show *s, Evaluation e)
         printf(", %.4f bits/byte", bits);
     if (!isnan(e.accuracy))
         printf(", accuracy %.1f%%", 100 * e.accuracy);
-    printf(" (all %.0f targets, side by side, context %d)\n", e.targets, s->model->config.context);
+    printf(" (%s%.0f targets, %s, context %d)\n", whole ? "all " : "", e.targets,
+           whole ? "side by side" : "spread over all", s->model->config.context);
     if (!isnan(s->source->chance))
         printf("for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%\n",
                100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
@@ -166,10 +175,10 @@ static void print_quality(const Show *s, Evaluation e)
 
 void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
 {
-    printf("%d steps in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
-           r->seconds, 1e3 * r->step_seconds, setup);
+    printf("%d step%s in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
+           r->steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
     printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
-    print_quality(s, r->last);
+    print_quality(s, r->last, r->whole);
     if (s->test) {
         Evaluation e = evaluate(tape, s->model, s->test, s->job->training.batch, 0);
 

@@ -8,9 +8,10 @@
 
 bool job_passes(const char *name)
 {
-    static const char *const passing[] = { "preset",  "resume",  "stop-at",  "allow-corpus-change",
-                                           "out-dir", "threads", "max-time", "recompute",
-                                           NULL };
+    static const char *const passing[] = {
+        "preset",  "resume",   "stop-at",   "allow-corpus-change", "out-dir",
+        "threads", "max-time", "recompute", "save-interval",       NULL
+    };
 
     for (int i = 0; passing[i]; i++)
         if (strcmp(name, passing[i]) == 0)

@@ -223,14 +223,19 @@ int main(int argc, char **argv)
 
     const double setup = seconds_now() - start;
     Training training = { &tape, &model, lesson->source, run, job.from, &stop };
+    if (job.training.max_seconds > 0) /* which began with the program */
+        job.training.max_seconds = fmax(job.training.max_seconds - setup, 1e-3);
     TrainResult result = train(&training, &job.training);
+    const bool complete = result.why >= STOP_STEPS;
     show_picture(&show);
-    if (result.interrupted)
-        show_interrupted(&show, &result);
-    else
+    if (result.why == STOP_DIVERGED)
+        die_diverged(&show, &result);
+    show_end(&show, &result, (int)stop);
+    if (complete)
         show_result(&show, &result, &tape, setup);
-    if (!result.interrupted && job.sample_tokens > 0 && !stop)
+    if (complete && job.sample_tokens > 0 && !stop)
         show_sample(&show, &tape, &stop);
+    show_command(&show, &result);
     run_close(run);
     lesson_free(lesson, &job);
     if (job.from)
@@ -240,5 +245,5 @@ int main(int argc, char **argv)
     arena_free(mem);
     if (fflush(stdout) != 0 || ferror(stdout))
         die(EXIT_IO, "cannot write to standard output");
-    return stop ? 128 + (int)stop : result.interrupted ? EXIT_INTERRUPTED : 0;
+    return stop ? 128 + (int)stop : complete ? 0 : EXIT_INTERRUPTED;
 }

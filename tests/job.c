@@ -1,0 +1,156 @@
+#include "tests/job.h"
+
+#include "data/corpus.h"
+#include "data/stories.h"
+#include "model/checkpoint.h"
+#include "model/safetensors.h"
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "tests/folder.h"
+#include "tests/small.h"
+#include "tests/tests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+Job job;
+
+void job_open(void)
+{
+    Stories s = stories_write(2, 0, 4000);
+
+    put(in_folder("text"), s.text, s.bytes);
+    free(s.text);
+    job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
+    job.kill_at = job.stop_at_row = 0;
+    job.config = small_variant(0);
+    job.config.vocab = 128, job.config.context = 16;
+    job.options = (TrainOptions){
+        .batch = 3,
+        .accumulation = 2,
+        .steps = 10,
+        .schedule = { .rate = 1e-2, .least = 1e-3, .warmup = 3, .decay = 10 },
+        .optimiser = { .kind = &optimiser_adamw, .hyper = optimiser_adamw.defaults },
+        .clip = 0.9,
+        .eval_interval = 4,
+        .eval_iters = 2,
+        .log_interval = 3,
+        .peak = 1e9,
+    };
+}
+
+TextSource lesson_open(void)
+{
+    const char *path = in_folder("text");
+    Corpus corpus = corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 });
+    Tokenizer *t = tokenizer_learn("byte", corpus.train);
+    TextSource s = source_text(tokens_of(t, corpus.train), tokens_of(t, corpus.validation), 16,
+                               job.config.task == TASK_MLM ? config_mask(&job.config) : -1);
+
+    s.source.seed = job.seed;
+    corpus_free(&corpus);
+    tokenizer_free(t);
+    return s;
+}
+
+void lesson_close(TextSource *s)
+{
+    tokens_free(&s->train);
+    tokens_free(&s->validation);
+}
+
+static TextSource learnt; /* what do_job() trains on, but for what is wrapped around it */
+static int judged;        /* rows */
+
+static void batch_or_die(const Source *s, uint64_t number, Batch batch)
+{
+    if (number == (uint64_t)job.kill_at)
+        raise(SIGKILL);
+    learnt.source.batch(s, number, batch);
+}
+
+static void row_and_stop(const Source *s, size_t k, Batch row)
+{
+    job.stop |= ++judged == job.stop_at_row;
+    ck_assert(!job.stop || judged < job.stop_at_row + 3); /* the batch of that row, and no other */
+    learnt.source.row(s, k, row);
+}
+
+void do_job(const char *path)
+{
+    Tape tape = tape_open(job.threads);
+    Arena *mem = arena_new();
+    TextSource source = learnt = lesson_open();
+    const Origin origin = { .task = "causal" };
+    Saved *from = job.resume ? saved_read(path, false) : NULL;
+    Run *run = from ? run_resume(path, from->progress, &origin) : run_open(path, NULL, &origin);
+    Model model;
+
+    if (from) {
+        model = from->model;
+        model.config.dropout = job.config.dropout;
+    } else {
+        model_init(&model, job.config, mem, job.seed);
+    }
+    if (job.kill_at)
+        source.source.batch = batch_or_die;
+    if (job.stop_at_row)
+        source.source.row = row_and_stop;
+    const TrainResult r =
+        train(&(Training){ &tape, &model, &source.source, run, from, &job.stop }, &job.options);
+    run_close(run);
+    if (from)
+        saved_free(from);
+    lesson_close(&source);
+    tape_close(&tape);
+    arena_free(mem);
+    if (r.why == STOP_DIVERGED)
+        exit(EXIT_FAILED);
+}
+
+void check_trains(void)
+{
+    int code = exit_code_of(do_job, folder);
+
+    ck_assert_msg(code == 0, "exit %d: %s", code, said);
+}
+
+Model model_of(const char *name, Arena *mem)
+{
+    Model model;
+
+    safetensors_free(checkpoint_load(in_folder(name), &model, mem));
+    return model;
+}
+
+Weights trained_weights(int threads)
+{
+    Weights w;
+
+    job.threads = threads;
+    check_trains();
+    w.at[0] = file_read(in_folder("model.safetensors"), &w.n[0]);
+    w.at[1] = file_read(in_folder("best.safetensors"), &w.n[1]);
+    return w;
+}
+
+void check_same_files(const Weights *a, const Weights *b, const char *what)
+{
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(a->n[i] == b->n[i] && memcmp(a->at[i], b->at[i], a->n[i]) == 0,
+                      "%s: the %s weights differ", what, i ? "best" : "last");
+}
+
+void weights_free(Weights w)
+{
+    free(w.at[0]), free(w.at[1]);
+}
+
+int saved_step(void)
+{
+    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+    int step = atoi(safetensors_meta(file, "attnc.step"));
+
+    safetensors_free(file);
+    return step;
+}

@@ -1,0 +1,46 @@
+/* A run in the test's folder, in a process of its own; what it leaves. */
+#ifndef TESTS_JOB_H
+#define TESTS_JOB_H
+
+#include "training/train.h"
+
+/* Ten steps on the file "text", as job_open() has them. */
+typedef struct {
+    TrainOptions options;
+    uint64_t seed;
+    bool resume;
+    int threads;
+    Config config;
+    volatile sig_atomic_t stop;
+    int kill_at, stop_at_row; /* the batch that kills the process, and the row to be judged by that
+                                 asks it to stop; 0: none */
+} Job;
+extern Job job;
+
+void job_open(void);
+
+/* Trains in the folder: from the start, or on. For exit_code_of(), as progress goes to stderr. */
+void do_job(const char *path);
+void check_trains(void);
+
+/* The text of the folder, in two parts, as tokens. */
+TextSource lesson_open(void);
+void lesson_close(TextSource *s);
+
+Model model_of(const char *name, Arena *mem);
+
+/* The step of the last checkpoint. */
+int saved_step(void);
+
+/* The files of the last and the best weights as they are, in memory. */
+typedef struct {
+    unsigned char *at[2];
+    size_t n[2];
+} Weights;
+
+/* Runs the job with that number of threads. */
+Weights trained_weights(int threads);
+void check_same_files(const Weights *a, const Weights *b, const char *what);
+void weights_free(Weights w);
+
+#endif

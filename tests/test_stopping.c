@@ -1,0 +1,117 @@
+/* How runs end, are continued, and what they leave when they are cut short. */
+#include "model/safetensors.h"
+#include "ops/base/error.h"
+#include "tests/folder.h"
+#include "tests/job.h"
+#include "tests/screen.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+#include "training/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* In the middle of step 8: the last checkpoint is that of the evaluation, or of the step before. */
+START_TEST(a_run_that_is_killed_goes_on_from_its_last_checkpoint)
+{
+    const Weights whole = trained_weights(1);
+
+    for (int often = 0; often < 2; often++) {
+        job.options.save_seconds = often ? 1e-9 : 1e9;
+        job.kill_at = 2 * 7 + 1, job.resume = false;
+        ck_assert_int_eq(exit_code_of(do_job, folder), -SIGKILL);
+        ck_assert_int_eq(saved_step(), often ? 7 : 4);
+        job.kill_at = 0, job.resume = true;
+        const Weights w = trained_weights(1);
+        check_same_files(&w, &whole, "killed");
+        weights_free(w);
+    }
+    weights_free(whole);
+}
+END_TEST
+
+/* In the first evaluation of 6 rows, and in the last one, of all; a batch has 3. */
+START_TEST(an_evaluation_that_is_interrupted_is_done_when_the_run_goes_on)
+{
+    const Weights whole = trained_weights(1);
+
+    for (int late = 0; late < 2; late++) {
+        job.stop_at_row = late ? 3 * 6 + 5 : 2, job.resume = false;
+        check_trains();
+        ck_assert_int_eq(saved_step(), late ? 10 : 4);
+        job.stop_at_row = 0, job.resume = true;
+        const Weights w = trained_weights(1);
+        check_same_files(&w, &whole, "interrupted");
+        weights_free(w);
+    }
+    weights_free(whole);
+}
+END_TEST
+
+START_TEST(a_run_with_no_time_takes_a_step_and_a_short_evaluation)
+{
+    Arena *mem = arena_new();
+    Tape tape = tape_open(1);
+    TextSource text = lesson_open();
+
+    job.options.max_seconds = 1e-9;
+    check_trains();
+    const Model model = model_of("model.safetensors", mem);
+    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+    ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "1");
+    ck_assert_double_eq(atof(safetensors_meta(file, "attnc.val_loss")),
+                        evaluate(&tape, &model, &text.source, 3, 6).loss);
+    safetensors_free(file);
+    lesson_close(&text);
+    tape_close(&tape);
+    arena_free(mem);
+}
+END_TEST
+
+/* With warnings among the rest: all is as it should be on the screen. */
+START_TEST(a_run_on_a_terminal_ends_its_line)
+{
+    static Screen screen;
+
+    setenv("TERM", "xterm", 1);
+    job.options.schedule.rate = in_double ? 1e300 : 1e30;
+    screen_open(&screen, 80);
+    ck_assert_int_eq(screen_exit_code_of(&screen, do_job, folder), EXIT_FAILED);
+    ck_assert_ptr_nonnull(strstr(said, "warning: step 5: "));
+    screen_close(&screen);
+    job.options.schedule.rate = 1e-3, job.options.stop_at = 6; /* nothing follows the line */
+    screen_open(&screen, 80);
+    ck_assert_int_eq(screen_exit_code_of(&screen, do_job, folder), 0);
+    ck_assert_ptr_nonnull(strstr(screen.row[screen.y - 1].cell, "step 6/10  "));
+    ck_assert_int_eq(screen.x, 0);
+    screen_close(&screen);
+}
+END_TEST
+
+START_TEST(a_run_that_is_asked_to_stop_leaves_its_weights)
+{
+    Arena *mem = arena_new();
+
+    job.stop = 2;
+    check_trains();
+    model_of("model.safetensors", mem); /* dies if a number is not finite */
+    ck_assert_int_eq(files(false), 3); /* nothing was evaluated: whoever stops a run waits for it */
+    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+    ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "1");
+    safetensors_free(file);
+    arena_free(mem);
+}
+END_TEST
+
+Suite *suite_stopping(void)
+{
+    Suite *s = suite_create("stopping");
+    TCase *t = with_folder(s, "run");
+    tcase_add_checked_fixture(t, job_open, NULL);
+    tcase_add_test(t, a_run_that_is_killed_goes_on_from_its_last_checkpoint);
+    tcase_add_test(t, an_evaluation_that_is_interrupted_is_done_when_the_run_goes_on);
+    tcase_add_test(t, a_run_with_no_time_takes_a_step_and_a_short_evaluation);
+    tcase_add_test(t, a_run_on_a_terminal_ends_its_line);
+    tcase_add_test(t, a_run_that_is_asked_to_stop_leaves_its_weights);
+    return s;
+}

@@ -1,0 +1,109 @@
+/* Why a run ended, and how to continue it. */
+#include "ops/base/error.h"
+#include "tools/train/print.h"
+
+#include <string.h>
+
+static Text signal_name(int number)
+{
+    return number == SIGINT    ? text_format("Ctrl-C")
+           : number == SIGTERM ? text_format("SIGTERM")
+           : number == SIGHUP  ? text_format("SIGHUP")
+           : number == SIGUSR1 ? text_format("SIGUSR1")
+                               : text_format("signal %d", number);
+}
+
+void show_end(const Show *s, const TrainResult *r, int signal)
+{
+    const Text why = r->why == STOP_ASKED  ? signal_name(signal)
+                     : r->why == STOP_AT   ? text_format("--stop-at")
+                     : r->why == STOP_TIME ? text_format("the time limit is reached")
+                                           : text_format("all updates are done");
+
+    fprintf(stderr, "stopped at step %d of %d: %s\n", r->steps, s->job->training.steps, why.at);
+}
+
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
+/* The word as a shell reads it. Control characters never reach the terminal: printf makes them. */
+static void put_word(const char *word)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./,:+@-";
+    bool control = false;
+
+    for (const char *c = word; *c; c++)
+        control |= is_control(*c);
+    if (*word && !word[strspn(word, plain)]) {
+        fputs(word, stderr);
+        return;
+    }
+    fputs(control ? "\"$(printf '" : "'", stderr);
+    for (const char *c = word; *c; c++)
+        if (control && !strchr(plain, *c))
+            fprintf(stderr, "\\%03o", (unsigned)(unsigned char)*c);
+        else if (*c == '\'')
+            fputs("'\\''", stderr);
+        else
+            fputc(*c, stderr);
+    fputs(control ? "')\"" : "'", stderr);
+}
+
+/* Options of this part of the run that the next one does not know of. */
+static void put_passing(const Program *program)
+{
+    static const char *const kept[] = { "threads", "recompute", "max-time", "save-interval", NULL };
+
+    for (const Option *o = program->options; o->name; o++)
+        for (int i = 0; o->given && kept[i]; i++)
+            if (strcmp(o->name, kept[i]) == 0 && o->kind == OPTION_FLAG)
+                fprintf(stderr, " --%s%s", *(bool *)o->at ? "" : "no-", o->name);
+            else if (strcmp(o->name, kept[i]) == 0)
+                fprintf(stderr, " --%s %s", o->name, options_value(o).at);
+}
+
+static bool reads_standard_input(const Job *job)
+{
+    for (int i = 0; i < job->files; i++)
+        if (strcmp(job->file[i], "-") == 0)
+            return true;
+    return false;
+}
+
+void show_command(const Show *s, const TrainResult *r)
+{
+    const TrainOptions *o = &s->job->training;
+    const char *folder = run_path(s->run);
+
+    if (!r->saved)
+        return;
+    fflush(stdout);
+    fprintf(stderr, "to %s%s:\n    ",
+            r->why == STOP_STEPS      ? "train longer"
+            : r->why == STOP_DIVERGED ? "continue more slowly"
+                                      : "continue",
+            reads_standard_input(s->job) ? ", with the same text on standard input" : "");
+    put_word(s->job->command);
+    fputs(" --resume --out-dir ", stderr);
+    fputs(*folder == '-' ? "./" : "", stderr); /* it is no option */
+    put_word(folder);
+    put_passing(s->job->program);
+    if (r->why == STOP_STEPS)
+        fprintf(stderr, " --max-iters %d", o->steps > 50000000 ? 100000000 : 2 * o->steps);
+    if (r->why == STOP_DIVERGED)
+        fprintf(stderr, " --learning-rate %s", text_format("%.3g", o->schedule.rate / 10).at);
+    fputc('\n', stderr);
+}
+
+noreturn void die_diverged(const Show *s, const TrainResult *r)
+{
+    show_command(s, r);
+    die(EXIT_FAILED,
+        "the run diverged at step %d: no finite gradient; try a smaller "
+        "--learning-rate; %s%s",
+        r->steps, r->best_step ? "the best weights so far are in " : "no weights were saved",
+        r->best_step ? run_path(s->run) : "");
+}
