@@ -917,9 +917,9 @@ check 'a run of a second takes one' grep -q '^[0-9]* steps in [0-2]\.' "$dir/std
 check 'it says that it has a limit' said '; time limit 1s$'
 check 'and that it is over' said '^stopped at step [0-9]* of 1000000: the time limit is reached$'
 works 'a run on built-in stories' --max-iters 40
-check 'it says that it has a limit' said '^40 updates, an evaluation every 250; time limit 1m50s (--max-time changes it)$'
+check 'it says that it has a limit' said '^40 updates, an evaluation every 4; time limit 1m50s (--max-time changes it)$'
 works 'a run without a limit' --max-time 0
-check 'it has none' said '^3 updates, an evaluation every 250$'
+check 'it has none' said '^3 updates, an evaluation every 1$'
 
 diverges() { unnamed --max-iters 30 --learning-rate 1e30 --out-dir ../out/bad $text; [ $? = 1 ]; }
 one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error: .*--learning-rate'; }

@@ -25,7 +25,6 @@ static Job job = {
         .schedule = { .rate = (double)NAN, .least = (double)NAN, .warmup = 100, .cooldown = 0.2 },
         .optimiser.hyper = { (double)NAN, (double)NAN, (double)NAN, (double)NAN, false },
         .clip = 1,
-        .eval_interval = 250,
         .eval_iters = 20,
         .log_interval = 10,
         .save_seconds = 300,
@@ -119,8 +118,8 @@ static Option options[] = {
     { "val-file", OPTION_TEXT, &job.validation_path, .help = "validate on this file" },
     { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
       .help = "else on this last part of the text" },
-    { "eval-interval", OPTION_INT, &job.training.eval_interval, .min = 1, .max = 100000000,
-      .help = "updates between evaluations" },
+    { "eval-interval", OPTION_INT, &job.training.eval_interval, .max = 100000000,
+      .help = "updates between evaluations; 0: a tenth of --max-iters" },
     { "eval-iters", OPTION_INT, &job.training.eval_iters, .max = 1 << 24,
       .help = "batches in one; 0: all of the text" },
     { "log-interval", OPTION_INT, &job.training.log_interval, .min = 1, .max = 100000000,
@@ -244,6 +243,8 @@ static void settle_training(void)
     settle_optimiser();
     if (isnan(s->least))
         s->least = s->rate / 10;
+    if (o->eval_interval == 0)
+        o->eval_interval = o->steps < 10 ? 1 : o->steps / 10;
     if (job.files == 0 && !job.made && !options_given(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
 }
