@@ -897,6 +897,9 @@ check 'Ctrl-C saves and ends with 130' saves INT 130
 check 'Ctrl-C says at which step' said '^stopped at step [0-9]'
 check 'Ctrl-C prints no result' [ ! -s "$dir/stdout" ]
 check 'TERM saves and ends with 143' saves TERM 143
+check 'USR1 saves and ends with 138' saves USR1 138
+check 'it says why' said '^stopped at step [0-9]* of 1000000: SIGUSR1$'
+check 'and how to go on' said '^    .*/train --resume --out-dir ../out/USR1 --threads 1$'
 if [ -z "$(sh -c 'kill -HUP $$; echo ignored' 2>/dev/null)" ]; then
     check 'a hangup saves and ends with 129' saves HUP 129
 else

@@ -25,6 +25,7 @@ static void catch_signals(void)
     a.sa_handler = ask_to_stop;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
+    sigaction(SIGUSR1, &a, NULL); /* what batch systems send before their time limit */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &a, NULL); /* nohup is for runs that outlive the terminal */
     a.sa_handler = SIG_IGN;
