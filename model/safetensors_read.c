@@ -8,7 +8,6 @@
 #include "ops/base/file.h"
 #include "ops/base/json.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -46,8 +45,7 @@ static bool read_numbers(Reader *r, const Json *array, size_t *number, int most)
     if (array->count > most)
         return fail(r, "has more than %d numbers in a row in its header", most);
     for (const Json *j = array->first; j; j = j->next) {
-        if (j->kind != JSON_NUMBER || !(j->number >= 0 && j->number < 0x1p53) ||
-            j->number != floor(j->number))
+        if (j->kind != JSON_NUMBER || !j->digits || j->number >= 0x1p53)
             return fail(r, "has no plain whole number below 2^53 in its header, in %s",
                         array->name);
         *number++ = (size_t)j->number;

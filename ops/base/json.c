@@ -122,7 +122,7 @@ static bool pass_one_of(Reader *r, const char *characters)
 }
 
 /* The byte after it is 0 while strtod() reads; the byte at r->end belongs to the text, too. */
-static bool scan_number(Reader *r, double *number)
+static bool scan_number(Reader *r, Json *j)
 {
     unsigned char *first = r->at;
 
@@ -138,9 +138,10 @@ static bool scan_number(Reader *r, double *number)
     }
     const unsigned char behind = *r->at;
     *r->at = 0;
-    *number = strtod((const char *)first, NULL);
+    j->number = strtod((const char *)first, NULL);
+    j->digits = strspn((const char *)first, "0123456789") == (size_t)(r->at - first);
     *r->at = behind;
-    return isfinite(*number) || missing(r, "number that a double holds");
+    return isfinite(j->number) || missing(r, "number that a double holds");
 }
 
 static Json *read_value(Reader *r, const char *name);
@@ -224,7 +225,7 @@ static bool read_kind(Reader *r, Json *j)
     }
     if (c == '-' || (c >= '0' && c <= '9')) {
         j->kind = JSON_NUMBER;
-        return scan_number(r, &j->number);
+        return scan_number(r, j);
     }
     if (c != '{' && c != '[')
         return read_word(r, j);

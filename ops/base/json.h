@@ -23,6 +23,7 @@ typedef struct Json {
     const char *name;   /* of a member of an object, else NULL */
     const char *string; /* UTF-8 */
     double number;      /* 0 or 1 for a bool */
+    bool digits;        /* the number is written in digits alone: no sign, point or exponent */
     int count;          /* of elements or members, */
     struct Json *first; /* the first of them */
     struct Json *next;  /* the next element or member of the same value */
