@@ -51,13 +51,13 @@ Tensor *mix_tensor(const Mix *in, const char *name)
     BUG("%s has no operand %s", in->attention->name, name);
 }
 
-/* The settings of all rows, each once, in the order in which the rows name them. */
+/* The settings of all rows without duplicates, in order of first appearance. */
 typedef struct {
     const Setting *at[SETTINGS_MAX + 1];
     int n;
 } Settings;
 
-/* Names are mostly the same literal: comparing addresses first spares comparing all words. */
+/* Names are usually the same literal, so comparing addresses first avoids most strcmp() calls. */
 static int place_of(const Settings *s, const char *name)
 {
     int i = 0;
@@ -82,7 +82,7 @@ static void gather(Settings *s, const Setting *of)
 
 static const Settings *settings(void)
 {
-    static Settings all; /* complete before there is a second thread to ask */
+    static Settings all; /* filled in before any other thread exists */
 
     if (all.n == 0)
         for (const Attention *const *a = attentions; *a; a++)
@@ -147,7 +147,7 @@ int *setting_at(Values *values, const char *name)
     int i = place_of(settings(), name);
 
     if (!settings_at(i))
-        BUG("no mechanism has the setting %s", name);
+        BUG("no mechanism has a setting %s", name);
     return &values->at[i];
 }
 
@@ -171,7 +171,7 @@ bool setting_is(const Values *values, const char *name, const char *choice)
     while (s->choices[i] && strcmp(s->choices[i], choice) != 0)
         i++;
     if (!s->choices[i])
-        BUG("--%s is never %s", name, choice);
+        BUG("--%s has no value %s", name, choice);
     return s->kind == SETTING_SET ? value >> i & 1 : value == i;
 }
 
@@ -192,7 +192,7 @@ bool attention_decodes(const Attention *a)
     return a->engine->step && !attention_refuses(a, true);
 }
 
-/* The mix of one position, from the state that positions before it have left. */
+/* The mix of one position, from the state left by earlier positions. */
 static Tensor *step(Tape *tape, const Mix *in)
 {
     Tensor *o = tensor_new(tape->mem, 4, in->v->dim);
@@ -208,7 +208,7 @@ static Tensor *step(Tape *tape, const Mix *in)
     return o;
 }
 
-/* Every operand is there, and has the shape that its letters say. */
+/* Every operand is present and has its declared shape. */
 static void check_operands(const Mix *in)
 {
     const Operand *o;
@@ -235,7 +235,7 @@ static void check_operands(const Mix *in)
 
 Tensor *attention_mix(Tape *tape, const Mix *in)
 {
-    if (!tape->decoding || tape->decoding->t == 0) /* shapes stay the same while decoding */
+    if (!tape->decoding || tape->decoding->t == 0) /* while decoding, shapes do not change */
         check_operands(in);
     return tape->decoding ? step(tape, in) : in->attention->engine->mix(tape, in);
 }
@@ -274,7 +274,7 @@ int operand_dimension(const MixSize *s, char letter)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].letter == letter)
             return known[i].size;
-    BUG("%c is no dimension of a parameter", letter);
+    BUG("%c is not a dimension of a parameter", letter);
 }
 
 double operand_numbers(const MixSize *s, const Operand *o)

@@ -1,17 +1,17 @@
 /*
- * Attention, many ways. All mechanisms use the same words: q, k (B, T, H, D) and
- * v (B, T, H, E) go in, o (B, T, H, E) comes out; position i sees the keys V(i): all
- * of its sequence, or those up to i when causal, never one at or past the sequence's
- * own length, and with a window none further away than that. A position that sees no
- * key gives zeros and passes no gradient.
+ * Every attention mechanism behind one interface: q, k (B, T, H, D) and v (B, T, H, E) go in, o (B,
+ * T, H, E) comes out. V(i) is the set of keys visible to position i: all keys of its sequence or,
+ * if causal, those up to i; never padding (positions from the sequence's length on), and with a
+ * window only keys at most that far away. A position that sees no key outputs zeros and passes no
+ * gradient.
  *
- * A mechanism is a row of the table: its name, what it can do, its operands beside
- * q, k and v, its settings, the layer that goes around it, and the engine that
- * computes it. Everything else (options, files, tests, benchmarks) loops over rows.
+ * A mechanism is a row of a table: its name, its capabilities, its operands other than q, k and v,
+ * its settings, the layer that contains it, and the engine that computes it. Everything else
+ * (options, files, tests, benchmarks) loops over the rows.
  *
- * To add one: write ops/attention/<name>.c with its derivation on top and its row at
- * the end, write its plain twin from the paper, ops/attention/plain/<name>.c, and add
- * its name to ATTENTIONS below.
+ * To add one: write ops/attention/<name>.c, with the derivation at the top and the row at the end;
+ * write its plain twin, ops/attention/plain/<name>.c, from the paper alone; and add its name to
+ * ATTENTIONS below.
  */
 #ifndef OPS_ATTENTION_H
 #define OPS_ATTENTION_H
@@ -37,26 +37,24 @@
     ROW(flash_gau)
 
 /*
- * A tensor that a mechanism takes. Its shape is a letter for each dimension: B, N
- * (positions), H, d (of q and k), e (of v), m (its own, such as the number of random
- * features), and D for 2d.
+ * A tensor that a mechanism takes. Its shape has a letter per dimension: B, N (positions), H, d
+ * (width of q and k), e (width of v), m (a size of its own, such as the number of random features),
+ * and D for 2d.
  */
 typedef struct {
     const char *name, *shape, *help;
-    void (*draw)(Tensor *x,
-                 Random random); /* fixed: drawn once, no gradient; NULL: it is learned */
-    const char *with, *is;       /* it is there only if this setting is that choice; NULL: always */
-    bool own_row;                /* only row i reads its position i, as it is with q in A */
+    void (*draw)(Tensor *x, Random random); /* fixed: drawn once, no gradient; NULL: learned */
+    const char *with, *is; /* used only if this setting has that value; NULL: always */
+    bool own_row;          /* position i affects only row i of the output, as in q */
 } Operand;
 
-/* The value of every setting there is, whichever mechanism takes it, in the order of settings_at().
- */
+/* The values of all settings of all mechanisms, in the order of settings_at(). */
 enum { SETTINGS_MAX = 32 };
 typedef struct {
     int at[SETTINGS_MAX];
 } Values;
 
-/* q, k and v, and the others in the order of the row. */
+/* q, k and v, then the operands of the row, in its order. */
 enum { OPERANDS_MAX = 8 };
 typedef struct {
     const struct Attention *attention;
@@ -64,104 +62,103 @@ typedef struct {
         struct {
             Tensor *q, *k, *v;
         };
-        Tensor *x[OPERANDS_MAX]; /* NULL where the mechanism, set like this, takes none */
+        Tensor *x[OPERANDS_MAX]; /* NULL: not used with these settings */
     };
     bool causal;
-    const int *length; /* (B): keys from here on are padding; NULL: there is none */
-    bool rope;         /* positions by RoPE: of q and k, or of features, in the numerator only */
+    const int *length; /* (B): keys from here on are padding; NULL: no padding */
+    bool rope;         /* RoPE on q and k, or on features (in the numerator only) */
     RopeScale rope_scale;
     Values set;
 } Mix;
 
-/* The size of a mix, without its numbers: what its cost and memory depend on. */
+/* The sizes of a mix, on which its cost and memory depend. */
 typedef struct {
     const struct Attention *attention;
     int T, H, D, E;
-    int m; /* of the shapes of operands; 0: no operand has it */
+    int m; /* the letter m in operands' shapes; 0: unused */
     bool causal, rope;
     Values set;
 } MixSize;
 
 /*
- * One position of one sequence, decoded: q, k, v and others with positions have the
- * shape (1, 1, H, D or E), all of position t, and o (H, E) is to be what row t of the
- * causal mix would be. The state has been zeros before position 0.
+ * Decodes one position t of one sequence: q, k, v and the other operands with positions have the
+ * shape (1, 1, H, D or E), and o (H, E) becomes row t of the causal mix. The state is all zeros
+ * before position 0.
  */
 typedef struct {
     Tape *tape;
     const Mix *in;
     int t;
-    bool padding; /* the key of this position is not to be seen, now or later */
+    bool padding; /* the key of this position stays hidden, now and later */
     real *state, *o;
 } Step;
 
-/* Numbers per token: that a mix keeps beside its operands and o, and that its backward pass takes.
- */
+/* Numbers per token: kept besides operands and o, and needed during the backward pass. */
 typedef struct {
     double kept, back;
 } MixMemory;
 
-/* How a family of mechanisms is computed. */
+/* The functions that compute a family of mechanisms. */
 typedef struct {
     Tensor *(*mix)(Tape *tape, const Mix *in);
-    void (*step)(const Step *s);              /* NULL: it cannot decode */
+    void (*step)(const Step *s);              /* NULL: cannot decode */
     size_t (*state)(const MixSize *size);     /* numbers in the state of steps 0 .. T-1 */
-    double (*cost)(const MixSize *size);      /* multiply-adds per token, of all heads */
+    double (*cost)(const MixSize *size);      /* multiply-adds per token, all heads */
     MixMemory (*memory)(const MixSize *size); /* NULL: none */
     int (*rotated)(const MixSize *size);      /* the width that RoPE rotates; NULL: D */
-    int (*rank)(const MixSize *size);         /* of A at most, without a mask; NULL: any */
+    int (*rank)(const MixSize *size); /* upper bound of A's rank without a mask; NULL: none */
 } Engine;
 
-/* What a mechanism can do, and what its weights are like. */
+/* What a mechanism can do, and properties of its weights. */
 enum {
     CAUSAL_ONLY = 1 << 0,
     BIDIRECTIONAL_ONLY = 1 << 1,
     CAN_ROPE = 1 << 2,
-    HAS_MATRIX = 1 << 3,  /* o_i is a sum of A_ij v_j, where v is not in A */
-    HAS_SCORES = 1 << 4,  /* A_ij is a function of the scores of row i: attention_scores() */
-    IS_LINEAR = 1 << 5,   /* in time and memory, when there is no window */
-    V_AS_WIDE = 1 << 6,   /* as q and k: E is D */
+    HAS_MATRIX = 1 << 3,  /* o_i = sum_j A_ij v_j, with A independent of v */
+    HAS_SCORES = 1 << 4,  /* A_ij depends only on the scores of row i: attention_scores() */
+    IS_LINEAR = 1 << 5,   /* linear time and memory without a window */
+    V_AS_WIDE = 1 << 6,   /* v is as wide as q and k: E = D */
     BLOCKED = 1 << 7,     /* not shift-invariant: blocks begin at multiples of a number */
     BY_DISTANCE = 1 << 8, /* weights depend on i - j, even without RoPE */
-    /* For tests, which choose operands by these and ask only what can be promised: */
-    AVERAGES = 1 << 10,     /* rows of a softmax: positive, their sum is 1, nothing overflows */
+    /* For tests, which choose operands and tolerances by these: */
+    AVERAGES = 1 << 10,     /* rows are a softmax: positive, sum 1, never overflow */
     QUOTIENT = 1 << 11,     /* weights are divided by their own sum */
     SQUARED = 1 << 12,      /* scores are squared where they are positive */
-    SMOOTH = 1 << 13,       /* no kinks, and no denominator near 0 for any q and k */
+    SMOOTH = 1 << 13,       /* no kinks, and denominators stay away from 0 */
     KINKED = 1 << 14,       /* the derivative jumps where an entry of q or k is 0 */
-    RECTIFIED = 1 << 15,    /* features are 0 where an entry is negative */
-    SIGNED = 1 << 16,       /* weights may be negative, and denominators near 0 */
-    NORMALISES_Q = 1 << 17, /* the same number added to all of q_i changes nothing */
-    EXACT_TO_60 = 1 << 18,  /* for entries of q and k up to 60 on either side of 0 */
+    RECTIFIED = 1 << 15,    /* features of negative entries are 0 */
+    SIGNED = 1 << 16,       /* weights may be negative and denominators near 0 */
+    NORMALISES_Q = 1 << 17, /* adding a constant to all of q_i changes nothing */
+    EXACT_TO_60 = 1 << 18,  /* accurate for entries of q and k from -60 to 60 */
 };
 
 struct PlainHead;
 
 typedef struct Attention {
-    const char *name;    /* what --attn takes */
-    const char *alias;   /* an older name, or NULL */
+    const char *name;    /* the value of --attn */
+    const char *alias;   /* a former name, or NULL */
     const char *summary; /* one line for --help */
-    const char *layer;   /* the layer around it: model/layers.h; NULL: heads side by side */
+    const char *layer;   /* the layer around it, see model/layers.h; NULL: heads */
     unsigned traits;
-    unsigned (*more_traits)(const Values *set); /* that depend on settings; NULL: none do */
-    const Operand *operands;                    /* beside q, k and v, ended by zeros; NULL: none */
-    const Setting *settings;                    /* ended by zeros; NULL: none */
+    unsigned (*more_traits)(const Values *set); /* those that depend on settings; NULL: none */
+    const Operand *operands; /* besides q, k and v; ends with zeros; NULL: none */
+    const Setting *settings; /* ends with zeros; NULL: none */
     const Engine *engine;
-    const void *rule;                         /* what the engine has to know: a FeatureMap, ... */
-    void (*plain)(const struct PlainHead *x); /* the same as a textbook has it: plain/plain.h */
+    const void *rule;                         /* the engine's parameters: a FeatureMap, ... */
+    void (*plain)(const struct PlainHead *x); /* the plain twin: plain/plain.h */
 } Attention;
 
-/* A mix; on a tape that decodes, of the position at hand (ops/tape.h). */
+/* Computes a mix; on a decoding tape, that of the current position (ops/decoding.h). */
 Tensor *attention_mix(Tape *tape, const Mix *in);
 
 /*
- * A (B, H, T, T), the matrices of a mechanism that has them: A_ij is what o_i takes of
- * v_j. The numbers of in->v do not matter. Resets the tape, which must be forward only,
- * so the operands may not be on it.
+ * A (B, H, T, T), the matrices of a mechanism that has them: A_ij is the weight of v_j in o_i. The
+ * contents of in->v do not matter. Resets the tape, which must be forward-only, so the operands
+ * must not be on it.
  */
 void attention_matrix(Tape *tape, const Mix *in, real *A);
 
-/* S (B, H, T, T), the scores q_i . k_j / sqrt(D) of all pairs, seen or not. Resets the tape. */
+/* S (B, H, T, T), the scores q_i . k_j / sqrt(D) of all pairs, visible or not. Resets the tape. */
 void attention_scores(Tape *tape, const Mix *in, double *S);
 
 double attention_cost(const MixSize *size);
@@ -175,43 +172,41 @@ bool attention_decodes(const Attention *a);
 /* Why the mechanism cannot be causal, or bidirectional: "is causal only"; NULL: it can. */
 const char *attention_refuses(const Attention *a, bool causal);
 
-/* Its operands: q, k, v, then those of the row; NULL past the end. Which of them a setting calls
- * for. */
+/* The i-th operand: q, k, v, then those of the row; NULL past the end. And whether it is used. */
 const Operand *attention_operand(const Attention *a, int i);
 bool attention_needs(const Attention *a, const Values *set, int i);
 
-/* The tensor of that name, which must be an operand of the mechanism. */
+/* The operand called `name`, which the mechanism must have. */
 Tensor *mix_tensor(const Mix *in, const char *name);
 
-/* The width that RoPE rotates: pairs of numbers, so it has to be even. */
+/* The width that RoPE rotates in pairs; it must be even. */
 int attention_rotated(const MixSize *size);
 
-/* What a letter of a shape stands for, but B and N; numbers in an operand that all sequences share.
- */
+/* The size that a letter other than B and N stands for; the elements of a shared operand. */
 int operand_dimension(const MixSize *size, char letter);
 double operand_numbers(const MixSize *size, const Operand *o);
 
 /* All settings of all mechanisms, each once; NULL past the end. */
 const Setting *settings_at(int i);
 
-/* The row's own entry of that name; NULL: the mechanism does not take it. */
+/* The row's own setting of that name; NULL: the mechanism does not have it. */
 const Setting *attention_takes(const Attention *a, const char *setting);
 
-/* Whether the setting has any effect, with the others as they are. */
+/* Whether the setting has any effect, given the values of the others. */
 bool setting_matters(const Attention *a, const Values *set, const Setting *s);
 
-/* The defaults of a mechanism; what it does not take has the default of one that does. */
+/* The defaults of a mechanism; a setting it lacks has the default of one that has it. */
 Values settings_default(const Attention *a);
 
-/* Lengths that follow the context where they are 0, or at least reach it. */
+/* Adjusts settings that are lengths to the context: see SettingLength. */
 void settings_fit_context(Values *values, const Attention *a, SettingLength which, int context);
 
-/* A setting's place in the values, and its value; a name that no mechanism has is a BUG. */
+/* A pointer to a setting's value, and the value; an unknown name is a BUG. */
 int *setting_at(Values *values, const char *name);
 int setting(const Values *values, const char *name);
-int setting_or_zero(const Values *values, const char *name); /* with 0 read as what it stands for */
+int setting_or_zero(const Values *values, const char *name); /* with 0 replaced by what it means */
 
-/* Whether a choice is that one, or a set has it. */
+/* Whether a choice has this value, or a set contains it. */
 bool setting_is(const Values *values, const char *name, const char *choice);
 
 /* Settings that several mechanisms share. */
@@ -229,7 +224,7 @@ bool setting_is(const Values *values, const char *name, const char *choice);
 #define SETTING_KEY_SIZE                                                                           \
     {                                                                                              \
         .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
-        .help = "numbers in q and k of a head (0: as many as in v, or 128 in a gated unit)"        \
+        .help = "width of q and k per head (0: that of v, or 128 in a gated unit)"                 \
     }
 extern const char *const out_norm_names[];
 #define SETTING_OUT_NORM(by_default)                                                               \
@@ -247,10 +242,10 @@ extern const char *const out_norm_names[];
 #define SETTING_GATE                                                                               \
     {                                                                                              \
         .name = "gate", .kind = SETTING_FLAG, .value = 1, .layer = true,                           \
-        .help = "the gate of the unit"                                                             \
+        .help = "multiply the output by a learned gate"                                            \
     }
 
-/* All rows, ended by NULL; the one of that name or alias, or NULL. */
+/* All rows, ending with NULL; the row with that name or alias, or NULL. */
 extern const Attention *const attentions[];
 const Attention *attention_find(const char *name);
 

@@ -1,11 +1,10 @@
 /*
- * What lasts from one position to the next. A tape that decodes runs a model over one
- * position at a time; whatever needs to know of earlier positions (an attention, a
- * convolution) asks the tape for a piece of memory, and finds there what it left.
+ * State that lasts from one position to the next. A decoding tape runs a model on one position at a
+ * time; an op that depends on earlier positions (an attention, a convolution) asks the tape for
+ * memory, and finds there what it stored at the position before.
  *
- * Pieces belong to callers by order: the k-th call of tape_state() in a step gets the
- * k-th piece, so a step must make the same calls each time. tape_reset() begins the
- * next step.
+ * Pieces are assigned by call order: the k-th call of tape_state() in a step gets the k-th piece,
+ * so every step must make the same calls. tape_reset() begins the next step.
  */
 #ifndef OPS_DECODING_H
 #define OPS_DECODING_H
@@ -15,13 +14,13 @@
 Decoding *decoding_new(int most);
 void decoding_free(Decoding *d);
 
-/* The next position is the first again: all pieces become zeros. */
+/* Restarts at position 0: sets all pieces to zero. */
 void decoding_reset(Decoding *d);
 
-/* The bytes of all pieces. */
+/* The total size of all pieces in bytes. */
 size_t decoding_held(const Decoding *d);
 
-/* The next piece, n numbers: zeros at position 0, later what they were left at. */
+/* The next piece, of n numbers: zeros at position 0, then as the previous position left it. */
 real *tape_state(Tape *tape, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* The ops that a model is built from, except attention. */
+/* All ops except attention. */
 #ifndef OPS_OPS_H
 #define OPS_OPS_H
 
@@ -30,7 +30,7 @@ typedef struct {
 } Dense;
 Tensor *op_dense(Tape *tape, Dense operands);
 
-/* The rows of the gradient through f that are held in memory twice at a time. */
+/* With f, the gradient is computed this many rows at a time: only these need a second copy. */
 #ifdef PROOF
 enum { DENSE_ROWS = 4 };
 #else
@@ -38,9 +38,9 @@ enum { DENSE_ROWS = 4096 };
 #endif
 
 /*
- * y[b][t] = table[id[b][t]] + position[from + t]. `table` is (V, C). `position`
- * is learned, with at least from + T rows of C, or `fixed` is an array of the same shape,
- * or both are NULL. `id` has to last until the backward pass.
+ * y[b][t] = table[id[b][t]] + position[from + t]. `table` is (V, C). `position` is learned, with at
+ * least from + T rows of C, or `fixed` is an array of the same shape, or both are NULL. `id` must
+ * stay valid until the backward pass.
  */
 typedef struct {
     Tensor *table, *position;
@@ -62,17 +62,19 @@ Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 /* The row x (1, C), `n` times: (n, C). */
 Tensor *op_repeat(Tape *tape, Tensor *x, int n);
 
-/* The mean of the first length[b] positions of each sequence of x (B, T, C), or of all T if
- * `length` is NULL: (B, C). `length` has to last until the backward pass. */
+/*
+ * The mean of the first length[b] positions of each sequence of x (B, T, C), or of all T if
+ * `length` is NULL: (B, C). `length` must stay valid until the backward pass.
+ */
 Tensor *op_mean(Tape *tape, Tensor *x, const int *length);
 
 /* Each element is dropped with probability p, or kept and divided by 1 - p. */
 Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
 
 /*
- * The loss of each row of x (.., V), in nats: -log softmax(x)[target]. A row
- * whose target is -1 has loss 0 and no gradient. `target` has to last until the
- * backward pass. The result has one number per row of x.
+ * The loss of each row of x (.., V), in nats: -log softmax(x)[target]. A row whose target is -1 has
+ * loss 0 and no gradient. `target` must stay valid until the backward pass. The result has one
+ * number per row of x.
  */
 Tensor *op_cross_entropy(Tape *tape, Tensor *x, const int *target);
 

@@ -27,7 +27,7 @@ static Param *add_trained(Params *params, const char *name, int ndim, const int 
     return p;
 }
 
-/* Of the parameter made last. */
+/* The stream of the newest parameter. */
 static Random random_of(const Params *params)
 {
     return random_stream(params->seed, RANDOM_WEIGHTS, (uint64_t)params->count);

@@ -1,6 +1,6 @@
 /*
- * The tensors of a model, by name, in the order they were made. The optimizer
- * walks this list, and a checkpoint is this list on disk.
+ * The tensors of a model, by name, in order of creation. The optimizer loops over this list, and a
+ * checkpoint is this list on disk.
  */
 #ifndef OPS_PARAMS_H
 #define OPS_PARAMS_H
@@ -14,7 +14,7 @@ typedef struct Param {
     struct Param *next;
     const char *name; /* blocks.3.attn.wq */
     bool decay;       /* weight decay applies: matrices, not gains and biases */
-    bool fixed;       /* it is not trained, and gets no gradient */
+    bool fixed;       /* not trained: no gradient */
     Tensor *tensor;
 } Param;
 
@@ -37,12 +37,12 @@ Tensor *params_normal(Params *params, const char *name, double std, int ndim, co
 Tensor *params_constant(Params *params, const char *name, double value, int n);
 
 /*
- * A tensor that is drawn once and stays as it is, for the caller to fill with
- * numbers of `random`, which becomes a sequence of its own.
+ * A tensor that is not trained. The caller fills it from `random`, which is set to a stream of its
+ * own.
  */
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);
 
 size_t params_count(const Params *params); /* numbers that are trained */
-void params_zero_grad(Params *params);     /* the next contribution is the first */
+void params_zero_grad(Params *params);     /* the next contribution will be the first */
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * One row repeated: a pooling vector that all heads share. With g = dy:
+ * One row repeated n times, as for a pooling vector shared by all heads. With g = dy:
  *
- *     y_h = x                 dx += sum over h of g_h, in order
+ *     y_h = x                 dx += sum over h of g_h, in order of h
  */
 #include "ops/ops.h"
 

@@ -4,8 +4,8 @@
  *     y = a + b                       da += g            db += g
  *     y = x m / (1 - p)               dx += g m / (1 - p)
  *
- * where m is 1 with probability 1 - p and else 0. The backward pass draws m again from the
- * same counter, so no mask is stored.
+ * where m is 1 with probability 1 - p and 0 otherwise. The backward pass draws the same m again
+ * from the same counter, so no mask is stored.
  */
 #include "ops/ops.h"
 

@@ -2,16 +2,16 @@
  * The two scales. With base b, pair m is rotated by f_m = b^(-2m/D) per position: from f_0 = 1,
  * the highest frequency, down to f_(D/2-1) = b^(-(D-2)/D), the lowest.
  *
- * Linear (Chen et al., 2023, arXiv:2306.15595) interpolates positions: t / s for t
- * divides every frequency by s. Neighbours, which the highest tell apart, come s times
- * closer than they ever were in training.
+ * Linear (Chen et al., 2023, arXiv:2306.15595) interpolates positions: t / s for t divides every
+ * frequency by s. The highest frequencies, which distinguish neighbours, see them s times closer
+ * than ever in training.
  *
- * NTK (bloc97, 2023; Peng et al., 2023, arXiv:2309.00071, section 3.1) takes a base b'
- * for which the lowest is divided by s and the highest stays:
+ * NTK (bloc97, 2023; Peng et al., 2023, arXiv:2309.00071, section 3.1) chooses a base b' that
+ * divides the lowest frequency by s and keeps the highest:
  *
  *     b'^(-(D-2)/D) = b^(-(D-2)/D) / s     so     b' = b s^(D/(D-2))
  *
- * which divides f_m by s^(2m/(D-2)). With D = 2 there is one pair: it is the highest.
+ * which divides f_m by s^(2m/(D-2)). With D = 2 the only pair has the highest frequency.
  */
 #include "ops/rope.h"
 
@@ -66,7 +66,7 @@ static void fill_angles(void *ctx, int begin, int end)
 const real *rope_angles(Tape *tape, int positions, int D, RopeScale scale)
 {
     if (D % 2)
-        BUG("rope: a width of %d has a number without a neighbour", D);
+        BUG("rope: the width %d is odd", D);
     for (const Angles *angles = tape->angles; angles; angles = angles->next)
         if (angles->D == D && angles->positions >= positions && angles->scale.kind == scale.kind &&
             angles->scale.by == scale.by)

@@ -9,13 +9,13 @@
  * their positions alone. The transpose of a rotation is the rotation back, so the
  * gradient of a rotated row is rotated by -w; nothing has to be kept for it.
  *
- * Past the positions it was trained on, a model meets angles it has never seen. A
- * scale s brings them back to those of a sequence s times shorter:
+ * Beyond the positions it was trained on, a model meets angles it has never seen. A scale s maps
+ * them to those of a sequence s times shorter:
  *
- *     linear    w = t / s * 10000^(-2m/D)             every pair s times slower
- *     ntk       w = t * (10000 s^(D/(D-2)))^(-2m/D)   the slowest s times, the fastest not
+ *     linear    w = t / s * 10000^(-2m/D)             slows every pair by s
+ *     ntk       w = t * (10000 s^(D/(D-2)))^(-2m/D)   slows the slowest pair by s, the fastest not
  *
- * It is not an op: mechanisms rotate the copies of rows that they make anyway.
+ * Not an op: mechanisms rotate the copies of rows that they make anyway.
  */
 #ifndef OPS_ROPE_H
 #define OPS_ROPE_H
@@ -23,12 +23,12 @@
 #include "ops/tape.h"
 
 typedef enum { ROPE_LINEAR, ROPE_NTK } RopeKind;
-extern const char *const rope_kind_names[]; /* in their order, ended by NULL */
+extern const char *const rope_kind_names[]; /* by RopeKind, ending with NULL */
 
-/* Of the angles; all zeros: none. */
+/* How angles are scaled; all zeros: not at all. */
 typedef struct {
     RopeKind kind;
-    double by; /* s, at least 1; 0 is 1 */
+    double by; /* s >= 1; 0 counts as 1 */
 } RopeScale;
 
 /*
@@ -40,7 +40,7 @@ const real *rope_angles(Tape *tape, int positions, int D, RopeScale scale);
 /* cos w, sin w of one position, for each pair. */
 void rope_position(real *angles, int t, int D, RopeScale scale);
 
-/* Angles a row of D numbers by its row of the table, or back. */
+/* Rotates a row of D numbers by its row of the table, or back. */
 void rope_rotate(real *x, const real *angles, int D, bool back);
 
 #endif

@@ -14,7 +14,7 @@ Text setting_print(const Setting *s, int value)
     return text;
 }
 
-/* The largest value of its kind; of a choice and a set, what the names allow. */
+/* The largest valid value. */
 static int most_of(const Setting *s)
 {
     int names = 0;

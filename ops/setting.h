@@ -1,6 +1,6 @@
 /*
- * A setting: a named whole number that an option sets and files remember. What lists
- * settings (options, --help, config.json, checkpoints) loops over such rows.
+ * A setting of a mechanism: a named integer, set by an option and saved in files. Options, --help,
+ * config.json and checkpoints all loop over these rows.
  */
 #ifndef OPS_SETTING_H
 #define OPS_SETTING_H
@@ -9,41 +9,40 @@
 
 #include <stdbool.h>
 
-/* Values are whole numbers: a number, the index of a name, 0 or 1, or a bit for each name. */
+/* The value is a number, the index of a name, 0 or 1, or a bit per name. */
 typedef enum { SETTING_NUMBER, SETTING_CHOICE, SETTING_FLAG, SETTING_SET } SettingKind;
 
-/* What ./train makes of a number that is a length: 0 is the context; or it is at least the context.
- */
+/* How ./train adjusts a length: 0 means the context, or anything less becomes the context. */
 typedef enum { NO_LENGTH, CONTEXT_IF_ZERO, CONTEXT_AT_LEAST } SettingLength;
 
 /*
- * Several rows may have a setting of the same name, if all of it but the default and the
- * help is the same; --help lists it once.
+ * Several mechanisms may have a setting with the same name if they differ only in default and help;
+ * --help lists it once.
  */
 typedef struct {
-    const char *name; /* "chunk" is --chunk, and "chunk" in every file */
+    const char *name; /* "chunk" is --chunk, and the key "chunk" in files */
     SettingKind kind;
-    int value, most;            /* the default; of a number, which is 0 at least */
-    const char *const *choices; /* the names of a choice or a set, ended by NULL */
+    int value, most;            /* the default; the largest number (the smallest is 0) */
+    const char *const *choices; /* the names of a choice or a set, ending with NULL */
     const char *help;
     SettingLength length;
-    bool layer; /* it shapes the layer and its tensors; the mix takes these as they are */
-    char size;  /* the letter in shapes that it is the size of; 0: none */
-    int of_key; /* of such a size: 0 stands for this many times d */
-    int zero;   /* what else 0 stands for */
-    int least;  /* of a number that is not 0 */
+    bool layer; /* it shapes the layer's tensors; the mix does not use it */
+    char size;  /* the letter in shapes whose size it sets; 0: none */
+    int of_key; /* of a size: 0 means this many times d */
+    int zero;   /* what 0 means otherwise */
+    int least;  /* the smallest number other than 0 */
     const char *const
-        *with;    /* it matters only where another setting is one of these; NULL: always */
-    int tries[4]; /* numbers that have an effect on few positions, the first on 7; tests try them */
+        *with;    /* it has an effect only if some setting has one of these values; NULL: always */
+    int tries[4]; /* values for tests that matter for short sequences, the first for 7 positions */
 } Setting;
 
-/* A setting's value as files have it: the name of a choice, or the number. */
+/* The value as written in files: the name of a choice, or the number. */
 Text setting_print(const Setting *s, int value);
 
-/* False: the words are no such value. */
+/* False if `words` is not a valid value. */
 bool setting_parse(const Setting *s, const char *words, int *value);
 
-/* "key_size", as files have the name. */
+/* The name as written in files: "key_size". */
 Text setting_key(const Setting *s);
 
 #endif

@@ -17,7 +17,7 @@ static void set_shape(Tensor *t, int ndim, const int *dim)
     }
     if (t->n > INT_MAX)
         die(EXIT_MEMORY,
-            "a tensor of %zu numbers is more than attn.c can index; make the batch, "
+            "a tensor of %zu numbers is too large for attn.c: make the batch, "
             "the context or the model smaller",
             t->n);
 }
@@ -37,7 +37,7 @@ Tensor *tensor_reshape(Tensor *t, int ndim, const int *dim)
 
     set_shape(t, ndim, dim);
     if (t->n != n)
-        BUG("reshape: %zu elements do not become %zu", n, t->n);
+        BUG("reshape: %zu elements, not %zu", n, t->n);
     return t;
 }
 
@@ -70,7 +70,7 @@ static void add(Tape *tape, Tensor *t, const real *from, real by)
     pool_for(tape->pool, (int)t->n, GRAIN, add_range, &(Addition){ t->grad, from, by });
 }
 
-/* A part at work: how many nodes it has so far, and the one whose result is known. */
+/* A part being computed: its nodes so far, and the one whose result is known. */
 struct Making {
     int nodes, last; /* 0: none is */
     Tensor *y;
@@ -114,7 +114,7 @@ void *tape_node_in_place(Tape *tape, size_t size, void (*backward)(Node *self), 
     return node;
 }
 
-/* In front of the numbers, which stay aligned. */
+/* The header of a piece of kept memory, whose contents stay aligned. */
 typedef struct Kept {
     _Alignas(64) struct Kept *next;
     size_t bytes;
@@ -172,7 +172,7 @@ void tape_grad_pass(Tape *tape, Tensor *y, Tensor *x)
         memcpy(dx.at, y->grad, x->n * sizeof(real));
 }
 
-/* Nothing reads what an undone node has made again: the next gradient can have its memory. */
+/* The results of a node that has run backward are never read again: frees their memory. */
 static void release(Tape *tape, Node *node, const Tensor *but)
 {
     Tensor *y = node->y;
@@ -225,10 +225,10 @@ typedef struct {
     TapePart *f;
     void *ctx;
     Tensor *x;
-    int last; /* the number of the node that has made y, if it was the last */
+    int last; /* the number of the node that computed y, if it was the last */
 } PartNode;
 
-/* The nodes of f alone, in front of nothing. */
+/* Runs f on an empty tape. */
 static Tensor *make_part(Tape *tape, PartNode *part)
 {
     struct Making making = { .last = part->last, .y = part->node.y }, *before = tape->making;

@@ -1,34 +1,36 @@
 /*
- * cosFormer (Qin et al., 2022, arXiv:2202.08791): relu features, and a weight that
- * falls with the distance,
+ * cosFormer (Qin et al., 2022, arXiv:2202.08791): relu features, and a weight that decreases
+ * with the distance,
  *
  *     A_ij ~ relu(q_i) . relu(k_j) cos(pi (i - j) / 2M)
  *
- * which is a product of features because cos(a - b) = cos a cos b + sin a sin b.
- * With a_i = pi (i + 1) / 2M:
+ * which is a product of features, because cos(a - b) = cos a cos b + sin a sin b. With the
+ * angle a_t = pi (t + 1) / 2M of position t,
  *
- *     phi(q_i) = [relu(q_i) cos a_i ; relu(q_i) sin a_i]        psi(k_j) the same
- *     dx = (df_cos cos a + df_sin sin a) where x > 0
+ *     phi(q_i) = [relu(q_i) cos a_i ; relu(q_i) sin a_i]
+ *     psi(k_j) = [relu(k_j) cos a_j ; relu(k_j) sin a_j]
  *
- * M is the horizon, or the length if that is longer: with M >= T no weight is
- * negative. A model's horizon is its context, so that all prefixes share one M.
+ * Backward, with the gradient [dc ; ds] of the two halves of phi or psi, for x = q_i or k_i:
  *
- * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M
- * would change every weight from the one that was trained, and the first token would
- * depend on how many are to come. So M stays what it is, and a key is dropped before it
- * is M away. Subtracting it from the sums would leave its rounding behind. But the sums
- * over the keys from some position on are just those of a state that began there, and
- * only differences of positions count, so each state may count from its own beginning.
- * Two are enough, in turn, each begun M/2 after the one before:
+ *     dx = dc cos a_i + ds sin a_i    where x > 0, else 0
+ *
+ * M is the horizon, or the length T if that is greater: with M >= T no weight is negative. In a
+ * model the horizon is the context, so that sequences of all lengths use the same M.
+ *
+ * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M would
+ * change every weight from what was trained, and the first token would depend on how many
+ * follow. So M stays, and a key is dropped before it is M positions away. Subtracting it from
+ * the sums would leave its rounding error behind. But the sums over the keys from some position
+ * on are those of a state that began there, and since only differences of positions matter, each
+ * state may count positions from its own beginning. Two states suffice, in turn, each starting
+ * M/2 positions after the other:
  *
  *     state 0   [ -------- M positions -------- ]
  *     state 1                  [ -------- M positions -------- ]
  *     state 0                                  [ -------- ...
  *
- * Both get every key; the output is that of the older one. A position sees the last M/2
- * to M positions, all with the weights of training, in constant time and memory.
- *
- * The same in plain loops: plain/cosformer.c.
+ * Every key is added to both; the output is that of the older one. So a position sees the last
+ * M/2 to M positions, all with their trained weights, in constant time and memory.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/decoding.h"
@@ -85,7 +87,7 @@ static const FeatureMap map = { .features = twice,
                                 .apply = cosformer_apply,
                                 .chain = cosformer_chain };
 
-/* Positions that one state may count; 0: it counts all there will be. */
+/* The positions of one state; 0: one state covers all positions. */
 static int reach_of(const Values *set, int most)
 {
     int M = setting(set, "horizon");
@@ -98,14 +100,14 @@ static size_t cosformer_state(const MixSize *size)
     return linear_state(size) * (reach_of(&size->set, size->T) ? 2 : 1);
 }
 
-/* State k begins at position k M/2; the older of the two in use is number `older`. */
+/* State k begins at position k M/2; the older of the two in use has number `older`. */
 typedef struct {
     const Step *s;
     size_t size;
     int half, older;
 } Turns;
 
-/* The older state (0), or the newer one (1). */
+/* Steps the older state (0), the newer one (1), or both. */
 static void step_state(void *ctx, int first, int end)
 {
     const Turns *x = ctx;
@@ -152,14 +154,15 @@ const Attention attention_cosformer = {
     .summary = "linear, relu features times cos and sin of the position (arXiv:2202.08791)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | RECTIFIED | KINKED | QUOTIENT,
     .settings =
-        (const Setting[]){ { .name = "horizon",
-                             .most = 1 << 24,
-                             .length = CONTEXT_AT_LEAST,
-                             .tries = { 40, 4096, 3 },
-                             .help = "the length M that the angles cover (at least the context)" },
-                           SETTING_WINDOW,
-                           SETTINGS_OF_HEADS,
-                           { 0 } },
+        (const Setting[]){
+            { .name = "horizon",
+              .most = 1 << 24,
+              .length = CONTEXT_AT_LEAST,
+              .tries = { 40, 4096, 3 },
+              .help = "the length M over which the angles span 90 degrees (at least the context)" },
+            SETTING_WINDOW,
+            SETTINGS_OF_HEADS,
+            { 0 } },
     .engine = &engine,
     .rule = &map,
     .plain = plain_cosformer,

@@ -1,21 +1,24 @@
 /*
- * Efficient attention (Shen et al., 2021, arXiv:1812.01243): two softmaxes in place
- * of one, of q over its features, and of each feature of k over the positions:
+ * Efficient attention (Shen et al., 2021, arXiv:1812.01243): two softmaxes instead of one, of
+ * each q over its features, and of each feature of k over the positions:
  *
- *     s_if = e^q_if / sum over g of e^q_ig
- *     A_ij = sum over f of s_if e^k_jf / z_if        z_if = sum of e^k_lf over l in V(i)
+ *     s_if = e^q_if / sum over h of e^q_ih
+ *     z_if = sum over l of e^k_lf                       l in V(i)
+ *     A_ij = sum over f of s_if e^k_jf / z_if
  *
- * Rows sum to 1 without a quotient. It is linear attention with psi = e^k and
+ * The rows of A sum to 1 without a further quotient. It is linear attention with
  *
- *     phi_if = s_if / z_if
+ *     phi_if = s_if / z_if          psi_jf = e^k_jf
  *
- * z is its own sum for every feature and, when causal, for every row. So z has a
- * gradient, dz_if = -phi_if dphi_if / z_if (linear.c), which goes to every key that
- * the row sees; and from ds_if = dphi_if / z_if, with the softmax's derivative
- * s_f (delta_fg - s_g),
+ * Here phi depends on z_i, one vector per sequence, or per row if causal. So z has a gradient,
  *
- *     dq_if = s_if (ds_if - sum over g of s_ig ds_ig)
- *           = phi_if dphi_if - s_if sum over g of phi_ig dphi_ig
+ *     dz_if = -phi_if dphi_if / z_if
+ *
+ * which goes to every key that row i sees (linear.h). ds_if = dphi_if / z_if, and with the
+ * derivative of a softmax, ds_ih / dq_if = s_ih ([f = h] - s_if),
+ *
+ *     dq_if = s_if ds_if - s_if sum over h of s_ih ds_ih
+ *           = phi_if dphi_if - s_if sum over h of phi_ih dphi_ih
  *     dk_jf = psi_jf dpsi_jf
  *
  * The same in plain loops: plain/efficient.c.
@@ -37,7 +40,7 @@ static void keep_z(const real *q, const real *z, int F, real *stat)
     memcpy(stat, z, (size_t)F * sizeof *z);
 }
 
-/* A row that sees no key has z = 0, and no features. */
+/* A row that sees no key has z = 0, and zeros for features. */
 static void divide(real *restrict f, const real *restrict z, int n, real sum)
 {
     for (int d = 0; d < n; d++)
@@ -79,7 +82,7 @@ static const FeatureMap map = {
 
 const Attention attention_efficient = {
     .name = "efficient",
-    .summary = "linear, a softmax of q and one of each feature of k (arXiv:1812.01243)",
+    .summary = "linear, softmax of q over features and of k over positions (arXiv:1812.01243)",
     .traits = HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT | NORMALISES_Q,
     .settings = (const Setting[]){ SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_linear,

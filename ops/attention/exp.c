@@ -1,24 +1,22 @@
 /*
- * Linear attention with the exponential of every number as features:
+ * Linear attention with the exponential of each entry as a feature:
  *
- *     phi(q) = e^q,  psi(k) = e^k          A_ij = sum over f of e^(q_if + k_jf) / sum of these
+ *     phi(q) = e^q,  psi(k) = e^k
+ *     A_ij   = sum over f of e^(q_if + k_jf) / sum over l, f of e^(q_if + k_lf)        l in V(i)
  *
- * For entries up to +-60 a term may be as large as e^120, or as small as e^-120,
- * where floats end at e^88. The numbers e^q, e^k and z_f = sum of e^k_f are all
- * floats; their products need not be, so a row of phi is taken times a power of
- * two (which rounds nothing),
+ * With entries up to +-60 a term lies between e^-120 and e^120, but floats end at e^88. Each of
+ * e^q, e^k and z_if = sum over l of e^k_lf is a float; only their products may overflow. So each
+ * row of phi is multiplied by a power of two, which is exact:
  *
- *     phi_if = e^q_if 2^-p,       2^p ~ max over f of e^q_if z_if
+ *     phi_if = e^q_if 2^-p_i,       2^p_i ~ max over f of e^q_if z_if
  *
- * The largest term of the row is then near 1, and what is lost below the smallest
- * float is nothing beside it. 2^-p cancels in A: it is a constant for the gradient,
+ * The largest term of the row is then near 1, and terms that underflow are negligible. 2^-p_i
+ * cancels in A, so it counts as a constant in the gradient:
  *
  *     dq_if = dphi_if phi_if          dk_jf = dpsi_jf psi_jf
  *
- * and the guard moves by 2^-p as well. p depends on z_i alone, so on no key that
- * the row does not see.
- *
- * The same in plain loops: plain/exp.c.
+ * The guard is multiplied by 2^-p_i as well. p_i depends only on q_i and z_i, and so on no key
+ * that row i does not see.
  */
 #include "ops/attention/engine/features.h"
 
@@ -26,7 +24,7 @@
 
 #include <string.h>
 
-enum { FAR = 4096 }; /* 2^+-FAR is beyond any number; what is beyond that, or NaN, need not fit */
+enum { FAR = 4096 }; /* 2^+-FAR is out of range; clamps what would not fit an int, and NaN */
 
 static int one(int F)
 {
@@ -34,7 +32,7 @@ static int one(int F)
     return 1;
 }
 
-/* n of 2^n <= x < 2^(n+1); far below any other for 0. */
+/* n with 2^n <= x < 2^(n+1); -FAR for 0. */
 static inline real exponent(real x)
 {
 #ifdef PROOF

@@ -1,39 +1,38 @@
 /*
- * Fastformer (Wu et al., 2021, arXiv:2108.09084), of one head: no query meets a
- * key; both are pooled (pooling.c), and what is left of them meets the values.
+ * Fastformer (Wu et al., 2021, arXiv:2108.09084), for one head: instead of comparing queries
+ * with keys, it pools both (pooling.c) and multiplies the values by the result. g is the paper's
+ * letter, not a gradient.
  *
- *     g_i = pool(q, w_q)_i               the queries that i sees
+ *     g_i = pool(q, w_q)_i               the pool of the queries that row i sees
  *     p_j = g_j * k_j                    for each key, elementwise
  *     h_i = pool(p, w_k)_i
- *     u_i = h_i * v_i
+ *     o_i = h_i * v_i
  *
- * In the paper a row sees the whole sequence and g and h are one vector each. The
- * causal form is not in it: there row i has the pools of the prefix that ends at
- * i, and p_j is made of the g of its own row. Both are one walk over the keys;
- * causal rows read the pools on the way, the others at the end. Two other
- * interactions are the paper's ablation:
+ * In the paper every row sees the whole sequence, so g and h are one vector each. The causal
+ * form is an extension: row i has the pools of the prefix that ends at i, and p_j uses the g of
+ * its own row. Both forms walk over the keys once; causal rows read the pools on the way, the
+ * others at the end. The paper's ablation has two other interactions:
  *
  *     p_j = g_j + k_j                    p_j = W [g_j; k_j]
  *
- * Backward is the same walk from the end, with dp_j and dg from pooling.c:
+ * The backward pass is the same walk in reverse, with dp_j and dg from pooling.c:
  *
- *     dv_i = du_i * h_i                  dh_i = du_i * v_i
+ *     dv_i = do_i * h_i                  dh_i = do_i * v_i
  *     dg_j = dp_j * k_j                  dk_j = dp_j * g_j             (mul)
  *     dg_j = dk_j = dp_j                                               (add)
- *     [dg_j; dk_j] = W^T dp_j            dW = sum of dp_j [g_j; k_j]^T (concat)
+ *     [dg_j; dk_j] = W^T dp_j            dW = sum over j of dp_j [g_j; k_j]^T (concat)
  *
- * Where all rows see the whole sequence, h gets the sum of all dh_i and g that of
- * all dg_j. Both ways walk by chunks of TILE rows. Of the forward remain the states
- * of both pools at the start of each chunk; from these the backward makes g, p and
- * h of a chunk again, so its scratch does not grow with T. Causal, it goes through
- * the chunks once, from the last to the first, and leaves dv, dk and dq of each.
+ * If all rows see the whole sequence, h receives the sum of all dh_i, and g that of all dg_j.
+ * Both passes process chunks of TILE rows. The forward pass stores the states of both pools
+ * before each chunk; from these the backward pass computes g, p and h of a chunk again, so its
+ * scratch memory does not grow with T. If causal, it visits each chunk once, from the last to
+ * the first, and computes its dv, dk and dq.
  *
- * engine/walk.c walks forward, engine/walk_back.c back.
+ * engine/walk.c runs forward, engine/walk_back.c backward; plain/fastformer.c has the same in
+ * plain loops.
  *
- * w_q, w_k and W are the same for the whole batch: each sequence has a sum of its
- * own, and these are added in the order of the sequences.
- *
- * The same in plain loops: plain/fastformer.c.
+ * w_q, w_k and W are shared by the batch: their gradients are summed for each sequence, and the
+ * sums are added in the order of the sequences.
  */
 #include "ops/attention/engine/walk.h"
 
@@ -54,7 +53,7 @@ static Tensor *fastformer_mix(Tape *tape, const Mix *in)
     return op->node.y;
 }
 
-/* In each pool a logit and y: 4 D; and p and u, two products without a sum, for one with. */
+/* 2 D per pool for logit and y; p and o, two products without a sum, count as one multiply-add. */
 static double fastformer_cost(const MixSize *s)
 {
     bool concat = setting(&s->set, "interaction") == CONCAT;
@@ -62,7 +61,7 @@ static double fastformer_cost(const MixSize *s)
     return s->H * (5.0 * s->D + (concat ? 2.0 * s->D * s->D : 0));
 }
 
-/* The pools' states. */
+/* The states of the pools. */
 static MixMemory fastformer_memory(const MixSize *s)
 {
     double states = 1 + (s->T + TILE - 1) / TILE;
@@ -75,7 +74,7 @@ static size_t fastformer_state(const MixSize *s)
     return 2 * (size_t)s->H * pooling_state(s->D);
 }
 
-/* p of one key; W is the head's matrix, where there is one. */
+/* p of one key; W is the head's matrix, or NULL. */
 static void step_interact(Interaction how, const real *restrict W, const Pooling *g,
                           const real *restrict k, real *restrict p)
 {
@@ -88,7 +87,7 @@ static void step_interact(Interaction how, const real *restrict W, const Pooling
         p[d] = how == ADD ? y[d] + k[d] : y[d] * k[d];
 }
 
-/* u = h * v, and zeros where the pool has no key. */
+/* o = h * v, or zeros if the pool is empty. */
 static void step_meet(const Pooling *h, const real *restrict v, real *restrict u)
 {
     const real *restrict y = h->y;
@@ -98,7 +97,7 @@ static void step_meet(const Pooling *h, const real *restrict v, real *restrict u
         u[d] = empty ? 0 : y[d] * v[d];
 }
 
-/* p is where o will be. */
+/* p is stored where o will be. */
 static void fastformer_step(const Step *s)
 {
     const Mix *in = s->in;
@@ -147,15 +146,15 @@ const Attention attention_fastformer = {
                            { .name = "pool_k", .shape = "Hd", .help = "the pooling vector of p" },
                            { .name = "concat",
                              .shape = "HdD",
-                             .help = "the matrices W",
+                             .help = "the matrix W of each head",
                              .with = "interaction",
                              .is = "concat" },
                            { 0 } },
     .settings = (const Setting[]){ { "interaction", SETTING_CHOICE, .choices = interactions,
-                                     .help = "how the pooled q meets k" },
+                                     .help = "how to combine the pooled q with k" },
                                    { "share", SETTING_SET, .choices = shares, .layer = true,
-                                     .help = "weights to have once: those of q and v, of all "
-                                             "layers, pooling vectors of all heads" },
+                                     .help = "share weights between: q and v (qv), all "
+                                             "layers, or pooling vectors of all heads" },
                                    { 0 } },
     .engine = &engine,
     .plain = plain_fastformer,

@@ -1,28 +1,27 @@
 /*
- * FLASH's mixed chunk attention (Hua et al., 2022, arXiv:2202.10447; not FlashAttention):
- * exact inside a chunk of C positions, linear across chunks. One pair q, k for the
- * first, another ql, kl for the second:
+ * FLASH's mixed chunk attention (Hua et al., 2022, arXiv:2202.10447; not FlashAttention): exact
+ * within a chunk of C positions, linear across chunks. The exact part has the pair q, k, the
+ * linear part a second pair ql, kl:
  *
- *     o_i = sum of max(q_i . k_j / sqrt(D), 0)^2 / C v_j        j in V(i), in i's chunk
- *         + (sum of L_c) ql_i / n_i                             the chunks c that count,
- *     L_c = sum of v_j kl_j^T / C                               n_i of them; j in c
+ *     o_i = sum over j of max(q_i . k_j / sqrt(D), 0)^2 / C v_j        j in V(i), in i's chunk
+ *         + w_i sum over j of (kl_j . ql_i) v_j                        j in visible chunks
  *
- * Causal, the chunks before i's own count, and there is no second term in the first.
- * Bidirectional, all chunks count that hold a key which is not padding.
+ *     w_i = 1 / (n_i C),   n_i = the number of visible chunks
  *
- * The first term is that of tiles.c, and its rules hold. The second is added in place by
- * a node of its own: with w_i = 1 / (n_i C), and S the sum of kl_j v_j^T over the chunks
- * that count for i,
+ * Causal, the visible chunks are those before i's own; the first chunk has no second term.
+ * Bidirectional, they are all chunks that hold a key which is not padding.
+ *
+ * The first term is computed by tiles.c, with its backward pass. The second is added in place by
+ * a node of its own. Let S be the sum of kl_j v_j^T over the chunks visible to i. With g = do,
  *
  *     o_i += w_i S^T ql_i         dql_i = w_i S g_i
  *
- * and with R the sum of w_i ql_i g_i^T over the rows i for which j's chunk counts,
+ * and with R, the sum of w_i ql_i g_i^T over the rows i that see j's chunk,
  *
  *     dkl_j = R v_j               dv_j = R^T kl_j
  *
- * Causal, S grows from chunk to chunk forward, and R from the last chunk back.
- *
- * The same in plain loops: plain/flash_gau.c.
+ * Causal, S grows from chunk to chunk going forward, and R going backward. plain/flash_gau.c has
+ * the same in plain loops.
  */
 #include "ops/attention/engine/pairs.h"
 
@@ -46,7 +45,7 @@ typedef struct {
     Grad dql, dkl, dv;
 } Flash;
 
-/* A head at work, on up to TILE rows of a chunk at a time. */
+/* One head, processed up to TILE rows of a chunk at a time. */
 typedef struct {
     const Flash *op;
     Head head;
@@ -100,13 +99,13 @@ static void load_rotated(const Across *x, Rows *to, int t0, const Tensor *from)
                 false);
 }
 
-/* The chunks that count for the rows of chunk c. */
+/* The number of chunks visible to the rows of chunk c. */
 static int counting(const Across *x, int c)
 {
     return x->op->in.causal ? c : (x->length + x->op->C - 1) / x->op->C;
 }
 
-/* ql w of the rows from t0 on, which are in chunk c. */
+/* Gathers w ql of the rows from t0 on, which are in chunk c. */
 static void load_queries(Across *x, int t0, int c)
 {
     int n = counting(x, c);
@@ -117,7 +116,7 @@ static void load_queries(Across *x, int t0, int c)
         x->ql.at[i] *= w;
 }
 
-/* Where the rows from t0 on in its chunk end, TILE at most. */
+/* The end of the rows from t0 on: at most TILE rows, within the chunk. */
 static int rows_from(const Across *x, int t0)
 {
     int C = x->op->C, left = x->op->T - t0;
@@ -182,7 +181,7 @@ static void across_forward(void *ctx, int begin, int end)
     }
 }
 
-/* The first n rows of x, rotated back, to a gradient. */
+/* Writes the first n rows, rotated back, to a gradient. */
 static void leave(const Across *x, Grad to, Rows from, int n)
 {
     from.n = n;
@@ -190,7 +189,7 @@ static void leave(const Across *x, Grad to, Rows from, int n)
     head_scatter(&x->head, to, from, x->op->D);
 }
 
-/* dql = w S g, with St = the sum of v kl^T; and where it is wanted R += w ql g^T. */
+/* dql = w S g, where St is the sum of v kl^T; and optionally R += w ql g^T. */
 static void undo_queries(Across *x, int t0, int c)
 {
     const Flash *op = x->op;
@@ -220,7 +219,7 @@ static void add_queries(Across *x, int t0, int c)
     rows_multiply_over(x->S, x->op->D, x->ql, x->g, counting(x, c) > 0 ? rows_from(x, t0) : 0);
 }
 
-/* dkl = R v and dv = R^T kl; nothing for padding. */
+/* dkl = R v and dv = R^T kl; padding is skipped. */
 static void undo_keys(Across *x, int t0, int c)
 {
     const Flash *op = x->op;
@@ -295,8 +294,8 @@ static double flash_cost(const MixSize *s)
 }
 
 /*
- * For each head ql, kl, S of the chunks before, and of this one so far; behind those of
- * all heads the cache of the chunk.
+ * For each head: ql, kl, S of the chunks before, and the sum for this chunk so far. After all
+ * heads: the cache of the chunk.
  */
 static size_t own_state(int D, int E)
 {
@@ -310,7 +309,7 @@ static size_t flash_state(const MixSize *s)
 
 typedef struct {
     const Step *s;
-    real *S, *chunk, *ql, *kl; /* of one head */
+    real *S, *chunk, *ql, *kl; /* per head */
     int D, E, C, h;
 } StepHead;
 
@@ -376,7 +375,8 @@ static const Engine engine = {
 const Attention attention_flash_gau = {
     .name = "flash-gau",
     .alias = "flash",
-    .summary = "FLASH: the gated unit, exact in chunks and linear across them (arXiv:2202.10447)",
+    .summary =
+        "FLASH: the gated unit, exact within chunks and linear across them (arXiv:2202.10447)",
     .layer = "gated",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BLOCKED | SQUARED,
     .operands =
@@ -388,7 +388,7 @@ const Attention attention_flash_gau = {
                                      .most = 1 << 24,
                                      .zero = 256,
                                      .tries = { 3, 5, 64, 1 },
-                                     .help = "positions in a chunk (0: 256)" },
+                                     .help = "positions per chunk (0: 256)" },
                                    SETTING_KEY_SIZE,
                                    SETTING_GATE,
                                    { 0 } },

@@ -1,26 +1,24 @@
 /*
- * The attention of the gated attention unit (Hua et al., 2022, arXiv:2202.10447):
- * one head, whose gate makes up for the others, and in place of the softmax the
- * square of a relu. With s_ij = q_i . k_j / sqrt(D), over j in V(i):
+ * The attention of the gated attention unit (Hua et al., 2022, arXiv:2202.10447): a single head,
+ * for which the gate compensates, and the square of a relu instead of a softmax. With
+ * s_ij = q_i . k_j / sqrt(D), over j in V(i):
  *
  *     A_ij = max(s_ij, 0)^2 / c_i
  *
  *     n        c_i = n_i, the number of keys that the row sees
  *     fixed    c_i = n0, whatever the length
  *     n2       c_i = n_i^2
- *     sum      c_i = guard(sum of max(s_ij, 0)^2)
+ *     sum      c_i = guard(sum over j of max(s_ij, 0)^2)
  *
- * softmax, entropy and logn are the softmax of the scores instead, with the scale sqrt,
- * entropy or logn (softmax.c). Rows of the first three do not sum to 1.
+ * softmax, entropy and logn are a softmax of the scores instead, with the scale sqrt, entropy or
+ * logn (softmax.c). With the first three, rows do not sum to 1.
  *
- * Backward: w(s) = max(s, 0)^2, w' = 2 max(s, 0), and tiles.c has the rest,
+ * Backward: w(s) = max(s, 0)^2 and w'(s) = 2 max(s, 0), so the rule of tiles.c becomes
  *
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
- * where delta_i is 0 for the first three. The unit around it, with its gate, is in
- * model/gated.c.
- *
- * The same in plain loops: plain/gau.c.
+ * where delta_i = g_i . o_i for sum, and 0 for the first three, whose c_i does not depend on the
+ * scores. model/gated.c has the unit with its gate, plain/gau.c the same in plain loops.
  */
 #include "ops/attention/engine/pairs.h"
 
@@ -102,7 +100,7 @@ const Attention attention_gau = {
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
     .more_traits = traits_of,
     .settings = (const Setting[]){ { "norm", SETTING_CHOICE, .choices = norms,
-                                     .help = "what a row of weights is divided by" },
+                                     .help = "the divisor of a row of weights" },
                                    SETTING_BASE,
                                    SETTING_WINDOW,
                                    SETTING_KEY_SIZE,

@@ -1,6 +1,6 @@
 /*
- * Linear attention without a feature map (an ablation): weights may be negative,
- * and a denominator on either side of 0.
+ * Linear attention without a feature map (an ablation): weights may be negative, and a
+ * denominator may have either sign.
  *
  *     phi(x) = psi(x) = x
  *

@@ -1,6 +1,5 @@
 /*
- * Linear attention between relu and identity (an ablation): weights may be a
- * little negative.
+ * Linear attention between relu and identity (an ablation): weights may be slightly negative.
  *
  *     phi(x) = psi(x) = x where x >= 0, else x / 100      phi'(x) = 1, or 1 / 100
  *

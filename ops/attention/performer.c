@@ -1,18 +1,16 @@
 /*
- * Performer (Choromanski et al., 2021, arXiv:2009.14794): random features whose
- * product is in the mean e^(q . k / sqrt(D)), softmax's weight. With x' = x D^(-1/4)
- * and m fixed directions omega_r, drawn once (ops/attention/engine/directions.h):
+ * Performer (Choromanski et al., 2021, arXiv:2009.14794): random features whose product is, in
+ * expectation, softmax's weight e^(q . k / sqrt(D)). With x' = x D^(-1/4) and m fixed directions
+ * omega_r, drawn once (engine/directions.c):
  *
  *     phi_r(x) = psi_r(x) = e^(omega_r . x' - x' . x' / 2) / sqrt(m)
  *
- * Backward, with h_r = df_r f_r, the gradient of the exponent:
+ * Backward, with f_r = phi_r(x) and the gradient h_r = df_r f_r of the exponent:
  *
  *     dx = D^(-1/4) (sum over r of h_r omega_r - x' sum over r of h_r)
  *
- * omega is not learned and gets no gradient. Whole tiles go through the kernel, with
- * omega D^(-1/4) laid out both ways; a single row, in decoding, does without.
- *
- * The same in plain loops: plain/performer.c.
+ * omega is not trained and has no gradient. Whole tiles are multiplied by the kernel, with two
+ * layouts of omega D^(-1/4); a single row, in decoding, in plain loops.
  */
 #include "ops/attention/engine/directions.h"
 #include "ops/attention/engine/features.h"
@@ -28,7 +26,7 @@ static int random_features(int D, int m)
     return m;
 }
 
-/* omega D^(-1/4) of all heads as the kernel wants it: (H, D, F') for f and (H, F, D') for x. */
+/* omega D^(-1/4) of all heads, laid out for the kernel: (H, D, F') for f and (H, F, D') for x. */
 typedef struct {
     real *to_f, *to_x;
     int wide_f, wide_x;
@@ -133,7 +131,7 @@ const Attention attention_performer = {
                              .size = 'm',
                              .of_key = 4,
                              .tries = { 6, 9 },
-                             .help = "random features per head (0: 4 for each number in a key)" },
+                             .help = "random features per head (0: 4 times the width of a key)" },
                            SETTING_WINDOW,
                            SETTINGS_OF_HEADS,
                            { 0 } },

@@ -1,13 +1,10 @@
 /*
- * Linear attention whose weights cannot be negative because its features are
- * not:
+ * Linear attention whose weights are not negative because its features are not:
  *
  *     phi(x) = psi(x) = max(x, 0)          phi'(x) = 1 where x > 0, else 0
  *
- * linear.h has the rest. A row whose features share no support with those of any
- * key it sees has a denominator of 0: its result is 0.
- *
- * The same in plain loops: plain/relu.c.
+ * linear.h has the rest. A row of features that has no positive entry in common with any key it
+ * sees has a denominator of 0, and its output is 0.
  */
 #include "ops/attention/engine/features.h"
 

@@ -1,5 +1,5 @@
 /*
- * Exact attention (Vaswani et al., 2017, arXiv:1706.03762), of one head. Over all j in V(i):
+ * Exact attention (Vaswani et al., 2017, arXiv:1706.03762), for one head. Over all j in V(i):
  *
  *     s_ij = tau_i q_i . k_j
  *     A_ij = e^(s_ij - m_i) / c_i         m_i = max s_ij,  c_i = sum of e^(s_ij - m_i)
@@ -9,12 +9,13 @@
  * row sees, and on a length n0:
  *
  *     sqrt      1
- *     entropy   ln(max(n_i, 16)) / ln(n0)     the entropy of a row hardly depends on its
- *                                             length (Su, 2021); the floor keeps short
- *                                             rows from going flat
- *     logn      max(1, ln(n_i) / ln(n0))      the same, for rows longer than n0 alone
+ *     entropy   ln(max(n_i, 16)) / ln(n0)     keeps the entropy of a row nearly independent of
+ *                                             n_i (Su, 2021); the floor of 16 keeps short rows
+ *                                             from being uniform
+ *     logn      max(1, ln(n_i) / ln(n0))      the same, but only for rows longer than n0
  *
- * Keys come tile by tile (tiles.h), so m and c are those of the keys so far. For each row:
+ * Keys are visited tile by tile (tiles.h), and m, c and o are those of the keys so far. For each
+ * row:
  *
  *     m, c, o = -inf, 0, 0
  *     for each tile of keys:
@@ -29,7 +30,7 @@
  *
  *     ds_ij = A_ij (dA_ij - delta_i)
  *
- * where m counts as a constant: it cancels in A.
+ * where m counts as a constant, since it cancels in A.
  *
  * The same in plain loops: plain/softmax.c.
  */
@@ -57,7 +58,7 @@ static void softmax_weigh(real *s, int n, real *o, int E, RowState *row)
 {
     real top = row_max(s, n, row->m);
 
-    if (top > row->m && row->c > 0) { /* before the first key there is nothing to fade */
+    if (top > row->m && row->c > 0) { /* before the first key there is nothing to rescale */
         real fade = exp_below(row->m - top);
 
         for (int e = 0; e < E; e++)
@@ -90,7 +91,7 @@ const Attention attention_softmax = {
     .summary = "exact attention, O(n^2): the baseline (arXiv:1706.03762)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | AVERAGES | QUOTIENT | SMOOTH,
     .settings = (const Setting[]){ { "scale", SETTING_CHOICE, .choices = scales,
-                                     .help = "how scores grow with the number of keys" },
+                                     .help = "how scores scale with the number of keys" },
                                    SETTING_BASE,
                                    SETTING_WINDOW,
                                    SETTINGS_OF_HEADS,

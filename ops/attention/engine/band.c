@@ -1,20 +1,19 @@
 /*
- * Linear attention in a window: keys with |i - j| <= w, and none after i when
- * causal. A sum over a window cannot be kept by taking off what leaves it: after
- * many positions nothing but rounding would be left. So the pairs of the band are
- * made, as for softmax (tiles.c): O(T w).
+ * Linear attention with a window: row i sees the keys with |i - j| <= w and, if causal, j <= i.
+ * A running sum over the window would have to subtract the keys that leave it, and after many
+ * positions only rounding would be left. So the pairs of the band are computed explicitly, as
+ * for softmax (tiles.c), in O(T w).
  *
- * z_i, the sum of psi_j over the window of i, is one vector a row, and so is what
- * key j gets of the rows that see it, the sum of their dz_i. Both are sums over
- * spans whose ends only move on. Such a sum is made of two: where `middle` is
- * between its ends, of the sums of all that is from each position before it to it,
- * made once, and the sum of what came after,
+ * The sum z_i of psi_j over the window of row i is one vector per row, and so is the sum of dz_i
+ * over the rows that see key j. Both are sums over spans whose ends never move back. Each is
+ * computed from two parts around a `middle` between the ends: the suffix sums up to the middle,
+ * computed once, and a running sum of everything after it,
  *
  *     from ........ middle ........ to
- *     |- from here -||- so far -----|
+ *     |- suffix sum -||- running sum -|
  *
- * and when `from` passes the middle, the middle becomes `to`: every number is
- * added twice, and none is taken off.
+ * When `from` passes the middle, `to` becomes the new middle. So every number is added twice,
+ * and nothing is subtracted.
  */
 #include "ops/attention/engine/linear.h"
 
@@ -66,7 +65,7 @@ size_t band_scratch(const Linear *op)
     return n * (4 * D + 9 * F + 3 * E + 1) + 2 * F + 2 * TILE * (E + TILE);
 }
 
-/* Row t of room: the sum of x from t to the end of the span. */
+/* Suffix sums: row t of room is the sum of x from t to the end of the span. */
 static void sum_back(real *room, const real *x, Span s, int F)
 {
     for (int t = s.to - 1; t >= s.from; t--)
@@ -76,7 +75,7 @@ static void sum_back(real *room, const real *x, Span s, int F)
                 (t + 1 < s.to ? room[(size_t)(t + 1) * (size_t)F + (size_t)f] : 0);
 }
 
-/* Row t of out: the sum of the rows of x in the span of t. */
+/* Row t of out = the sum of the rows of x in the span of t. */
 static void sum_spans(const Band *b, Span (*span_of)(const View *v, int t), const real *x,
                       real *out)
 {
@@ -102,7 +101,7 @@ static void sum_spans(const Band *b, Span (*span_of)(const View *v, int t), cons
     }
 }
 
-/* Everything that both directions need: features, z, and psi transposed. */
+/* What both passes need: features, z, and psi transposed. */
 static void load(Band *x)
 {
     const LinearHead *h = &x->h;
@@ -150,7 +149,7 @@ void band_forward(void *ctx, int begin, int end)
     }
 }
 
-/* The numerator's part of dphi, dpsi and dv. */
+/* The numerator's contribution to dphi, dpsi and dv. */
 static void backward_pairs(Band *x)
 {
     Tiles t = pairs(x);
@@ -173,7 +172,7 @@ void band_backward(void *ctx, int begin, int end)
     for (int number = begin; number < end; number++) {
         Band x = band_open(ctx, number);
         const Linear *op = x.h.op;
-        real *dz = x.dphi.at; /* which is done with by then */
+        real *dz = x.dphi.at; /* no longer needed */
 
         load(&x);
         linear_queries(&x.h, x.q);

@@ -1,18 +1,16 @@
 /*
- * Orthogonal random features (Choromanski et al., 2021, arXiv:2009.14794,
- * section 2.4): each row of omega is distributed like D independent normal
- * numbers, as the estimate of e^(q.k) wants, but rows of one block of D are
- * orthogonal, so that they do not look the same way twice.
+ * Orthogonal random features (Choromanski et al., 2021, arXiv:2009.14794, section 2.4): each row
+ * of omega is distributed like D independent normal numbers, as the estimate of e^(q . k)
+ * requires, but rows within a block of D are orthogonal, so that no two are redundant.
  *
- * A block: as many rows of normal numbers as it has, made orthogonal and of
- * length 1 by Gram and Schmidt, one row against those before it,
+ * A block starts as rows of normal numbers, which Gram and Schmidt's method makes orthonormal,
+ * each row against those before it,
  *
- *     w_r <- w_r - sum over s < r of (w_r.w_s) w_s,        w_r <- w_r / |w_r|
+ *     w_r <- w_r - sum over s < r of (w_r . w_s) w_s,        w_r <- w_r / |w_r|
  *
- * where each product is taken of what is left of w_r, and all of it twice: what
- * rounding left of the rows before is gone after that. Then each row is
- * multiplied by a length: that of D more normal numbers. The last block of a
- * head has fewer rows where m is no multiple of D.
+ * where each product is taken with what is left of w_r, and the whole is done twice, which
+ * removes the rounding error of the first time. Then each row is multiplied by a length: that of
+ * D more normal numbers. If m is not a multiple of D, a head's last block has fewer rows.
  */
 #include "ops/attention/engine/directions.h"
 
@@ -30,7 +28,7 @@ static double dot(const double *a, const double *b, int D)
     return sum;
 }
 
-/* D normal numbers: those of that number in the stream. */
+/* The D normal numbers with this index in the stream. */
 static void draw_row(double *w, int D, Random random, size_t number)
 {
     for (int d = 0; d < D; d++)
@@ -49,7 +47,7 @@ static void subtract_rows_before(double *block, int r, int D)
     }
 }
 
-/* The block's row r, with the numbers of a direction and of a length; returns the length. */
+/* Draws row r of the block, orthogonal to the rows before it; returns the length to give it. */
 static double make_row(double *block, int r, int D, Random random, size_t number)
 {
     double *w = block + (size_t)r * (size_t)D;

@@ -5,7 +5,7 @@
 #include "ops/base/random.h"
 #include "ops/tape.h"
 
-/* Fills omega (H, m, D); see the .c file for what with. */
+/* Fills omega (H, m, D); see directions.c. */
 void directions_draw(Tensor *omega, Random random);
 
 #endif

@@ -16,7 +16,7 @@ View view_of(const Mix *in, int b)
                    .causal = in->causal };
 }
 
-/* The part of s that is in the window around t, and in its chunk. */
+/* The part of s within t's window and chunk. */
 static Span near(const View *v, int t, Span s)
 {
     if (v->window > 0) {
@@ -52,7 +52,7 @@ void head_ask(const Head *x, int t, const real *from, int width)
         __builtin_prefetch(row + d);
 }
 
-/* Many short rows: calling memcpy for each would take longer than the copying. */
+/* Rows are short and many: calls of memcpy() would take longer than the copying. */
 static void row_copy(real *restrict to, const real *restrict from, int n)
 {
     int i = 0;

@@ -1,9 +1,9 @@
 /*
- * One head of one sequence, and what every mechanism does with it: which keys a
- * row sees, and copying rows out of a (B, T, H, width) tensor and back.
+ * One head of one sequence, and what every mechanism needs: which keys a row sees, and copying
+ * rows out of a (B, T, H, width) tensor and back.
  *
- * Copies are rows of `ld` numbers, a multiple of the kernel's width, with zeros
- * beyond the width and beyond T: code that works on them has no edges.
+ * Copies are rows of `ld` numbers, a multiple of the kernel's width, with zeros beyond the width
+ * and beyond T: code that works on them has no edges.
  */
 #ifndef OPS_ATTENTION_ENGINE_HEAD_H
 #define OPS_ATTENTION_ENGINE_HEAD_H
@@ -14,23 +14,23 @@
 #ifdef PROOF
 enum { TILE = 4 };
 #else
-enum { TILE = 96 }; /* rows, or keys, at once: the work on them stays in cache */
+enum { TILE = 96 }; /* rows or keys at a time, so that they stay in cache */
 #endif
 _Static_assert(TILE % MR == 0 && TILE % NR == 0, "a tile has no edges");
 
-/* from .. to-1; none where from == to */
+/* from .. to-1; empty if from == to */
 typedef struct {
     int from, to;
 } Span;
 
 /*
- * Which rows see which keys. For each row, and for each key, it is one span whose ends
- * never go back as i or j grows: whatever the mechanism, its matrix is a band.
+ * Which rows see which keys. The keys of a row, and the rows of a key, are one span whose ends
+ * never move back as i or j grows: whatever the mechanism, its matrix is a band.
  */
 typedef struct {
     int T, length; /* keys from `length` on are padding */
     int window;    /* 0: none */
-    int chunk;     /* only keys in the row's own chunk of this length; 0: all */
+    int chunk;     /* see only keys of the row's own chunk of this length; 0: all */
     bool causal;
 } View;
 
@@ -38,7 +38,7 @@ View view_of(const Mix *in, int b);
 Span view_keys(const View *v, int i); /* the keys that row i sees */
 Span view_rows(const View *v, int j); /* the rows that see key j */
 
-/* Which head of which sequence, and how far ahead (or behind) its next rows will be needed. */
+/* A head of a sequence, and how far ahead (or behind) to prefetch its rows. */
 typedef struct {
     int b, h, T, H, ahead;
 } Head;
@@ -49,7 +49,7 @@ static inline Head head_of(const Mix *in, int number)
     return (Head){ .b = number / H, .h = number % H, .T = T, .H = H };
 }
 
-/* Where its position t is in a (B, T, H, width) tensor. */
+/* The index of its position t in a (B, T, H, width) tensor. */
 static inline size_t head_place(const Head *x, int t, int width)
 {
     return (((size_t)x->b * (size_t)x->T + (size_t)t) * (size_t)x->H + (size_t)x->h) *
@@ -68,15 +68,15 @@ static inline real *row_of(real *rows, int i, int ld)
 }
 
 /*
- * Prefetches the row that is `ahead` of row t: the rows of a head are H rows apart, and
- * no processor predicts that a few lines of each will be needed.
+ * Prefetches the row `ahead` of row t: the rows of a head are H rows apart, a pattern that hardware
+ * prefetchers miss.
  */
 void head_ask(const Head *x, int t, const real *from, int width);
 
 void head_gather(const Head *x, Rows to, const real *from, int width);
 void head_scatter(const Head *x, Grad to, Rows from, int width);
 
-/* The rows' first `width` columns as rows of `ld` numbers: a transpose, of at most TILE rows. */
+/* Transposes the first `width` columns of at most TILE rows. */
 void rows_transpose(Rows from, real *to, int ld, int width);
 
 /* c = a b, or += : c.n rows, a multiple of MR; b is (depth, c.ld). */
@@ -88,12 +88,10 @@ void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add);
  */
 void rows_multiply_over(real *c, int height, Rows a, Rows b, int n);
 
-/* Where RoPE angles: each row by its position, or back. `angles` is rope_angles(), or NULL: nothing
- * is done. */
+/* Rotates each row by its position, or back. `angles` is rope_angles(), or NULL to do nothing. */
 void rows_rotate(Rows x, const real *angles, int width, bool back);
 
-/* Divisors are kept this far from 0; where the guard acts, the divisor is a constant to the
- * gradient. */
+/* Divisors stay this far from 0; where the guard acts, the divisor has no gradient. */
 #define GUARD R(1e-6)
 static inline real guard(real x)
 {
@@ -117,7 +115,7 @@ static inline int up_to(int n, int unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* The next rows * width numbers of a thread's scratch. */
+/* Takes the next rows * width numbers of a thread's scratch memory. */
 static inline real *carve(real **from, int rows, int width)
 {
     real *piece = *from;

@@ -13,7 +13,7 @@ static void linear_backward(Node *node)
                        ? 0
                        : (size_t)(op->B * op->H) * (size_t)op->T * (size_t)op->F * sizeof(real);
 
-    /* in the order in which they are written: one tensor may be all three */
+    /* in the order of writing: one tensor may be all three */
     op->dq = tape_grad(tape, op->in.q);
     op->dk = tape_grad(tape, op->in.k);
     op->dv = tape_grad(tape, op->in.v);
@@ -51,9 +51,9 @@ Tensor *linear_mix(Tape *tape, const Mix *in)
 }
 
 /*
- * Decoding keeps, for each head, z and the sum S of psi v^T, rotated; with a window the
- * positions in it instead, psi, rotated psi and v, in a ring. In front is the number of
- * keys that were not padding, and room for what a position needs.
+ * The state holds z and S, the sum of (rotated psi) v^T, of each head; or with a window, psi,
+ * rotated psi and v of the positions in it, as a ring buffer. Before that come the number of keys
+ * that are not padding, and temporary memory for one position.
  */
 enum { OWN = 6 };
 
@@ -66,14 +66,14 @@ size_t linear_state(const MixSize *s)
     return 1 + OWN * F + (window > 0 ? ring * H * (2 * F + E) : H * (F + F * E));
 }
 
-/* A head at a position. */
+/* One head at one position. */
 typedef struct {
     const Step *s;
     const FeatureMap *map;
     int D, E, F, head, window;
-    Span keys; /* those seen */
+    Span keys; /* the visible keys */
     real *angles, *psi, *rotated, *phi, *z, *stat;
-    real *kept; /* z and S of the head; or the ring, of all heads */
+    real *kept; /* z and S of the head; or the ring buffer of all heads */
 } StepHead;
 
 static real *slot_of(const StepHead *x, int t)
@@ -83,7 +83,7 @@ static real *slot_of(const StepHead *x, int t)
     return x->kept + ((size_t)(t % (x->window + 1)) * (size_t)H + (size_t)x->head) * (size_t)wide;
 }
 
-/* The features of one row, rotated too: of a key to psi, of a query to phi. */
+/* Computes the features of one row, psi of a key or phi of a query, and rotates them. */
 static void step_features(const StepHead *x, bool key)
 {
     const Mix *in = x->s->in;
@@ -97,7 +97,7 @@ static void step_features(const StepHead *x, bool key)
         rope_rotate(x->rotated, x->angles, x->F, false);
 }
 
-/* The key of this position joins the window; z is the sum over those that the row sees. */
+/* Adds this position's key to the window, and computes z, the sum over the visible keys. */
 static void step_keep_window(StepHead *x, const real *v)
 {
     int F = x->F;
@@ -129,7 +129,7 @@ static void step_keep(StepHead *x, const real *v)
     memcpy(x->z, z, (size_t)F * sizeof(real));
 }
 
-/* o = the rotated phi times S, or times what is in the ring. */
+/* o = S^T (rotated phi), or the sum over the ring buffer. */
 static void step_sum(const StepHead *x, real *restrict o)
 {
     int F = x->F, E = x->E;
@@ -209,7 +209,7 @@ void linear_step(const Step *s)
     }
 }
 
-/* phi(q) S and the sum of psi v^T; and the pairs inside a chunk, or a band. */
+/* S^T phi and the update of S; and the pairs within a chunk or band. */
 double linear_cost(const MixSize *s)
 {
     double F = map_of(s->attention)->features(s->D, s->m), pairs = s->causal ? 0.5 * TILE : 0;
@@ -220,7 +220,7 @@ double linear_cost(const MixSize *s)
     return s->H * (2 * F * s->E + fmin(pairs, s->T) * (F + s->E));
 }
 
-/* c and stat; dz, where phi is divided by z. */
+/* c and stat; dz, if phi is divided by z. */
 MixMemory linear_memory(const MixSize *s)
 {
     const FeatureMap *map = map_of(s->attention);

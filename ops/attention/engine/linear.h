@@ -6,13 +6,13 @@
  *     A_ij = phi(q_i) . psi(k_j) / C_i
  *     o_i  = sum over j of A_ij v_j
  *
- * so the sums over j can be computed before i is known. What is left of a mechanism is
- * its feature map (features.h); scan.c (all positions) and band.c (a window) compute
- * the sums. RoPE rotates phi and psi in the numerator; the denominator stays as it is.
+ * so the sums over j can be computed once for all i. A mechanism is just its feature maps
+ * (features.h); scan.c (all positions) and band.c (a window) compute the sums. RoPE rotates phi and
+ * psi in the numerator and leaves the denominator as it is.
  *
- * The gradient is the same for all maps. Write o_i = n_i / C_i with the numerator
- * n_i = sum over j of (phi_i . psi_j) v_j, and g for the gradient of o. By the quotient
- * rule a change of n_i and C_i changes o_i by
+ * The gradient is the same for all maps. With the numerator n_i = sum over j of (phi_i . psi_j)
+ * v_j, o_i = n_i / C_i. Let g be the gradient of o. By the quotient rule, changing n_i and C_i
+ * changes o_i by
  *
  *     (change of n_i) / C_i - n_i (change of C_i) / C_i^2
  *         = (change of n_i - o_i (change of C_i)) / C_i
@@ -27,11 +27,11 @@
  *
  *     dphi_i = sum over j of (u_i . v_j) psi_j + dc_i z_i                   j in V(i)
  *     dz_i   = dc_i phi_i
- *     dpsi_j = sum over i of ((u_i . v_j) phi_i + dz_i)           the rows i that see j
+ *     dpsi_j = sum over i of ((u_i . v_j) phi_i + dz_i) over the rows i that see j
  *     dv_j   = sum over i of (phi_i . psi_j) u_i
  *
- * With u in place of g, the numerator's part is that of weights phi_i . psi_j without a
- * denominator, and the part of z is one vector per row.
+ * The numerator's part is that of the weights phi_i . psi_j without a denominator, with u in place
+ * of g; the part of z is one vector per row.
  */
 #ifndef OPS_ATTENTION_ENGINE_LINEAR_H
 #define OPS_ATTENTION_ENGINE_LINEAR_H
@@ -52,49 +52,49 @@ typedef struct {
     Grad dq, dk, dv;
 } Linear;
 
-/* One head of one sequence; D', E', F' are the widths of copies (head.h). */
+/* One head of one sequence; D', E', F' are the padded widths of copies (head.h). */
 typedef struct {
     const Linear *op;
     Head head;
     View view;
-    int number, D, E, F; /* which head of the batch; D', E', F' */
+    int number, D, E, F; /* number of the head in the batch; D', E', F' */
 } LinearHead;
 
 LinearHead linear_head(const Linear *op, int number);
 
-/* Whether A is divided by c: a map whose phi is divided by z has no other denominator. */
+/* Whether A is divided by c. If phi is divided by z, there is no other denominator. */
 bool linear_has_quotient(const FeatureMap *map);
 
-/* Rows of q or k, their features, and these rotated (the same rows where there is no RoPE). */
+/* Rows of q or k, their features, and the rotated features (the same rows without RoPE). */
 typedef struct {
-    Rows x, f, rotated, dx; /* dx: room for the gradient of x, as wide */
+    Rows x, f, rotated, dx; /* dx: memory for the gradient of x */
 } Features;
 void linear_keys(const LinearHead *h, Features to);
 void linear_queries(const LinearHead *h, Features to);
 
-/* For what follows, of z row r is z + r * ldz. Forward, before linear_queries(): their stats. */
+/* Row r of z is z + r * ldz. Forward, before linear_queries(): computes the stats of q. */
 void linear_measure(const LinearHead *h, Rows q, const real *z, int ldz);
-/* Forward, after it: their c. */
+/* Forward, after linear_queries(): computes c. */
 void linear_divisors(const LinearHead *h, Rows phi, const real *z, int ldz);
-/* y of the rows, from the sums of the numerator. */
+/* Divides the sums of the numerator and writes o. */
 void linear_finish(const LinearHead *h, Rows o);
 
-/* Backward: g / C of the rows, and their dc. */
+/* Backward: gathers u = g / C, and computes dc. */
 void linear_gather_g(const LinearHead *h, Rows g, real *dc);
-/* From the numerator's part of dphi: dq of the rows and, where phi is divided by z, op->dz. */
+/* From the numerator's part of dphi: computes dq and, if phi is divided by z, op->dz. */
 void linear_chain_queries(const LinearHead *h, Features q, Rows dphi, const real *dc, const real *z,
                           int ldz);
 /* dz of row t. */
 void linear_dz(const LinearHead *h, int t, const real *phi, real dc, real *dz);
-/* From dpsi and dv of the rows: dk, and dv. */
+/* From dpsi and dv of the rows: computes dk and writes dv. */
 void linear_chain_keys(const LinearHead *h, Features k, Rows dpsi, Rows dv);
 
-/* The two ways of summing, forward and backward, for heads begin .. end-1 (ctx is a Linear). */
+/* The two ways to compute the sums, for heads begin .. end-1 (ctx is a Linear). */
 void scan_forward(void *ctx, int begin, int end);
 void scan_backward(void *ctx, int begin, int end);
 void band_forward(void *ctx, int begin, int end);
 void band_backward(void *ctx, int begin, int end);
-size_t scan_scratch(const Linear *op); /* numbers they need in a thread's scratch */
+size_t scan_scratch(const Linear *op); /* size of a thread's scratch, in numbers */
 size_t band_scratch(const Linear *op);
 
 #endif

@@ -43,7 +43,7 @@ static MapRows map_rows(const LinearHead *h, bool key, Rows x, int ldf)
     return m;
 }
 
-/* Rows beyond the last position have zeros for features, if need be afterwards. */
+/* The features of rows beyond the last position are zero. */
 static void make_features(const LinearHead *h, bool key, Features to)
 {
     const Linear *op = h->op;
@@ -88,7 +88,7 @@ bool linear_has_quotient(const FeatureMap *map)
     return !map->stats || map->shifted;
 }
 
-/* C of row t; `live` where the guard leaves it alone. The guard is scaled as phi is. */
+/* C of row t; `live` unless the guard acts, which is scaled like phi. */
 static real divisor(const LinearHead *h, int t, bool *live)
 {
     const Linear *op = h->op;
@@ -167,7 +167,7 @@ static void leave_dz(const LinearHead *h, int t, const real *phi, const real *dp
         dz[f] = z[f] > 0 ? -phi[f] * dphi[f] / z[f] : 0;
 }
 
-/* dx of the rows up to the last position, from df. */
+/* Computes dx of the rows up to the last position, from df. */
 static Rows chain_rows(const LinearHead *h, bool key, Features at, real *df)
 {
     Rows dx = { at.dx.at, at.dx.ld, at.x.t0, rows_inside(h, at.x) };
@@ -202,7 +202,7 @@ void linear_chain_keys(const LinearHead *h, Features k, Rows dpsi, Rows dv)
     Rows dk = chain_rows(h, true, k, dpsi.at);
 
     for (int r = max(0, min(dk.n, h->view.length - dpsi.t0)); r < dk.n; r++) {
-        /* no row sees padding, whatever is in it */
+        /* padding is seen by no row, whatever its contents */
         memset(row_of(dk.at, r, dk.ld), 0, (size_t)op->D * sizeof(real));
         memset(row_of(dv.at, r, dv.ld), 0, (size_t)op->E * sizeof(real));
     }

@@ -1,8 +1,9 @@
 /*
- * The matrix of a mechanism that weighs its values: o_i = sum_j A_ij v_j.
+ * The matrix of a mechanism with o_i = sum over j of A_ij v_j.
  *
- * However it is computed, o is linear in v. So if v_j is the unit vector c, component c
- * of o_i is A_ij: with values of COLUMNS numbers, one mix gives that many columns of A.
+ * However o is computed, it is linear in v. If v_j is the unit vector of component c and all
+ * other values are 0, component c of o_i is A_ij. So with values of COLUMNS numbers, one mix
+ * yields COLUMNS columns of A.
  */
 #include "ops/attention.h"
 
@@ -15,7 +16,7 @@ enum { COLUMNS = 5 };
 enum { COLUMNS = 64 };
 #endif
 
-/* Columns j0 to j0 + v->dim[3] of A, from the mix of v_j = the unit vector of j - j0. */
+/* Columns j0 to j0 + v->dim[3] of A, from the mix with unit vectors j - j0 for v_j. */
 static void fill_columns(Tape *tape, const Mix *in, real *A, int j0)
 {
     const int T = in->v->dim[1], H = in->v->dim[2], E = in->v->dim[3];

@@ -1,11 +1,10 @@
 /*
- * A head is one piece of work; a long one, where there are few, is cut in parts:
- * part p has every parts-th tile of rows forward, and of keys backward, where the
- * parts' sums for dq are added up in order at the end. T and H alone decide the
- * cut, so a sequence gets the same bits in any batch.
+ * A head is one piece of work. A long head, if there are few, is cut into parts: part p has
+ * every parts-th tile of rows forward, and of keys backward, where the parts' sums for dq are
+ * added in order at the end. The cut depends only on T and H, so a sequence gets the same bits
+ * in any batch.
  *
- * tau and RoPE go into the copies of q and k; the gradients of copies come back
- * the same way.
+ * tau and RoPE are applied to the copies of q and k, and undone in the gradients of the copies.
  */
 #include "ops/attention/engine/pairs.h"
 
@@ -19,18 +18,18 @@ typedef struct {
     Mix in;
     Tiling how;
     int B, T, H, D, E, parts, tile;
-    const real *angles, *tau, *divisor; /* of a row that sees 0 .. T keys; divisor may be NULL */
+    const real *angles, *tau, *divisor; /* for rows that see 0 .. T keys; divisor may be NULL */
     int chunk, window;
     RowState *row; /* (B, H, T) */
-    real *partial; /* dq of parts (B, H, parts, T', D'), where there are more than one */
+    real *partial; /* dq of parts (B, H, parts, T', D') if parts > 1 */
     Grad dq, dk, dv;
 } Pairs;
 
-/* A head, or the part of one, at work: its view, and its copies in a thread's scratch. */
+/* A head, or a part of one: its view, and its copies in a thread's scratch memory. */
 typedef struct {
     const Pairs *op;
     Head head;
-    int part, length; /* T': whole tiles */
+    int part, length; /* T' = T rounded up to tiles */
     Tiles t;
 } Work;
 
@@ -64,7 +63,7 @@ static void scale_rows(const Work *w, Rows x)
     }
 }
 
-/* Of the tile at t0, the rows that there are; what kernels make of those beyond, nothing reads. */
+/* The rows of the tile at t0 that exist; results for rows beyond are never read. */
 static int rows_in(const Pairs *op, int t0)
 {
     return min(op->tile, op->T - t0);
@@ -77,7 +76,7 @@ static void gather_q(const Work *w, Rows to)
     scale_rows(w, to);
 }
 
-/* The tile of k at to.t0, its rows to `to`, and rotated to kt. */
+/* Gathers the tile of k at to.t0, and rotates it by RoPE into its transpose kt. */
 static void gather_k(const Work *w, Rows to, real *kt)
 {
     head_gather(&w->head, to, w->op->in.k->data, w->op->D);
@@ -85,7 +84,7 @@ static void gather_k(const Work *w, Rows to, real *kt)
     rows_transpose(to, kt, w->t.tile, w->op->D);
 }
 
-/* Before the first key: what the row's divisor is, or is to become. */
+/* Before the first key: the rows' divisors, or 0 for those that are sums. */
 static void start_rows(const Work *w, int i0)
 {
     const Pairs *op = w->op;
@@ -151,7 +150,7 @@ static void scatter_q(const Work *w, Rows dq)
     head_scatter(&w->head, w->op->dq, dq, w->op->D);
 }
 
-/* All rows of q and of g = do; dq is to be added up. */
+/* Gathers all rows of q and of g = do, and clears dq. */
 static void gather_rows(const Work *w)
 {
     const Pairs *op = w->op;
@@ -178,7 +177,7 @@ static void backward_tile(Work *w, int j0, real *v)
     head_scatter(&w->head, op->dv, dv, op->E);
 }
 
-/* delta of a head's rows, where the divisor is a sum that the guard left alone. */
+/* delta of a head's rows; 0 where the divisor does not depend on the scores. */
 static void delta_of_head(const Pairs *op, int number)
 {
     Head head = head_of(&op->in, number);
@@ -215,7 +214,7 @@ static void backward_part(Work *w)
     if (op->parts > 1)
         w->t.dq = op->partial + (size_t)(number * op->parts + w->part) * all;
     else
-        delta_of_head(op, number); /* whose rows are to be copied right now */
+        delta_of_head(op, number); /* its rows are copied next, and so in cache */
     gather_rows(w);
     for (int j0 = w->part * tile; j0 < op->T; j0 += op->parts * tile)
         backward_tile(w, j0, v);
@@ -232,7 +231,7 @@ static void backward_parts(void *ctx, int begin, int end)
     }
 }
 
-/* A head's dq: the sums of its parts, in order. */
+/* Adds the parts of a head's dq, in order. */
 static void add_parts(void *ctx, int begin, int end)
 {
     const Pairs *op = ctx;
@@ -249,7 +248,7 @@ static void add_parts(void *ctx, int begin, int end)
     }
 }
 
-/* A head's copies: rows of D' and of E', and so many tiles of each, and of scores. */
+/* Scratch for a head's copies: rows of D' and E', and this many tiles of each and of scores. */
 static void reserve(const Pairs *op, int of_d, int of_e, int tiles)
 {
     size_t T = (size_t)up_to(op->T, op->tile), D = (size_t)up_to(op->D, NR);
@@ -265,7 +264,7 @@ static void pairs_backward(Node *node)
     size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, op->tile) *
                    (size_t)up_to(op->D, NR) * sizeof(real);
 
-    /* in the order in which they are written: one tensor may be all three */
+    /* in the order of writing: one tensor may be all three */
     op->dk = tape_grad(node->tape, op->in.k);
     op->dv = tape_grad(node->tape, op->in.v);
     op->dq = tape_grad(node->tape, op->in.q);
@@ -282,8 +281,8 @@ static void pairs_backward(Node *node)
 }
 
 /*
- * Long products cost less for each number than short ones, and tiles that are more than the second
- * cache holds cost more. A short sequence is not filled up to more than it takes.
+ * Large tiles make products efficient, until they no longer fit the L2 cache. A short sequence gets
+ * no larger tile than it needs.
  */
 static int tile_of(int T)
 {
@@ -291,8 +290,8 @@ static int tile_of(int T)
 }
 
 /*
- * Few heads and a long sequence: cut, so that there is work for several threads. Not where
- * a row sees few keys (`narrow`): there the parts' dq would be most of what the op keeps.
+ * A long sequence with few heads is cut into parts, so that all threads have work; but not if rows
+ * see few keys (`narrow`), where the parts' dq would take most of the op's memory.
  */
 static int parts_of(bool narrow, int T, int H)
 {
@@ -322,7 +321,7 @@ int pairs_chunk(const Attention *a, const Values *set)
     return rule->chunk ? setting_or_zero(set, rule->chunk) : 0;
 }
 
-/* What depends only on how many keys a row sees. */
+/* Tables of what depends only on the number of keys that a row sees. */
 static void tabulate(Pairs *op)
 {
     size_t bytes = (size_t)(op->T + 1) * sizeof(real);
@@ -355,7 +354,7 @@ Tensor *pairs_mix(Tape *tape, const Mix *in)
     return op->node.y;
 }
 
-/* The rows' states; dq of the parts. */
+/* The states of the rows; dq of the parts. */
 MixMemory pairs_memory(const MixSize *s)
 {
     bool narrow = setting(&s->set, "window") || pairs_chunk(s->attention, &s->set);

@@ -6,9 +6,9 @@
 #include <string.h>
 
 /*
- * Decoding keeps the keys that a later row may see: k, rotated, and v of all heads for
- * each position, in a ring if there is a window or a chunk. In front are the number of
- * keys that were not padding, the angles, and room for q.
+ * The state holds the keys that later rows may see: rotated k and v of all heads for each position,
+ * as a ring buffer if there is a window or a chunk. Before that come the number of keys that are
+ * not padding, the angles, and memory for q.
  */
 static int ring_of(const Mix *in)
 {
@@ -28,13 +28,13 @@ size_t pairs_state(const MixSize *s)
     return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E);
 }
 
-/* A row at work: its head's q with tau, and where the positions' k and v are. */
+/* One row of one head: q times tau, and where k and v are cached. */
 typedef struct {
     const Weighting *weighting;
     const real *q, *cache;
     int D, E, of_k, of_v,
-        wide; /* in a slot of the cache: this head's k and v; those of all heads */
-    int ring; /* slots, which are used again and again; 0: one for each position */
+        wide; /* sizes in a slot of the cache: k and v of this head, and of all heads */
+    int ring; /* slots of the ring buffer; 0: one slot per position */
 } StepRow;
 
 static const real *slot_of(const StepRow *x, int t)
@@ -64,7 +64,7 @@ static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
         o[e] = keys.from < keys.to ? o[e] / guard(row->c) : 0;
 }
 
-/* This position's k, rotated, and v of all heads to their slot. */
+/* Stores this position's rotated k and v of all heads in a slot. */
 static void step_keep(const Mix *in, const real *angles, real *slot)
 {
     int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];

@@ -1,52 +1,51 @@
 /*
- * With a logit for each key,
+ * The pool of the keys V(i) averages them under a softmax of one logit per key,
  *
  *     a_j = w . x_j / sqrt(D)
- *     y_i = sum of e^(a_j - L_i) x_j,    L_i = ln sum of e^(a_j)      both over j in V(i)
+ *     y_i = sum over j of e^(a_j - L_i) x_j,    L_i = ln(sum over j of e^(a_j))      j in V(i)
  *
- * Let V(i) be the keys up to i. Of the keys so far the pool knows m, the largest
- * a_j, l = e^(L - m) and y itself. Key i makes of them, with m' = max(m, a_i),
+ * Let V(i) be the keys up to i. The state of the pool is y_i, the largest logit m_i = max a_j,
+ * and l_i = e^(L_i - m_i). Without the index of the key before, and with ' for those of key i,
+ * m' = max(m, a_i) and
  *
  *     l'    = l e^(m - m') + e^(a_i - m')
  *     share = e^(a_i - L') = e^(a_i - m') / l'
  *     keep  = e^(L - L')   = l e^(m - m') / l'
  *     y'    = keep y + share x_i
  *
- * No exponent is above 0 and l' is at least 1, whatever the logits; nothing here
- * depends on a later key. The first key has l = 0, so keep is 0, share is 1 and
- * the pool is that key, exactly.
+ * No exponent is positive and l' is at least 1, whatever the logits, and nothing depends on a
+ * later key. For the first key l = 0, so keep = 0, share = 1, and y' is that key, exactly.
  *
- * A chunk of keys is taken in at once: its a_j, then its m, then all exponentials,
- * and only l and y go from key to key.
+ * A chunk of keys is added at once: first all a_j, then all m_j, then all exponentials; only l
+ * and y are updated key by key.
  *
- * Backward, with G_i = dy_i. In row i >= j, key j has the weight
+ * Backward, with g_i = dy_i. In row i >= j, key j has the weight
  *
  *     P_ij = e^(a_j - L_i) = share_j e^(L_j - L_i)
  *
- * and a softmax has dP_ij/da_l = P_ij (delta_jl - P_il), so
+ * With the derivative of a softmax, dP_it / da_j = P_it ([j = t] - P_ij),
  *
- *     da_j = sum over i >= j of P_ij (G_i . x_j - G_i . y_i)
+ *     da_j = sum over i >= j of sum over t of (g_i . x_t) P_it ([j = t] - P_ij)
+ *          = sum over i >= j of P_ij (g_i . x_j - g_i . y_i)
  *          = share_j (x_j . U_j - u_j)
- *     dx_j = sum over i >= j of P_ij G_i + da_j w / sqrt(D)
+ *     dx_j = sum over i >= j of P_ij g_i + da_j w / sqrt(D)
  *          = share_j U_j + da_j w / sqrt(D)
  *     dw   = sum over j of da_j x_j / sqrt(D)
  *
- * with two sums that a walk from the last row to the first carries along:
+ * where two sums are updated from the last row to the first:
  *
- *     U_j = sum over i >= j of e^(L_j - L_i) G_i       = G_j + keep_j+1 U_j+1
- *     u_j = sum over i >= j of e^(L_j - L_i) G_i . y_i = G_j . y_j + keep_j+1 u_j+1
+ *     U_j = sum over i >= j of e^(L_j - L_i) g_i       = g_j + keep_(j+1) U_(j+1)
+ *     u_j = sum over i >= j of e^(L_j - L_i) g_i . y_i = g_j . y_j + keep_(j+1) u_(j+1)
  *
- * A pool of a whole sequence is this with G = 0 but in the last row. y, share and
- * keep of a chunk are made again from the state that its first key found: the walk
- * forward leaves one for each chunk, D + 2 numbers, and the walk back takes one
- * chunk after the other, with U and u going from each to the one before. So what
- * is at hand is a chunk, however long the sequence is.
+ * A pool of a whole sequence is the special case g_i = 0 except in the last row. The forward
+ * pass stores the state before each chunk, D + 2 numbers; the backward pass computes y, share
+ * and keep of the chunk again from it, one chunk after the other from the last to the first,
+ * passing U and u on to the chunk before. So its scratch memory does not grow with T.
  *
- * Subtracting the same c from x_j and every y_i leaves da_j as it is: it takes
- * c . U_j away from both terms. With c the first key, a row that sees no other
- * has y_i - c = 0, and adds nothing to any da_j but exact zeros. The state
- * that key 0 finds has l = 0, and in place of a y this c: key 0 leaves
- * y = c + 1 (x_0 - c) = x_0.
+ * Subtracting a constant vector b from x_j and all y_i subtracts b . U_j from both terms of da_j
+ * and leaves da_j unchanged. With b = x_0, a row that sees only key 0 has y_i - b = 0 exactly, so
+ * it adds exact zeros to all da_j. The state before key 0 has l = 0 and holds b in place of y:
+ * key 0 turns it into y = b + 1 (x_0 - b) = x_0.
  */
 #include "ops/attention/engine/pooling.h"
 
@@ -66,7 +65,7 @@ void pooling_at(Pooling *pool, real *state)
     pool->m = pool->l + 1;
 }
 
-/* Goes to what that chunk found. */
+/* Copies the state before that chunk to the place of the state after it. */
 static void go(Pooling *pool, int chunk, const real *x)
 {
     size_t size = pooling_state(pool->D);
@@ -79,7 +78,7 @@ static void go(Pooling *pool, int chunk, const real *x)
     pooling_at(pool, memcpy(found + size, found, size * sizeof(real)));
 }
 
-/* share and keep of the keys, and m and l after them: one loop for each thing that is done. */
+/* Computes share and keep of the keys, and updates m and l; separate loops, to be vectorised. */
 static void weigh(Pooling *pool, Rows x)
 {
     real *restrict share = pool->blend->share, *restrict keep = pool->blend->keep;
@@ -105,7 +104,7 @@ static void weigh(Pooling *pool, Rows x)
     *pool->l = l, *pool->m = m;
 }
 
-/* The rows from n on have the pool as it is. */
+/* Sets the rows from n on to the current pool. */
 static void fill(const Pooling *pool, int n)
 {
     for (int r = n; r < TILE; r++)
@@ -123,7 +122,7 @@ void pooling_add(Pooling *pool, Rows x)
         const real *restrict xr = row_of(x.at, r, x.ld);
         real share = pool->blend->share[r];
 
-        /* keep y + share x, where no rounding of keep adds up */
+        /* keep y + share x, since keep + share = 1; rounding of keep does not accumulate */
         for (int d = 0; d < pool->D; d++)
             y[d] += share * (xr[d] - y[d]);
         for (int d = 0; row && d < pool->D; d++)
@@ -140,7 +139,7 @@ void pooling_settle(Pooling *pool, int chunks)
     fill(pool, 0);
 }
 
-/* The sum of a_d (b_d - c_d). */
+/* sum over d of a_d (b_d - c_d) */
 static inline real dot_from(const real *a, const real *b, const real *c, int n)
 {
     Lanes t = lanes_all(0);
@@ -154,13 +153,13 @@ static inline real dot_from(const real *a, const real *b, const real *c, int n)
     return lanes_sum(t);
 }
 
-static inline void row_back(Pooling *pool, int r, const real *restrict G)
+static inline void row_back(Pooling *pool, int r, const real *restrict g)
 {
     real *restrict U = pool->U;
 
-    pool->u += dot_from(G, row_of(pool->rows, r, pool->ld), pool->states, pool->D);
+    pool->u += dot_from(g, row_of(pool->rows, r, pool->ld), pool->states, pool->D);
     for (int d = 0; d < pool->D; d++)
-        U[d] += G[d];
+        U[d] += g[d];
 }
 
 static inline void key_back(Pooling *pool, int r, const real *restrict x, real *restrict dx)
@@ -173,16 +172,16 @@ static inline void key_back(Pooling *pool, int r, const real *restrict x, real *
     for (int d = 0; d < pool->D; d++) {
         dx[d] = share * U[d] + da * w[d];
         dw[d] += da * x[d];
-        U[d] *= keep; /* as the row before has it */
+        U[d] *= keep; /* now U as seen from the row before */
     }
     pool->u *= keep;
 }
 
-void pooling_back(Pooling *pool, Rows G, Rows x)
+void pooling_back(Pooling *pool, Rows g, Rows x)
 {
-    for (int r = G.n - 1; r >= 0; r--) {
-        row_back(pool, r, row_of(G.at, r, G.ld));
+    for (int r = g.n - 1; r >= 0; r--) {
+        row_back(pool, r, row_of(g.at, r, g.ld));
         if (r < x.n)
-            key_back(pool, r, row_of(x.at, r, x.ld), row_of(G.at, r, G.ld));
+            key_back(pool, r, row_of(x.at, r, x.ld), row_of(g.at, r, g.ld));
     }
 }

@@ -1,28 +1,35 @@
 /*
- * Linear attention over all positions, in time linear in T. Features are made
- * chunk by chunk (TILE positions), and what came before a chunk is one matrix:
+ * Linear attention over all positions, in time linear in T. Features are computed chunk by chunk
+ * (TILE positions), and everything before a chunk is summed up in a matrix and a vector:
  *
- *     S = sum of psi_j v_j^T  (F, E)        z = sum of psi_j  (F)
+ *     S = sum over j of psi_j v_j^T  (F, E)        z = sum over j of psi_j  (F)
  *
- * Bidirectional, o_i = phi_i S / C_i with the sums over all j. Causal, with the
- * sums over all chunks before that of i,
+ * Bidirectional, S and z are sums over all keys, and o_i = S^T phi_i / C_i. Causal, S is the
+ * sum over the chunks before that of i, and the pairs within the chunk are added,
  *
- *     o_i = (phi_i S + sum of (phi_i . psi_j) v_j) / C_i      j <= i in i's chunk
+ *     o_i = (S^T phi_i + sum over j of (phi_i . psi_j) v_j) / C_i          j <= i in i's chunk
  *
- * and the last sum is tiles.c's, of one tile. z_i is taken row by row, in two
- * parts: the chunks before, and this chunk so far.
+ * as one tile of tiles.c. z_i = sum of psi_j over all j <= i is computed row by row: the sum over
+ * the chunks before, plus the running sum within the chunk.
  *
- * Backward (linear.h), with g_i / C_i written g_i. What i gets from all j before
- * its chunk is again S; what j gets from all i after its chunk is
+ * Backward, in the letters of linear.h: u_i = g_i / C_i, and dc_i and dz_i are the gradients of
+ * c_i and z_i. For query i, S again sums up the chunks before; for key j, the chunks after are
+ * summed up in
  *
- *     R = sum of phi_i g_i^T  (F, E)        r = sum of dz_i  (F)
+ *     R = sum over i of phi_i u_i^T  (F, E)        r = sum over i of dz_i  (F)
  *
- *     dphi_i = S g_i + ...     dpsi_j = R v_j + r + ...     dv_j = R^T psi_j + ...
+ * Causal, with both sums in the second column within the chunk:
  *
- * So a first pass goes forward with S and makes dq, and a second one goes back
- * with R and makes dk and dv; both make the features again. States are made by
- * adding up only, never by taking off. Bidirectional there are three passes:
- * S, z; then dq, R, r; then dk, dv.
+ *     dphi_i = S u_i + dc_i z_i  +  sum over j <= i of (u_i . v_j) psi_j
+ *     dpsi_j = R v_j + r         +  sum over i >= j of ((u_i . v_j) phi_i + dz_i)
+ *     dv_j   = R^T psi_j         +  sum over i >= j of (phi_i . psi_j) u_i
+ *
+ * Bidirectional, S, R and r are sums over all positions, and the second column is empty.
+ *
+ * So one pass runs forward, updating S and computing dq, and a second runs backward, updating R
+ * and r and computing dk and dv; both compute the features again. Bidirectional there are three
+ * passes: S and z; then dq, R and r; then dk and dv. States only ever grow by addition: nothing
+ * is recovered by subtraction.
  */
 #include "ops/attention/engine/linear.h"
 
@@ -30,7 +37,7 @@
 
 #include <string.h>
 
-/* One chunk of a head, and the sums. */
+/* One chunk of a head, and the running sums. */
 typedef struct {
     LinearHead h;
     bool causal;
@@ -93,7 +100,7 @@ static void scan_at(Scan *x, int t0)
         all[i]->t0 = t0;
 }
 
-/* How many of the chunk's keys are no padding. */
+/* The chunk's keys that are not padding. */
 static int keys_of(const Scan *x)
 {
     return max(0, min(TILE, x->h.view.length - x->v.t0));
@@ -106,7 +113,7 @@ static void load_keys(Scan *x, int t0)
     head_gather(&x->h.head, x->v, x->h.op->in.v->data, x->h.op->E);
 }
 
-/* z of the chunk's rows, and of all chunks up to this one. */
+/* Computes z of the chunk's rows, and adds the chunk to the sum. */
 static void run_z(Scan *x)
 {
     int F = x->h.F;
@@ -123,7 +130,7 @@ static void run_z(Scan *x)
         x->sum[f] += so_far[f];
 }
 
-/* The chunk's own pairs. */
+/* The pairs within the chunk. */
 static Tiles pairs(const Scan *x)
 {
     const LinearHead *h = &x->h;
@@ -203,7 +210,7 @@ void scan_forward(void *ctx, int begin, int end)
     }
 }
 
-/* dq of the chunk, where dphi has what comes from other chunks. */
+/* dq of the chunk, after the other chunks' contributions to dphi. */
 static void finish_queries(Scan *x, const real *z, int ldz)
 {
     linear_chain_queries(&x->h, x->q, x->dphi, x->dc, z, ldz);
@@ -228,11 +235,11 @@ static void backward_queries(Scan *x)
     }
 }
 
-/* Adds to each dpsi of the chunk the dz of the rows that see it: its own and later ones. */
+/* Adds to each dpsi_j of the chunk the dz_i of all i >= j. */
 static void add_later_dz(Scan *x)
 {
     int F = x->h.F;
-    real *so_far = x->z; /* its rows are not needed on the way back */
+    real *so_far = x->z; /* its rows are not needed in this pass */
 
     memset(so_far, 0, (size_t)F * sizeof(real));
     for (int r = min(TILE, x->h.op->T - x->v.t0) - 1; r >= 0; r--) {
@@ -248,7 +255,7 @@ static void add_later_dz(Scan *x)
         x->sum[f] += so_far[f];
 }
 
-/* What all rows that R has seen give to the chunk's keys. */
+/* The contribution of R to the chunk's keys. */
 static void add_state(Scan *x, bool add)
 {
     rows_transpose((Rows){ x->S, x->h.E, 0, x->h.op->F }, x->St, x->h.F, x->h.op->E);
@@ -263,7 +270,7 @@ static void rotate_back(Scan *x)
     rows_rotate((Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, x->h.op->angles, x->h.op->F, true);
 }
 
-/* From the end: R, r, and dk and dv. */
+/* From the last chunk to the first: R, r, dk and dv. */
 static void backward_keys(Scan *x)
 {
     x->h.head.ahead = -TILE;
@@ -305,7 +312,7 @@ static void backward_all_queries(Scan *x, const real *z, real *R, real *r)
 
 static void backward_bidirectional(Scan *x)
 {
-    real *r = x->z; /* its rows are z of the whole: one */
+    real *r = x->z; /* the memory of z, whose only row is elsewhere */
 
     for (int t0 = 0; t0 < x->h.view.length; t0 += TILE) {
         load_keys(x, t0);

@@ -1,11 +1,11 @@
 /*
- * The scores of a mechanism whose weights are made of them (softmax.c, gau.c):
+ * The scores of a mechanism whose weights are a function of them (softmax.c, gau.c):
  *
  *     S_ij = q_i . k_j / sqrt(D)
  *
- * of rotated q and k where there is RoPE, for all pairs, seen or not. The factor of tau_i
- * beyond 1 / sqrt(D) is left out: it is not part of q and k. Sums
- * are in double, so that S has the rank of its factors, at most D, to their rounding.
+ * with q and k rotated by RoPE if it is on, for all pairs, visible or not. The factor of tau_i
+ * beyond 1 / sqrt(D) is left out. Sums are in double, so that S has the rank of its factors, at
+ * most D, up to their rounding.
  */
 #include "ops/attention/engine/head.h"
 
@@ -24,7 +24,7 @@ static double dot(const real *x, const real *y, int n)
     return sum;
 }
 
-/* Heads begin .. end-1 of all sequences. */
+/* Heads begin .. end-1, counted over all sequences. */
 static void score_heads(void *ctx, int begin, int end)
 {
     const Scores *s = ctx;

@@ -1,31 +1,40 @@
 /*
- * Forward, over square tiles of pairs (Milakov and Gimelshein, 2018; Dao et
- * al., 2022). While the keys that row i sees pass by, o_i and c_i are the sums
- * over those so far; a weighting that holds a maximum multiplies both when it
- * moves. At the end o_i is divided by c_i. Of the matrix nothing is kept but m
- * and c, two numbers a row.
+ * Forward, over square tiles of pairs (Milakov and Gimelshein, 2018; Dao et al., 2022). While
+ * the keys that row i sees pass by, o_i and c_i are the sums over the keys so far; a weighting
+ * with a running maximum m_i rescales both when m_i changes. At the end o_i is divided by c_i.
+ * Of the matrix only m_i and c_i are stored, two numbers per row.
  *
- * Backward, with g = do and A_ij = w(s_ij) / c_i. Where c_i is a number,
+ * Backward, with g = do. Since o_i = sum over j of A_ij v_j,
  *
- *     dA_ij = g_i . v_j,      ds_ij = w'(s_ij) / c_i  dA_ij
+ *     dA_ij = g_i . v_j
  *
- * and where it is the sum of the row's weights, ds_ij also has the part through
- * it:  dA_il/dw_ij = (delta_jl - A_il) / c_i,  so
+ * If c_i does not depend on the scores, A_ij = w(s_ij) / c_i gives
  *
- *     ds_ij = w'(s_ij) / c_i (dA_ij - delta_i),   delta_i = sum of A_il dA_il = g_i . o_i
+ *     ds_ij = w'(s_ij) / c_i dA_ij
  *
- * which is the first line with delta_i = 0; so it is also where the guard acts,
- * max(c_i, GUARD), since the divisor is a constant there. Then
+ * If c_i = sum over l of w(s_il), every A_il depends on s_ij through c_i. By the quotient rule,
+ * with [j = l] = 1 if j is l, else 0,
  *
- *     dv_j = sum over i of A_ij g_i       dq_i = tau_i sum over j of ds_ij k_j
- *                                         dk_j = sum over i of ds_ij tau_i q_i
+ *     dA_il / dw(s_ij) = ([j = l] c_i - w(s_il)) / c_i^2 = ([j = l] - A_il) / c_i
  *
- * Everything but m and c is made again, tile by tile: five products where the
- * forward has two. tau goes into the copies of q.
+ *     ds_ij = w'(s_ij) sum over l of dA_il ([j = l] - A_il) / c_i
+ *           = w'(s_ij) / c_i (dA_ij - delta_i)
  *
- * No number that row i may not see enters its sums, not even times zero (a NaN
- * would): rows are taken in groups of MR, the keys that a whole group sees go
- * through the kernel, and the few at either end of a row are added one by one.
+ *     delta_i = sum over l of A_il dA_il = g_i . sum over l of A_il v_l = g_i . o_i
+ *
+ * The first case is the second with delta_i = 0. So is a row whose divisor max(c_i, GUARD) is
+ * the guard: a constant. With s_ij = tau_i q_i . k_j,
+ *
+ *     dv_j = sum over i of A_ij g_i
+ *     dq_i = sum over j of ds_ij tau_i k_j
+ *     dk_j = sum over i of ds_ij tau_i q_i
+ *
+ * The backward pass computes everything but m and c again, tile by tile: five products to the
+ * forward pass's two. tau_i is multiplied into the copies of q.
+ *
+ * A key hidden from row i must not enter its sums, not even multiplied by zero (it may be NaN).
+ * So rows are processed in groups of MR: the keys that the whole group sees go through the
+ * kernel, and the few at either end of a row are added one by one.
  */
 #include "ops/attention/engine/tiles.h"
 
@@ -45,7 +54,7 @@ static void plain_unweigh(real *s, real *dA, int n, const RowState *row)
 
 const Weighting weighting_plain = { 0, false, plain_weigh, plain_unweigh };
 
-/* The part of row i's keys that is in the tile at j0, counted from there. */
+/* The part of row i's keys within the tile at j0, counted from j0. */
 static Span keys_in(const Tiles *x, int i, int j0)
 {
     Span s = view_keys(&x->view, i);
@@ -56,15 +65,15 @@ static Span keys_in(const Tiles *x, int i, int j0)
 }
 
 /*
- * For a group of MR rows: each one's keys, those that one or another sees, those
- * that all see. For the last, rows beyond T count as if they were there: the
- * first rows of a longer sequence go the same way through the kernel.
+ * For a group of MR rows: the keys of each row, their union, and their intersection. For the
+ * intersection rows beyond T count as if they existed, so that the first rows of a longer sequence
+ * are computed in the same way.
  */
 typedef struct {
     Span row[MR], any, all;
 } Group;
 
-/* Ends of spans never go back: where the first and the last row see the same, so do all between. */
+/* Ends of spans never move back: if the first and last row see the same keys, so do all others. */
 static Group group_of(const Tiles *x, int i, int j0)
 {
     const int inside = min(MR, x->view.T - i);
@@ -85,7 +94,8 @@ static Group group_of(const Tiles *x, int i, int j0)
     return g;
 }
 
-/* s (MR rows) = MR rows of a times a rotated tile, for some keys and a few around them. */
+/* s (MR rows) = MR rows of a times a transposed tile, for the keys, rounded out to whole vectors.
+ */
 static void scores(real *s, Factors f, Span keys)
 {
     int from = keys.from / NR * NR;
@@ -102,15 +112,15 @@ static void accumulate(real *c, Factors f, int wide)
         kernel(c + d, wide, f, true);
 }
 
-/* The sums' width of scores at j, but for those from .. to-1 of the row. */
+/* Hides SUMS scores at j, except from .. to-1 of the row. */
 static void hide_some(real *s, int j, Span seen, real hidden)
 {
     lanes_put(s + j, lanes_within(lanes_at(s + j), seen.from - j, seen.to - j, lanes_all(hidden)));
 }
 
 /*
- * Hides what a row does not see, out to whole sums; returns where those begin and end. Whole
- * vectors are written, since whole ones are read next: the processor passes such on at once.
+ * Hides the scores of keys that a row does not see, out to multiples of SUMS; returns these bounds.
+ * It stores whole vectors, since whole vectors are loaded next: store forwarding needs equal sizes.
  */
 static Span hide(real *s, Span seen, real hidden)
 {
@@ -184,7 +194,7 @@ void tiles_forward(Tiles *x, int i0)
             forward_group(x, i, j0, row_of(x->o, i - i0, x->E));
 }
 
-/* Zeros in both outside of a span. */
+/* Clears both outside of a span. */
 static void clear_around(const Tiles *x, real *s, real *ds, Span whole)
 {
     size_t before = (size_t)whole.from * sizeof(real);
@@ -198,7 +208,7 @@ static void clear_around(const Tiles *x, real *s, real *ds, Span whole)
     memset(ds + whole.to, 0, after);
 }
 
-/* A row's A and ds, and zeros where it sees nothing. */
+/* A and ds of a row, with zeros for hidden keys. */
 static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
 {
     const RowState *row = x->row ? x->row + i : NULL;
@@ -209,7 +219,7 @@ static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
         hide(ds, seen, 0);
         x->weighting->unweigh(s + whole.from, ds + whole.from, whole.to - whole.from, row);
     }
-    /* the weight of an only key is 1 whatever its score: to the bit */
+    /* the weight of an only key is exactly 1, whatever its score */
     if (seen.to - seen.from == 1 && x->weighting->averages && row->c >= GUARD) {
         Span keys = view_keys(&x->view, i);
 
@@ -242,7 +252,7 @@ static void backward_group(Tiles *x, int i, int j0, real *s, real *ds)
                    x->D);
 }
 
-/* Rows i0 .. end-1 of a tile, whose A and ds are there: their part of dk and dv. */
+/* Adds the contribution of rows i0 .. end-1 of a tile to dk and dv, from A and ds. */
 static void backward_keys(Tiles *x, int i0, int end, int j0)
 {
     for (int j = 0; j < x->tile && j0 + j < x->view.length; j += MR) {

@@ -7,7 +7,7 @@ int walk_chunks(const Fastformer *op)
     return (op->T + TILE - 1) / TILE;
 }
 
-/* Numbers in the states of a pool. */
+/* The size of the states of a pool, in numbers. */
 size_t walk_states(const Fastformer *op)
 {
     return (size_t)(walk_chunks(op) + 1) * pooling_state(op->D);
@@ -23,13 +23,13 @@ int walk_rows_from(const Walk *x, int t0)
     return min(TILE, x->op->T - t0);
 }
 
-/* Numbers in the W of a head, if there is one. */
+/* The size of a head's W, if there is one. */
 size_t walk_matrix_size(Interaction how, int D)
 {
     return how == CONCAT ? 2 * (size_t)D * (size_t)D : 0;
 }
 
-/* The keys of the chunk at t0, where they lie. */
+/* The keys of the chunk at t0, in place. */
 Rows walk_keys_at(const Walk *x, int t0, const Tensor *of)
 {
     int D = x->op->D;
@@ -43,7 +43,7 @@ Rows walk_part(Rows from, int t0, int n)
     return (Rows){ from.at, from.ld, t0, n };
 }
 
-/* p of the chunk's keys. */
+/* Computes p of the chunk's keys. */
 static void interact(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
@@ -80,7 +80,7 @@ void walk_pool_keys(Walk *x, int t0)
     pooling_add(&x->h, walk_part(x->p, t0, walk_keys_from(x, t0)));
 }
 
-/* u_i = h_i * v_i */
+/* o_i = h_i * v_i */
 static void meet(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
@@ -121,7 +121,7 @@ static Rows rows(real **free, int ld)
     return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
 }
 
-/* Each half of the head's W, transposed too, and room for its gradient. */
+/* Loads both halves of the head's W and their transposes, and takes memory for dW. */
 static void open_matrix(Walk *x, real **free)
 {
     int D = x->op->D, ld = x->k.ld, deep = up_to(D, MR);
@@ -167,7 +167,7 @@ Walk walk_open(const Fastformer *op, int number)
     return x;
 }
 
-/* What that needs of a thread's scratch. */
+/* Reserves a thread's scratch memory for walk_open(). */
 void walk_reserve(const Fastformer *op)
 {
     size_t ld = (size_t)up_to(op->D, NR), deep = (size_t)up_to(op->D, MR);
@@ -176,7 +176,7 @@ void walk_reserve(const Fastformer *op)
     pool_reserve(op->node.tape->pool, ((6 * TILE + 2) * ld + 4 * TILE + matrices) * sizeof(real));
 }
 
-/* Of a sequence that is nothing but padding. */
+/* For a sequence that is all padding. */
 void walk_pass_nothing(const Walk *x, Grad to)
 {
     memset(x->d.at, 0, (size_t)x->d.ld * sizeof(real));

@@ -1,5 +1,5 @@
 /*
- * Fastformer's walk over the chunks of a sequence, forward and back; fastformer.c has the
+ * Fastformer's walk over the chunks of a sequence, forward and backward; fastformer.c has the
  * derivation.
  */
 #ifndef OPS_ATTENTION_ENGINE_WALK_H
@@ -16,36 +16,36 @@ typedef struct {
     Interaction how;
     int B, T, H, D;
     Grad dq, dk, dv, dw_q, dw_k, dW;
-    real *states;  /* (B, H, 2, chunks + 1): of g and of h, what each chunk found, and the last */
-    real *partial; /* (B, H): dw_q, dw_k and dW of one head, one after the other */
+    real *states; /* (B, H, 2, chunks + 1): of g and h: the state before each chunk, and the last */
+    real *partial; /* (B, H): dw_q, dw_k and dW of each head, contiguous */
 } Fastformer;
 
-/* One head of one sequence, a chunk of it in a thread's scratch. */
+/* One head of one sequence, with a chunk of it in a thread's scratch memory. */
 typedef struct {
     const Fastformer *op;
     Head head;
     int n; /* keys from n on are padding */
     Pooling g, h;
-    Rows k, p, d, dk;                   /* k for concat; p becomes dg, and dq; d is dh, and dp */
+    Rows k, p, d, dk;                   /* k for concat; p becomes dg, then dq; d is dh, then dp */
     real *W[2], *transposed[2], *dW[2]; /* concat: g's half and k's, (D, D'); transposed */
 } Walk;
 
 int walk_chunks(const Fastformer *op);
-size_t walk_states(const Fastformer *op); /* numbers in the states of a pool */
+size_t walk_states(const Fastformer *op); /* the size of a pool's states, in numbers */
 
-/* Keys, and rows, in the chunk at t0. */
+/* The number of keys, and of rows, in the chunk at t0. */
 int walk_keys_from(const Walk *x, int t0);
 int walk_rows_from(const Walk *x, int t0);
 
-size_t walk_matrix_size(Interaction how, int D); /* numbers in the W of a head, if there is one */
+size_t walk_matrix_size(Interaction how, int D);            /* the size of a head's W, if any */
 Rows walk_keys_at(const Walk *x, int t0, const Tensor *of); /* the keys of the chunk, in place */
 Rows walk_part(Rows from, int t0, int n);
 
-/* Takes the queries, or the p of the keys, of the chunk at t0 into their pool. */
+/* Adds the queries, or p of the keys, of the chunk at t0 to their pool. */
 void walk_pool_queries(Walk *x, int t0);
 void walk_pool_keys(Walk *x, int t0);
 
-/* A head at work, in a thread's scratch, which walk_reserve() has made large enough. */
+/* Starts on a head, in scratch memory that walk_reserve() has reserved. */
 Walk walk_open(const Fastformer *op, int number);
 void walk_reserve(const Fastformer *op);
 

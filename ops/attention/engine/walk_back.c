@@ -1,9 +1,9 @@
-/* The way back; the derivation is at the head of fastformer.c. */
+/* The backward pass; the derivation is at the head of fastformer.c. */
 #include "ops/attention/engine/walk.h"
 
 #include <string.h>
 
-/* dv of the chunk, and dh. */
+/* Computes dv and dh of the chunk. */
 static void meet_back(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
@@ -27,7 +27,7 @@ static void meet_back(Walk *x, int t0)
         pooling_back(&x->h, walk_part(x->d, t0, rows), (Rows){ 0 });
 }
 
-/* From dp of the chunk dg, in the place of p, and dk; and adds to dW. */
+/* From dp of the chunk computes dg, overwriting p, and dk, and adds to dW. */
 static void interact_back(Walk *x, int t0)
 {
     const Interaction how = x->op->how;
@@ -55,7 +55,7 @@ static void interact_back(Walk *x, int t0)
     }
 }
 
-/* The chunk's keys have that gradient, and its other rows none. */
+/* Writes the gradients of the chunk's keys, and zeros for its other rows. */
 static void leave(const Walk *x, Grad to, Rows from, int t0)
 {
     int keys = walk_keys_from(x, t0);
@@ -65,7 +65,7 @@ static void leave(const Walk *x, Grad to, Rows from, int t0)
     head_scatter(&x->head, to, (Rows){ from.at, from.ld, t0, TILE }, x->op->D);
 }
 
-/* Where all rows have the same pool, they have all been there before the keys. */
+/* If all rows have the same pool, their gradients were added before the keys: clears them. */
 static Rows forget(const Walk *x, Rows rows)
 {
     if (!x->op->in.causal)
@@ -122,7 +122,7 @@ static void back_bidirectional(Walk *x)
     }
 }
 
-/* Numbers in the parameters of a head. */
+/* The size of a head's parameters, in numbers. */
 static size_t partial_size(const Fastformer *op)
 {
     return 2 * (size_t)op->D + walk_matrix_size(op->how, op->D);
@@ -156,7 +156,7 @@ static void backward_heads(void *ctx, int begin, int end)
         backward_head(ctx, number);
 }
 
-/* The sums over the batch, in its order. */
+/* Sums over the batch, in its order. */
 static void backward_parameters(const Fastformer *op)
 {
     int D = op->D, matrix = (int)walk_matrix_size(op->how, op->D);
@@ -174,7 +174,7 @@ static void backward_parameters(const Fastformer *op)
     }
 }
 
-/* One tensor may be two operands: what is asked for first is written first, for each position. */
+/* One tensor may be two operands: the gradient taken first is written first at each position. */
 void walk_backward(Node *node)
 {
     Fastformer *op = (Fastformer *)node;
