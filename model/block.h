@@ -1,11 +1,11 @@
-/* The weights of a block. What the layer or the configuration does without is NULL. */
+/* The weights of a block. Those that the layer or configuration does not use are NULL. */
 #ifndef MODEL_BLOCK_H
 #define MODEL_BLOCK_H
 
 #include "ops/attention.h"
 
 typedef struct {
-    Tensor *gain, *bias; /* bias: LayerNorm only */
+    Tensor *gain, *bias; /* bias: only for LayerNorm */
 } NormWeights;
 
 typedef struct {
@@ -16,11 +16,10 @@ typedef struct {
     Tensor *gamma, *beta;
 } ScaleWeights;
 
-/* A gated unit; see model/gated.c. The operands that it makes of z have a scale and an offset each.
- */
+/* A gated unit, see model/gated.c, with a scale and an offset for each operand computed from z. */
 typedef struct {
     NormWeights norm;
-    DenseWeights u, v, z, o; /* u: with a gate only */
+    DenseWeights u, v, z, o; /* u: only with a gate */
     ScaleWeights scale[OPERANDS_MAX];
 } Unit;
 
@@ -28,8 +27,8 @@ typedef struct {
     NormWeights attention_norm, ffn_norm;
     DenseWeights q, k, v, o;
     DenseWeights out_gate;       /* with that setting only */
-    Tensor *own[OPERANDS_MAX];   /* operands of the mechanism that are parameters */
-    DenseWeights up, gate, down; /* gate: SwiGLU only */
+    Tensor *own[OPERANDS_MAX];   /* the mechanism's operands that are parameters */
+    DenseWeights up, gate, down; /* gate: only for SwiGLU */
     Unit unit[2];                /* instead of all the above */
 } Block;
 

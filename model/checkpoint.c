@@ -6,14 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: more than a configuration has */
+enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: an upper bound of a configuration's keys */
 
 #define HASH "attnc.hash"
 
 /*
- * Since version 4 the configuration has keys of its own, CONFIG.<name>, and a setting at
- * its default has none: a file says nothing about settings that its mechanism does not
- * take, so files outlive new settings. Version 3 had "attnc.<name>" for all of them.
+ * Since version 4 the configuration's keys are CONFIG.<name>, and settings at their defaults are
+ * left out: so a file does not mention settings that its mechanism does not have, and stays valid
+ * when settings are added. Version 3 had "attnc.<name>" for all of them.
  */
 #define CONFIG "attnc.config."
 static const char VERSION[] = "4", OLDEST[] = "3";
@@ -32,7 +32,7 @@ Entry checkpoint_entry(const char *name, const Tensor *shape, real *numbers)
     return e;
 }
 
-/* The name, the type, the shape and the numbers. */
+/* The hash of name, type, shape and numbers. */
 static uint64_t entry_hash(const Entry *e)
 {
     uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype));
@@ -41,10 +41,10 @@ static uint64_t entry_hash(const Entry *e)
     return hash_bytes(h, e->data, e->bytes);
 }
 
-/* Of all metadata but the format's own and itself. */
+/* The hash of all "attnc." metadata except itself. */
 static uint64_t meta_hash(const Meta *meta, int n)
 {
-    uint64_t sum = 0; /* whatever their order */
+    uint64_t sum = 0; /* independent of their order */
 
     for (int i = 0; i < n; i++)
         if (strncmp(meta[i].key, "attnc.", 6) == 0 && strcmp(meta[i].key, HASH) != 0)
@@ -52,7 +52,7 @@ static uint64_t meta_hash(const Meta *meta, int n)
     return sum;
 }
 
-/* What is written into a file, as it grows; strings are in memory of its own. */
+/* The contents of a file to write; strings are copied. */
 typedef struct {
     Arena *mem;
     Meta *meta;
@@ -127,7 +127,7 @@ static bool is_version(const Safetensors *s, const char *version)
     return its && strcmp(its, version) == 0;
 }
 
-/* A key that is missing, and not needed, is at its default. */
+/* A missing key that is not required means the default. */
 static void load_value(const Safetensors *s, const char *path, int i, Config *c)
 {
     const Setting *key = config_key(i);
@@ -140,7 +140,7 @@ static void load_value(const Safetensors *s, const char *path, int i, Config *c)
         die(EXIT_DATA, "%s: %s is '%.40s', which this version does not know", path, name, words);
 }
 
-/* A key of a setting that this program does not have, at another value than "0": another model. */
+/* An unknown setting with a value other than "0" changes the model: refuses it. */
 static void refuse_unknown(const Safetensors *s, const char *path)
 {
     const size_t n = strlen(CONFIG);
@@ -164,7 +164,7 @@ static Config load_config(const Safetensors *s, const char *path)
     Config c = { .vocab = 0 };
 
     if (strcmp(meta_of(s, path, "attnc.version"), VERSION) != 0 && !is_version(s, OLDEST))
-        die(EXIT_DATA, "%s is of format %.40s, this program reads %s to %s", path,
+        die(EXIT_DATA, "%s has format %.40s, but this program reads %s to %s", path,
             safetensors_meta(s, "attnc.version"), OLDEST, VERSION);
     c.attention = attention_find(meta_of(s, path, "attnc.attn"));
     if (!c.attention)
@@ -188,7 +188,7 @@ static void check_hash(const Safetensors *s, const char *path, const char *key, 
 
     snprintf(want, sizeof want, "%016llx", (unsigned long long)is);
     if (strcmp(meta_of(s, path, key), want) != 0)
-        die(EXIT_DATA, "%s is damaged: %s is %.40s, and the file's is %s", path, key,
+        die(EXIT_DATA, "%s is damaged: %s is %.40s, but the contents give %s", path, key,
             safetensors_meta(s, key), want);
 }
 
@@ -213,7 +213,8 @@ void checkpoint_fill(const Safetensors *s, const char *path, Entry want)
     if (!e)
         die(EXIT_DATA, "%s has no tensor %s", path, want.name);
     if (!fits)
-        die(EXIT_DATA, "%s: %s is %s of %d dimensions from %zu, the model wants %s of %d from %zu",
+        die(EXIT_DATA,
+            "%s: %s is %s with %d dimensions from %zu, but the model needs %s with %d from %zu",
             path, want.name, dtype_name(e->dtype), e->ndim, e->ndim ? e->dim[0] : 1,
             dtype_name(want.dtype), want.ndim, want.dim[0]);
     memcpy(to, e->data, want.bytes);
@@ -227,7 +228,7 @@ static bool is_beside(const Entry *e)
     return strncmp(e->name, BESIDE, strlen(BESIDE)) == 0;
 }
 
-/* Before there is a model: numbers of a file that claims a giant must not be believed. */
+/* Checked before the model is allocated: an invalid file may claim a huge one. */
 static void check_size(const Safetensors *s, const char *path, const Config *c)
 {
     double positions = c->position == POSITION_LEARNED ? (double)c->context * c->width : 0;
@@ -236,8 +237,8 @@ static void check_size(const Safetensors *s, const char *path, const Config *c)
 
     for (int i = 0; i < s->entries; i++)
         size += is_beside(&s->entry[i]) ? 0 : s->entry[i].bytes / sizeof(real);
-    if (parameters > (double)size) /* there are more: tables, gains, biases */
-        die(EXIT_DATA, "%s has fewer numbers than its configuration asks for", path);
+    if (parameters > (double)size) /* a lower bound: tables, gains and biases are not counted */
+        die(EXIT_DATA, "%s has fewer numbers than its configuration needs", path);
 }
 
 Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
@@ -251,10 +252,10 @@ Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
     for (int i = 0; i < s->entries; i++)
         entries += !is_beside(&s->entry[i]);
     if (entries != model->params.count)
-        die(EXIT_DATA, "%s has %d tensors, its configuration asks for %d", path, entries,
+        die(EXIT_DATA, "%s has %d tensors, but its configuration needs %d", path, entries,
             model->params.count);
     for (const Param *p = model->params.first; p; p = p->next)
         checkpoint_fill(s, path, checkpoint_entry(p->name, p->tensor, p->tensor->data));
-    check_hashes(s, path); /* last, so that what is wrong is said by its name where it has one */
+    check_hashes(s, path); /* last, since the errors above are more specific */
     return s;
 }

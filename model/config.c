@@ -21,7 +21,7 @@ const char *const task_names[] = { "causal", "mlm", "classify", NULL };
         { .name = key, .kind = SETTING_CHOICE, .choices = names }, offsetof(Config, field)         \
     }
 
-/* A number whose key must not be missing has no default: 0 is below its least. */
+/* A required number has a default of 0, which is below its minimum. */
 static const struct {
     Setting key;
     size_t at;

@@ -7,7 +7,7 @@
 
 #include <limits.h>
 
-/* The divisor of n nearest to `to`. */
+/* The divisor of n closest to `to`. */
 static int near_divisor(int n, int to)
 {
     for (int d = 0; d < n; d++) {
@@ -19,7 +19,7 @@ static int near_divisor(int n, int to)
     return 1;
 }
 
-/* Sizes that settings give; 0 stands for a multiple of d. */
+/* Applies a setting that is a size; 0 means a multiple of d. */
 static void set_size(MixSize *size, const Setting *s, int value)
 {
     if (s->size == 'd' && value)
@@ -44,7 +44,7 @@ MixSize config_mix_size(const Config *c)
     return size;
 }
 
-/* The first option that is set and means nothing to the attention; empty: there is none. */
+/* The first option that is set but does not apply to the attention, or empty. */
 static Text needless(const Config *c)
 {
     const Values values = settings_default(c->attention);
@@ -59,7 +59,7 @@ static Text needless(const Config *c)
     return text;
 }
 
-/* The first number that is too small to mean anything, or NULL. */
+/* The first number below its minimum, or NULL. */
 static const Setting *too_small(const Config *c)
 {
     const Setting *s;
@@ -78,7 +78,7 @@ static int rotated(const Config *c)
     return attention_rotated(&size);
 }
 
-/* Numbers in the largest tensor whose size is not given by tokens or positions. */
+/* The size of the largest tensor, except those with a row per token or position. */
 static double largest_matrix(const Config *c)
 {
     MixSize size = config_mix_size(c);
@@ -100,12 +100,12 @@ Text config_misfit(const Config *c)
         text_add(&why, "--attn %s %s: the task %s needs another attention", c->attention->name,
                  direction, task_names[c->task]);
     else if (option.n)
-        text_add(&why, "--%s means nothing to --attn %s", option.at, c->attention->name);
+        text_add(&why, "--%s does not apply to --attn %s", option.at, c->attention->name);
     else if (!layer_of(c->attention)->one_head && c->width % c->heads != 0)
         text_add(&why, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
                  c->width, near_divisor(c->width, c->heads));
     else if (c->task == TASK_CLASSIFY && c->tied)
-        text_add(&why, "--tied means nothing where the model predicts a class, not a token");
+        text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
     else if (small)
         text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", small->name,
                  setting(&c->set, small->name), small->least);
@@ -117,7 +117,7 @@ Text config_misfit(const Config *c)
             rotated(c));
     else if (largest_matrix(c) > INT_MAX)
         text_add(&why,
-                 "a matrix would have %.0f numbers, more than %d: make --n-embd smaller (%d at "
+                 "a matrix would have %.0f numbers, more than %d: reduce --n-embd (%d at "
                  "most), or --key-size or --features",
                  largest_matrix(c), INT_MAX, 23170);
     return why;
@@ -213,12 +213,12 @@ double config_flops(const Config *c)
     MixSize s = config_mix_size(c);
     double mix = layer_of(c->attention)->projections(c, &s) + attention_cost(&s);
     double outputs =
-        c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product per sequence is nothing */
+        c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product per sequence is negligible */
 
     return 6 * (config_mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
 }
 
-/* Numbers per token that a block keeps until its backward pass, beside its result. */
+/* Numbers per token that a block keeps for its backward pass, besides its result. */
 static double kept(const Config *c)
 {
     const Layer *layer = layer_of(c->attention);
@@ -228,7 +228,7 @@ static double kept(const Config *c)
     return layer->kept(c, &s) + hidden + (c->dropout > 0 ? 4.0 * c->width : 0);
 }
 
-/* And what the backward pass of these tokens takes beside it, at most. */
+/* The most that the backward pass of these tokens needs besides that. */
 static double way_back(const Config *c, double tokens)
 {
     const Layer *layer = layer_of(c->attention);
@@ -248,13 +248,13 @@ double config_parameters(const Config *c)
            (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
 }
 
-/* Numbers per token around the blocks: between them, the last norm, and the outputs. */
+/* Numbers per token outside the blocks: between them, the last norm, and the outputs. */
 static double ends(const Config *c)
 {
     return c->width * (c->layers + 2.0) + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
 }
 
-/* Numbers in a step of any size: what is fixed, and the angles. */
+/* Numbers in a step that do not depend on its tokens: fixed parameters and angles. */
 static double fixed(const Config *c)
 {
     bool rope = c->position == POSITION_ROPE;
@@ -281,10 +281,10 @@ void config_check_memory(const Config *c, Load load)
 
     if (wanted > here)
         die(EXIT_MEMORY,
-            "training with a context of %d, %.0f tokens at once, would take about %.1f GiB and the "
-            "machine has %.1f: make --batch-size, the context or the model smaller%s",
+            "training with a context of %d and %.0f tokens per batch would take about %.1f GiB, but the "
+            "machine has %.1f: reduce --batch-size, the context or the model%s",
             c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
-            load.recompute ? "" : ", or --recompute");
+            load.recompute ? "" : ", or use --recompute");
 }
 
 void config_check_forward_memory(const Config *c, double tokens)
@@ -293,7 +293,7 @@ void config_check_forward_memory(const Config *c, double tokens)
 
     if (wanted > here)
         die(EXIT_MEMORY,
-            "reading %.0f tokens at once would take about %.1f GiB and the machine has %.1f: make "
-            "--lengths smaller",
+            "reading %.0f tokens at once would take about %.1f GiB, but the machine has %.1f: reduce "
+            "--lengths",
             tokens, wanted / 0x1p30, here / 0x1p30);
 }

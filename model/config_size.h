@@ -1,58 +1,58 @@
 /*
- * What follows from a configuration: whether its numbers fit together, how many
- * parameters the model has, what a token costs and what a step takes in memory.
+ * What follows from a configuration: whether it is consistent, the number of parameters, the cost
+ * of a token, and the memory of a step.
  */
 #ifndef MODEL_CONFIG_SIZE_H
 #define MODEL_CONFIG_SIZE_H
 
 #include "model/config.h"
 
-/* What does not fit together, and what would; empty if all does. */
+/* What is inconsistent and how to fix it; empty if the configuration is valid. */
 Text config_misfit(const Config *c);
 
-/* Dies (EXIT_USAGE) of the same. */
+/* Dies (EXIT_USAGE) with this message. */
 void config_check(const Config *c);
 
-/* The mix of a layer (each of them, if it has two), over the whole context. */
+/* The sizes of each mix of a layer, over the whole context. */
 MixSize config_mix_size(const Config *c);
 
 int config_hidden(const Config *c);      /* the width inside the feed-forward layer */
 int config_mask(const Config *c);        /* TASK_MLM: the token that hides another, the last */
 int config_outputs(const Config *c);     /* logits of a prediction: tokens, or classes */
 bool config_decodes(const Config *c);    /* whether it can continue a text, token by token */
-bool config_ends(const Config *c);       /* positions end with the context: no token comes after */
-bool config_keeps_keys(const Config *c); /* decoding keeps more for each token beyond the context */
+bool config_ends(const Config *c);       /* positions end with the context */
+bool config_keeps_keys(const Config *c); /* the decoding state grows beyond the context */
 int config_mixes(const Config *c);       /* of all layers */
 
-/* Numbers in the matrices that a token is multiplied with, the head among them; a table of vectors
- * does not count. A shared matrix counts once. */
+/* The parameters in matrices that multiply a token, including the head but no embedding tables. A
+ * shared matrix counts once. */
 double config_matrix_parameters(const Config *c);
 
-/* All numbers that are trained, except for vectors. */
+/* All trained parameters except vectors. */
 double config_parameters(const Config *c);
 
-/* Floating point operations of training on one token, forward and backward. */
+/* Floating point operations per token of training, forward and backward. */
 double config_flops(const Config *c);
 
-/* Numbers that are not trained. */
+/* The number of parameters that are not trained. */
 double config_fixed_parameters(const Config *c);
 
 /* The rows of the largest matrix in a block; its columns are the width. */
 int config_rows(const Config *c);
 
-/* What takes memory beside the model. */
+/* What needs memory besides the model. */
 typedef struct {
     double tokens;  /* of a step */
-    bool recompute; /* the tape does */
-    double state;   /* numbers of the optimiser's own */
+    bool recompute; /* with a recomputing tape */
+    double state;   /* numbers that the optimiser keeps */
 } Load;
 
-/* Bytes that training needs: parameters, optimiser and a step. An estimate. */
+/* The memory of training in bytes: parameters, optimiser and a step. An estimate. */
 double config_memory(const Config *c, Load load);
 
 /*
- * Dies (EXIT_MEMORY) where that is more than the machine has: memory that the system
- * has only promised would fail in the middle of the run.
+ * Dies (EXIT_MEMORY) if that is more than the machine has: overcommitted memory would only fail in
+ * the middle of the run.
  */
 void config_check_memory(const Config *c, Load load);
 

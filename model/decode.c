@@ -23,13 +23,13 @@ static void check_memory(const Config *c, int positions)
 
     if (one > INT_MAX)
         die(EXIT_MEMORY,
-            "to remember %d tokens takes %zu numbers a layer, more than attn.c can "
-            "index: take fewer tokens",
+            "the state of %d tokens would have %zu numbers per layer, more than attn.c can "
+            "index: use fewer tokens",
             positions, one);
     if (bytes > here)
         die(EXIT_MEMORY,
-            "to remember %d tokens, %s attention would take %.1f GiB and the machine has %.1f: "
-            "take fewer tokens",
+            "the state of %d tokens with %s attention would take %.1f GiB, but the machine has %.1f: "
+            "use fewer tokens",
             positions, c->attention->name, bytes / 0x1p30, here / 0x1p30);
 }
 

@@ -6,8 +6,7 @@
 
 static const Form *const forms[] = { &form_llama, &form_arcee, &form_gpt, NULL };
 
-/* The first setting that is not at its default, NULL: all are. Lengths for nothing count for
- * nothing. */
+/* The first setting that is not at its default, or NULL. Ignores settings without effect. */
 static const Setting *changed(const Config *c)
 {
     const Values plain = settings_default(c->attention);
@@ -19,7 +18,7 @@ static const Setting *changed(const Config *c)
     return NULL;
 }
 
-/* What no form has, whatever is around the attention. */
+/* What no form supports, whatever the layers around the attention. */
 static Text foreign(const Config *c)
 {
     const MixSize size = config_mix_size(c);
@@ -47,7 +46,7 @@ const Form *form_of_config(const Config *c, Text *why)
             forms[i]->norm == c->norm)
             return forms[i];
     if (!why->n)
-        text_add(why, "position %s, ffn %s and layer-norm %s do not go together there",
+        text_add(why, "no class combines position %s, ffn %s and layer-norm %s",
                  position_names[c->position], ffn_names[c->ffn], norm_names[c->norm]);
     return NULL;
 }
@@ -62,7 +61,7 @@ static void put_word(FILE *out, const char *name, const char *value)
     fprintf(out, ",\n  \"%s\": \"%s\"", name, value);
 }
 
-/* With the names of ./train's options, but for vocab_size, which others have as well. */
+/* With the names of ./train's options, and Hugging Face's vocab_size. */
 static void own_config(const Config *of, FILE *out)
 {
     Config c = *of;
@@ -86,8 +85,8 @@ static void own_config(const Config *of, FILE *out)
 }
 
 /*
- * Both names of the type, of which readers know one or the other. No token ends
- * a text here; left out, the ends would be tokens that mean something else.
+ * Both names of the type, since readers know one or the other. There is no end-of-text token;
+ * without these nulls, readers would use default ids that mean other tokens here.
  */
 void form_config(const Form *form, const Config *c, FILE *out)
 {
@@ -121,7 +120,7 @@ void form_add(FormTensors *to, const Tensor *t, const char *fmt, ...)
     to->entry[to->n++] = checkpoint_entry(name, t, t->data);
 }
 
-/* A form has fewer than two tensors for each of ours, the zeros that it adds among them. */
+/* A form has fewer than two tensors per tensor of ours, including the zeros that it adds. */
 FormTensors form_tensors(const Form *form, const Model *model, Arena *mem)
 {
     const int room = 2 * model->params.count;

@@ -1,16 +1,15 @@
 /*
- * GPT2LMHeadModel (Radford et al., 2019) is our model with softmax, learned
- * positions, LayerNorm and GELU, with biases everywhere, where a model without
- * them has zeros. A layer of it is y = x W + b, with W (in, out) where ours is
- * (out, in), and q, k and v are one such layer, side by side:
+ * GPT2LMHeadModel (Radford et al., 2019) is our model with softmax, learned positions, LayerNorm
+ * and GELU. It has biases everywhere; a model without them gets zeros. Its layers are y = x W + b,
+ * with W (in, out) instead of (out, in), and q, k and v are one layer, concatenated:
  *
  *     c_attn.weight = ( W_q^T | W_k^T | W_v^T )        c_attn.bias = ( b_q | b_k | b_v )
  *
- * Its head h takes numbers h D to h D + D - 1 of each of the three, as ours does.
+ * Its head h has columns h D to h D + D - 1 of each of the three, like ours.
  */
 #include "model/form.h"
 
-/* n layers with as many outputs each, as one: the weights, and the biases or zeros. */
+/* Concatenates n layers with equal outputs: the weights, and the biases or zeros. */
 static void add_beside(FormTensors *to, const DenseWeights *d, int n, int l, const char *name)
 {
     const int out = d->w->dim[0], in = d->w->dim[1], all = n * out;
@@ -54,7 +53,7 @@ static void gpt_tensors(const Model *model, FormTensors *to)
         form_add(to, model->head, "lm_head.weight");
 }
 
-/* gelu_new is the form with tanh. */
+/* gelu_new is the tanh form. */
 static void gpt_config(const Config *c, FILE *out)
 {
     fprintf(out, ",\n  \"n_positions\": %d,\n  \"n_embd\": %d", c->context, c->width);

@@ -1,24 +1,23 @@
 /*
- * LlamaForCausalLM (Touvron et al., 2023, arXiv:2302.13971) is our model with
- * softmax, RoPE, RMSNorm and SwiGLU, with other names, and with other pairs in
- * RoPE: where we turn neighbours of a head, it turns x_m with x_(m+D/2),
+ * LlamaForCausalLM (Touvron et al., 2023, arXiv:2302.13971) is our model with softmax, RoPE,
+ * RMSNorm and SwiGLU, with other names, and with other pairs in RoPE: we rotate neighbours of a
+ * head, it rotates x_m with x_(m+D/2),
  *
  *     ours     (x_2m, x_2m+1)    by t * 10000^(-2m/D)
  *     Llama's  (x_m, x_m+D/2)    by the same
  *
- * The order of the numbers of q and k does not matter to q . k, if it is the same
- * in both. So the rows of W_q and W_k, and of their biases, change places in each
- * head, and nothing else does:
+ * q . k does not depend on the order of the entries, if it is the same in both. So the rows of W_q
+ * and W_k, and their biases, are permuted within each head, and nothing else changes:
  *
  *     row 2m -> m        row 2m+1 -> D/2 + m
  *
- * With GELU, and so without a gate, it is ArceeForCausalLM.
+ * With GELU, which has no gate, it is ArceeForCausalLM.
  */
 #include "model/form.h"
 
 #include <string.h>
 
-/* The rows of each head of D, as above. */
+/* Permutes the rows of each head of width D, as above. */
 static const Tensor *halves(Arena *mem, const Tensor *x, int D)
 {
     Tensor *y = tensor_new(mem, x->ndim, x->dim);
@@ -33,7 +32,7 @@ static const Tensor *halves(Arena *mem, const Tensor *x, int D)
     return y;
 }
 
-/* Layer l's tensor of that name, and its bias. A head of D is turned; D = 0: nothing is. */
+/* Adds layer l's tensor of that name, and its bias, permuted in heads of width D unless D is 0. */
 static void add_dense(FormTensors *to, DenseWeights d, int D, int l, const char *name)
 {
     form_add(to, D ? halves(to->mem, d.w, D) : d.w, "model.layers.%d.%s.weight", l, name);
@@ -65,7 +64,7 @@ static void llama_tensors(const Model *model, FormTensors *to)
         form_add(to, model->head, "lm_head.weight");
 }
 
-/* The base of RoPE under both of its names, the older one and that of transformers 5. */
+/* The base of RoPE under its old name and its name in transformers 5. */
 static void llama_config(const Config *c, FILE *out)
 {
     const char *bias = c->bias ? "true" : "false";

@@ -33,7 +33,7 @@ static ScaleWeights make_scale(const Maker *m, const char *of, int n)
     return s;
 }
 
-/* What z becomes: every operand that is as wide as q. */
+/* The operands computed from z: all that are as wide as q. */
 static bool is_of_z(const Operand *o)
 {
     return strcmp(o->shape, "BNHd") == 0;
@@ -113,8 +113,7 @@ static double gated_parameters(const Config *c, const MixSize *s)
     return 2.0 * c->layers * gated_projections(c, s);
 }
 
-/* Twice: norm, z (two) and what it becomes, v (two), o, u and what it gates; and the first's sum.
- */
+/* Per unit: norm, z (two) and its operands, v (two), o, u and the gated o; and one sum. */
 static double gated_kept(const Config *c, const MixSize *s)
 {
     double keys = 2 * s->D, values = (setting(&c->set, "gate") ? 5.0 : 3.0) * s->E;

@@ -1,5 +1,5 @@
 /*
- * The layer of Vaswani et al., 2017: heads side by side, each with its part of q, k and v.
+ * The layer of Vaswani et al., 2017: each head has its part of q, k and v.
  *
  *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
  *     y       = x + mix(q, k, v) W_o^T

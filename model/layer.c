@@ -13,6 +13,6 @@ const Layer *layer_of(const Attention *a)
     while (*l && a->layer && strcmp((*l)->name, a->layer) != 0)
         l++;
     if (!*l)
-        BUG("%s: there is no layer called %s", a->name, a->layer);
+        BUG("%s: no layer is called %s", a->name, a->layer);
     return *l;
 }

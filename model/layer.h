@@ -1,6 +1,6 @@
 /*
- * The layers that go around a mix. Each is a row that says what a block of it consists
- * of, how it runs, and what it costs; the row of a mechanism names its layer.
+ * The layers that contain a mix. Each is a row: how to create its parameters, run it, and count its
+ * sizes and costs. The row of a mechanism names its layer.
  */
 #ifndef MODEL_LAYER_H
 #define MODEL_LAYER_H
@@ -14,24 +14,24 @@ struct Pass;
 typedef struct {
     const char *name;
     int mixes;         /* per block */
-    bool feed_forward; /* it is followed by such a layer */
-    bool one_head;     /* of the width of all */
+    bool feed_forward; /* a feed-forward layer follows */
+    bool one_head;     /* a single head as wide as all */
 
     void (*make)(Block *b, const struct Maker *m);
     Tensor *(*run)(struct Pass *p, const Block *b, Tensor *x);
 
-    /* H and E of a mix; and D where no setting says otherwise. */
+    /* H and E of a mix, and the default of D. */
     void (*size)(const Config *c, MixSize *size);
-    /* Numbers in the matrices that a token is multiplied with before and after one mix. */
+    /* The size of the matrices that multiply a token before and after one mix. */
     double (*projections)(const Config *c, const MixSize *size);
-    /* The same of all blocks, as parameters: those that are shared count once. */
+    /* The same for all blocks, where shared parameters count once. */
     double (*parameters)(const Config *c, const MixSize *size);
-    /* Numbers per token that a block keeps for its backward pass, and that this takes at most. */
+    /* Numbers per token that a block keeps for its backward pass, and that this needs besides. */
     double (*kept)(const Config *c, const MixSize *size);
     double (*back)(const Config *c, const MixSize *size);
 } Layer;
 
-/* All layers; the one that a mechanism names. */
+/* All layers; the layer of a mechanism. */
 extern const Layer layer_heads, layer_pooled, layer_gated;
 const Layer *layer_of(const Attention *a);
 

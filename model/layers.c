@@ -39,7 +39,7 @@ double make_add_gain(const Maker *m)
     return 1 / sqrt(2.0 * m->config->layers);
 }
 
-/* Heads that share a vector have it once. */
+/* A vector shared by all heads exists once. */
 static int shape_of(const Config *c, const Operand *o, int dim[4])
 {
     const MixSize s = config_mix_size(c);

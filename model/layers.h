@@ -1,6 +1,6 @@
 /*
- * What the layers of a block are written with: how their parameters are made, and what
- * a pass through the model does with them.
+ * What layers are written with: creating their parameters, and running them in a pass through the
+ * model.
  */
 #ifndef MODEL_LAYERS_H
 #define MODEL_LAYERS_H
@@ -11,7 +11,7 @@
 #include "ops/params.h"
 
 /*
- * Makes the parameters of a block, under names that begin with `block`.
+ * Creates the parameters of a block, with names that start with `block`.
  *
  * Matrices start with variance 1 / (3 inputs), so that a norm's output of size 1 comes
  * out near 1; the two that add to the residual stream start smaller, by the square root
@@ -21,7 +21,7 @@ typedef struct Maker {
     Params *params;
     const Config *config;
     const char *block;  /* "blocks.3." */
-    const Block *first; /* whose weights others may share; NULL for block 0 itself */
+    const Block *first; /* its weights may be shared; NULL for block 0 itself */
 } Maker;
 
 enum { PARAM_NAME = 96 };
@@ -36,7 +36,7 @@ double make_add_gain(const Maker *m); /* of the matrices that add to the residua
  */
 void make_own(Block *b, const Maker *m);
 
-/* Numbers in those of them that are matrices and learned. */
+/* The size of those that are trained matrices. */
 double own_matrices(const Config *c, const MixSize *size);
 
 /* Callback with the operands of each mix of a pass, in order; they are valid only during the call.
@@ -46,14 +46,14 @@ typedef struct {
     void *ctx;
 } Watch;
 
-/* Once through the model. */
+/* A forward pass through the model. */
 typedef struct Pass {
     Tape *tape;
     const Config *config;
     MixSize size;
     const int *length; /* of each sequence; NULL: no padding */
-    uint64_t step;     /* of dropout */
-    int drops;         /* masks drawn so far */
+    uint64_t step;     /* for dropout */
+    int drops;         /* dropout masks drawn so far */
     Watch watch;
 } Pass;
 
@@ -62,10 +62,10 @@ Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d);
 Tensor *pass_heads(Pass *p, Tensor *x, DenseWeights d); /* the same, as (B, T, H, D or E) */
 Tensor *pass_drop(Pass *p, Tensor *x);
 
-/* A mix of this pass, whose operands the caller fills in. */
+/* A mix of this pass; the caller fills in the operands. */
 Mix pass_operands(const Pass *p);
 
-/* Its o, as (B, T, H E). */
+/* Computes o, as (B, T, H E). */
 Tensor *pass_mix(Pass *p, const Mix *in);
 
 /* x + f(h) W^T + b: the end of a layer. */

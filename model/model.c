@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* The scale of the embedding and the head: the first guess is the uniform one. */
+/* The scale of the embedding and the head: small, so that predictions start nearly uniform. */
 static const double TABLE = 0.02;
 
 static void make_block(Block *b, const Maker *m)
@@ -69,7 +69,7 @@ Model model_at(const Model *model, int T, Arena *mem)
     Model at = *model;
 
     if (at.position && T > at.position->dim[0])
-        BUG("model: %d positions, %d were learned", T, at.position->dim[0]);
+        BUG("model: %d positions, but only %d learned", T, at.position->dim[0]);
     at.config.context = T;
     if (at.sinusoids)
         at.sinusoids = make_sinusoids(mem, T, at.config.width, TABLE);
@@ -85,8 +85,7 @@ static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
     return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
 }
 
-/* Decoding does not know how many positions follow: lengths that cover the context cover all of it.
- */
+/* When decoding, the number of positions is unknown: lengths cover at least the context. */
 static Pass pass_of(Tape *tape, const Model *model)
 {
     const Config *c = &model->config;
@@ -97,11 +96,11 @@ static Pass pass_of(Tape *tape, const Model *model)
     return p;
 }
 
-/* A block of a pass, which may have to be run again. */
+/* A block of a pass, which may run again in the backward pass. */
 typedef struct {
     Pass before;
     const Block *block;
-    int drops; /* masks drawn after it */
+    int drops; /* masks drawn up to its end */
 } BlockRun;
 
 static Tensor *run_block(Tape *tape, void *ctx, Tensor *x)
@@ -118,13 +117,13 @@ static Tensor *run_block(Tape *tape, void *ctx, Tensor *x)
     return x;
 }
 
-/* Once through: (B, T, C) before the head, normed. */
+/* All blocks and the last norm: (B, T, C), the input of the head. */
 static Tensor *run(Pass *p, const Model *model, Embedding in)
 {
     const Config *c = &model->config;
 
     if (in.T > c->context)
-        BUG("model: %d positions, the context is %d", in.T, c->context);
+        BUG("model: %d positions, but a context of %d", in.T, c->context);
     in.table = model->embedding;
     in.position = model->position;
     in.fixed = model->sinusoids;

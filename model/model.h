@@ -29,26 +29,25 @@ typedef struct {
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
 
 /*
- * The same model with a context of T, for as long as `mem` and the parameters last, which they
- * share. Sinusoids are computed again in `mem`; a table of learned positions has room for T, or it
- * is a BUG.
+ * The same model, sharing the parameters, with a context of T. It is valid as long as `mem` and the
+ * original. Sinusoids are computed again in `mem`; learned positions must cover T, or it is a BUG.
  */
 Model model_at(const Model *model, int T, Arena *mem);
 
 /*
  * The model's predictions for the batch: logits (B, T, V), T at most the context, or (B, classes).
- * `dropout` numbers the step, whose masks it selects.
+ * `dropout` is the number of the step, which selects the masks.
  */
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
-/* The same of tokens id (B, T) without padding; on a tape that decodes, of one more token (1, 1).
+/* The logits for tokens id (B, T) without padding; on a decoding tape, for one more token (1, 1).
  */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* The same logits, of one sequence, watched. */
+/* The logits for one sequence, calling `watch` for each mix. */
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch);
 
-/* The loss of each target of the batch, 0 where there is none. */
+/* The loss of each target of the batch, 0 for those that are -1. */
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
 #endif

@@ -1,12 +1,11 @@
 /*
- * The layer of Fastformer (Wu et al., 2021, arXiv:2108.09084): heads side by side, and q
- * is added to the output.
+ * The layer of Fastformer (Wu et al., 2021, arXiv:2108.09084): heads, with q added to the output.
  *
  *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
  *     y       = x + (mix(q, k, v) W_o^T + q)
  *
- * What may be shared (section 3.2): W_q is W_v too; all blocks have the weights of block
- * 0; all heads of a block have one pooling vector for q and one for p.
+ * Weights that may be shared (section 3.2): W_q and W_v; those of all blocks; and the two pooling
+ * vectors of all heads of a block.
  */
 #include "model/layers.h"
 
@@ -37,7 +36,7 @@ static void pooled_make(Block *b, const Maker *m)
         make_weights(b, m);
 }
 
-/* A vector that all heads share is there once. */
+/* Repeats a vector that all heads share. */
 static Tensor *for_all_heads(Pass *p, Tensor *x)
 {
     return !x || x->dim[0] == p->size.H ? x : op_repeat(p->tape, x, p->size.H);

@@ -69,7 +69,7 @@ static void check_names(const void *table, int n, size_t size)
     free(sorted);
 }
 
-/* Leaves the entries in the order of the file. */
+/* Sorts the entries into the order of the file. */
 static void check_and_sort(Entry *entry, int n)
 {
     if (n > ENTRIES_MAX)

@@ -6,29 +6,28 @@
  *                "a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},...}    spaces
  *     the rest  the tensors' numbers: little-endian, row-major, no holes
  *
- * Whoever wrote the file is not trusted: safetensors_read() has checked all of
- * it before it returns anything. It is stricter than the format. Of that it
- * refuses empty tensors, other types than the five below, more than 8
- * dimensions, fields beside the three, names that are empty or above 1024
- * bytes, \u0000 in strings, and more than 131072 tensors.
+ * Files are untrusted: safetensors_read() checks everything before it returns. It is stricter than
+ * the format, and refuses empty tensors, types other than the five below, more than 8 dimensions,
+ * additional fields, names that are empty or longer than 1024 bytes, \u0000 in strings, and more
+ * than 131072 tensors.
  */
 #ifndef MODEL_SAFETENSORS_H
 #define MODEL_SAFETENSORS_H
 
 #include "ops/base/arena.h"
 
-/* In the format's order: the writer puts the last first. */
+/* In the format's order; the writer sorts by type, the last first. */
 typedef enum { DTYPE_U8, DTYPE_I32, DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPES } Dtype;
 
 enum { ENTRY_RANK_MAX = 8, ENTRIES_MAX = 1 << 17, NAME_MAX_BYTES = 1024 };
 
-/* No dimension is 0; none at all is a single number. */
+/* No dimension is 0; a single number has no dimensions. */
 typedef struct {
     const char *name;
     Dtype dtype;
     int ndim;
     size_t dim[ENTRY_RANK_MAX];
-    const void *data; /* of a file that was read: aligned to nothing, so memcpy out of it */
+    const void *data; /* in a file that was read: unaligned, so use memcpy() */
     size_t bytes;
 } Entry;
 
@@ -38,22 +37,22 @@ typedef struct {
 
 const char *dtype_name(Dtype dtype); /* "F32" */
 size_t dtype_size(Dtype dtype);      /* in bytes */
-Dtype dtype_find(const char *name);  /* DTYPES if it is none of them */
+Dtype dtype_find(const char *name);  /* DTYPES if unknown */
 
 /*
- * Writes the file by file_replace(): all or nothing. The order of the entries
- * does not matter, that of the metadata is kept; "format" is written first and
- * is not the caller's. Bytes in strings that are not UTF-8 become U+FFFD.
+ * Writes the file atomically, with file_replace(). The order of the entries does not matter; that
+ * of the metadata is kept, after "format", which is added. Bytes in strings that are not UTF-8
+ * become U+FFFD.
  */
 void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas);
 
-/* A file that was read, and is valid; both tables are in the order of their names (strcmp). */
+/* A valid file; both tables are sorted by name (strcmp). */
 typedef struct {
     int entries;
     Entry *entry;
     int metas;
     Meta *meta;
-    unsigned char *file; /* all of it: it has the numbers */
+    unsigned char *file; /* all of it, the numbers included */
     Arena *mem;          /* of the tables and strings */
 } Safetensors;
 

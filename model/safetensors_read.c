@@ -53,7 +53,7 @@ static bool read_numbers(Reader *r, const Json *array, size_t *number, int most)
     return true;
 }
 
-/* The shape and the range say the same about a tensor that has something, all in the file. */
+/* Checks that the tensor is not empty, lies in the file, and has as many bytes as its shape. */
 static bool check_tensor(Reader *r, Entry *e, const size_t range[2])
 {
     const size_t begin = range[0], end = range[1];
@@ -61,11 +61,11 @@ static bool check_tensor(Reader *r, Entry *e, const size_t range[2])
 
     for (int d = 0; d < e->ndim; d++)
         if (__builtin_mul_overflow(want, e->dim[d], &want))
-            return fail(r, "has tensor %.60s with a shape too large to be true", e->name);
+            return fail(r, "has tensor %.60s with an impossibly large shape", e->name);
     if (!want)
-        return fail(r, "has the empty tensor %.60s, as no model here does", e->name);
+        return fail(r, "has the empty tensor %.60s, which is not supported", e->name);
     if (begin > end || end > r->bytes)
-        return fail(r, "has tensor %.60s at %zu to %zu of %zu bytes: cut off, or damaged", e->name,
+        return fail(r, "has tensor %.60s at %zu to %zu of %zu bytes: truncated or damaged", e->name,
                     begin, end, r->bytes);
     if (end - begin != want)
         return fail(r, "has tensor %.60s of %zu bytes with a shape for %zu", e->name, end - begin,
@@ -119,13 +119,13 @@ static int by_data(const void *a, const void *b)
     return (x->data > y->data) - (x->data < y->data);
 }
 
-/* For Entry and for Meta, which both start with their name. */
+/* For Entry and Meta, which both start with a name. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* One tensor starts where another ends, from the first byte to the last. */
+/* Checks that the tensors cover all bytes without gaps or overlaps. */
 static bool check_ranges(Reader *r)
 {
     const unsigned char *end = r->data;
@@ -138,11 +138,11 @@ static bool check_ranges(Reader *r)
         end += into->entry[i].bytes;
     }
     if (end != r->data + r->bytes)
-        return fail(r, "has %zu bytes behind its last tensor", r->bytes - (size_t)(end - r->data));
+        return fail(r, "has %zu bytes after its last tensor", r->bytes - (size_t)(end - r->data));
     return true;
 }
 
-/* For a file that is something else altogether. */
+/* A message for a file of another format. */
 static bool foreign(Reader *r, size_t bytes)
 {
     const unsigned char *file = r->into->file;
@@ -157,7 +157,7 @@ static bool foreign(Reader *r, size_t bytes)
         like = "text";
     else if (!like && large && large < bytes)
         like = "big-endian numbers";
-    return fail(r, "(%zu bytes) is no safetensors file, or was cut off%s%s", bytes,
+    return fail(r, "(%zu bytes) is not a safetensors file, or is truncated%s%s", bytes,
                 like ? "; it looks like " : "", like ? like : "");
 }
 

@@ -1,10 +1,9 @@
 /*
- * A token's weight is e^((x - the largest x) / temperature), so the likeliest has
- * weight 1 whatever the temperature, and none is infinite. Without limits the
- * tokens are passed in their order. With limits the candidates are a heap, and
- * only as many are taken from it as are kept:
+ * A token's weight is e^((x - the largest x) / temperature), so the most likely token has weight 1
+ * at any temperature, and none is infinite. Without limits tokens are visited in order. With limits
+ * the candidates are a heap, from which only those to keep are removed:
  *
- *     [ heap: the likeliest in front | ... third, second, first that was taken ]
+ *     [ heap, the most likely first | ... third, second, first removed ]
  */
 #include "model/sample.h"
 
@@ -24,7 +23,7 @@ int sample_likeliest(const real *logits, int V)
     return c;
 }
 
-/* Fills in all candidates; the sum of their weights. */
+/* Fills in all candidates; returns the sum of their weights. */
 static double weigh(const real *logits, int V, double temperature, Candidate *c)
 {
     double top = (double)row_max(logits, V, -R(HUGE_VAL)), by = 1 / fmax(temperature, 1e-30);
@@ -44,7 +43,7 @@ static bool comes_first(Candidate a, Candidate b)
     return a.weight > b.weight || (a.weight == b.weight && a.token < b.token);
 }
 
-/* Heap c[0] .. c[n-1] but for c[i], which may belong further down. */
+/* Restores the heap c[0] .. c[n-1] by moving c[i] down. */
 static void sift_down(Candidate *c, int n, int i)
 {
     Candidate moved = c[i];
@@ -58,7 +57,7 @@ static void sift_down(Candidate *c, int n, int i)
     c[i] = moved;
 }
 
-/* The first of a heap of n goes behind it; returns its weight. */
+/* Moves the first of a heap of n to its end; returns its weight. */
 static double take_first(Candidate *c, int n)
 {
     Candidate first = c[0];
@@ -69,7 +68,7 @@ static double take_first(Candidate *c, int n)
     return first.weight;
 }
 
-/* Takes the candidates that are kept from the heap; how many, and the sum of their weights. */
+/* Removes the candidates to keep from the heap; returns their number, and sums their weights. */
 static int take_kept(Sampling how, Candidate *c, int V, double *sum)
 {
     int most = how.top_k > 0 && how.top_k < V ? how.top_k : V, taken = 0, kept = 0;
@@ -112,10 +111,10 @@ struct Sampler {
     Sampling how;
     Random random;
     Decoder *decoder;
-    const real *logits; /* of the token to follow */
-    int V, n, most;     /* tokens read, and how many may be */
-    int window, at;     /* tokens until it is full (0: it never is), and those in it */
-    int *seen;          /* which they are */
+    const real *logits; /* of the next token */
+    int V, n, most;     /* tokens read, and the most allowed */
+    int window, at;     /* the size of the window (0: unlimited), and the tokens in it */
+    int *seen;          /* the tokens in the window */
     Candidate *room;
 };
 
@@ -149,7 +148,7 @@ void sampler_begin(Sampler *s, uint64_t number)
     s->n = s->at = 0;
 }
 
-/* The last half of the window becomes the first. */
+/* Drops the first half of the window and reads the second half again. */
 static void read_again(Sampler *s)
 {
     int kept = s->window / 2;

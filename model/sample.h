@@ -1,14 +1,14 @@
-/* Text that a model writes, token by token. */
+/* Generates text with a model, token by token. */
 #ifndef MODEL_SAMPLE_H
 #define MODEL_SAMPLE_H
 
 #include "model/model.h"
 
 /*
- * How the next token is drawn: from the model's probabilities to the power of
- * 1 / temperature (0: it is the likeliest); of the top_k likeliest tokens alone
- * (0: of all); of these, from the likeliest on, only as many as it takes for
- * top_p of their probability (1: all). Of tokens as likely, the lower comes first.
+ * How the next token is drawn: from the model's probabilities to the power of 1 / temperature (0:
+ * always the most likely token), from the top_k most likely tokens (0: from all), and of these from
+ * the fewest whose total probability is top_p (1: all). Of equally likely tokens the lower comes
+ * first.
  */
 typedef struct {
     double temperature;
@@ -19,31 +19,30 @@ typedef struct {
 } Sampling;
 
 /*
- * A model and what it has read. Beyond the trained context, a mechanism with a state of
- * constant size goes on. One that keeps all keys would attend over distances that it has
- * never seen, so the sampler drops the first half of the context whenever it is full and
- * reads the other half again, unless it is to extrapolate. Learned and sinusoidal
- * positions end with the context: there it always does.
+ * A model and the tokens it has read. Beyond the trained context, a mechanism whose state has
+ * constant size continues. One that keeps all keys would attend over distances that it has
+ * never seen, so the sampler drops the first half of the context whenever it is full and reads
+ * the other half again, unless it is to extrapolate. With learned and sinusoidal positions,
+ * which end with the context, it always does so.
  */
 typedef struct Sampler Sampler;
 
-/* For at most so many tokens, read and written, in a sample. */
+/* For samples of at most this many tokens, including the prompt. */
 Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens);
 void sampler_free(Sampler *s);
 
-/* Forgets all tokens. The draws of a sample depend on the seed, its number, and the position. */
+/* Forgets all tokens. The draws of a sample depend on the seed, its number and the position. */
 void sampler_begin(Sampler *s, uint64_t number);
 
 void sampler_read(Sampler *s, int token);
 
-/* The token to follow those that were read, of which there is at least one; to be read as well. */
+/* Draws the next token, which is not yet read; at least one token must have been read. */
 int sampler_draw(const Sampler *s);
 
-/* The likeliest of V tokens; of several the first. */
+/* The most likely of V tokens; the first if there are several. */
 int sample_likeliest(const real *logits, int V);
 
-/* The token that u, in [0, 1), stands for. `room` is for V candidates. A logit that is NaN is never
- * drawn. */
+/* The token selected by u in [0, 1). `room` holds V candidates. A NaN logit is never drawn. */
 typedef struct {
     double weight;
     int token;

@@ -44,6 +44,6 @@ Text machine_name(void)
     if (file)
         fclose(file);
     if (name.n == 0)
-        text_add(&name, "a processor without a name");
+        text_add(&name, "unknown processor");
     return name;
 }

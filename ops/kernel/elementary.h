@@ -1,8 +1,8 @@
 /*
- * The exponential, in a form that compilers turn into vector code, and sums and
- * maxima of rows with a fixed order of additions. The C library's expf() is a
- * call for each number, and a plain sum is one long chain of additions that no
- * compiler may reorder: either would cost more than a matrix product.
+ * The exponential, in a form that compilers turn into vector code, and sums and maxima of rows with
+ * a fixed order of additions. The C library's expf() is a call per number, and a plain sum is one
+ * long chain of additions that a compiler may not reorder: either would cost more than a matrix
+ * product.
  */
 #ifndef OPS_KERNEL_ELEMENTARY_H
 #define OPS_KERNEL_ELEMENTARY_H
@@ -62,13 +62,13 @@ static inline real exp_real(real x)
 #endif
 }
 
-/* The same where 2^n needs no halves, which costs less: from -87 to 87. */
+/* The same for -87 to 87, where 2^n needs no halves: faster. */
 static inline float exp_near_float(float x)
 {
     uint32_t bits;
     float p = exp_rest(x, &bits), power;
 
-    /* n in the exponent's place: of shift nothing is left there */
+    /* n in the exponent bits; the shift drops out */
     bits = (bits << 23) + 0x3f800000;
     memcpy(&power, &bits, sizeof power);
     return p * power;
@@ -83,14 +83,14 @@ static inline real exp_near(real x)
 #endif
 }
 
-/* Beyond this, next to 1, e^-x is nothing, and still a normal number. */
+/* Beyond this, e^-x is negligible beside 1, but still a normal number. */
 #ifdef PROOF
 #define FADED R(700)
 #else
 #define FADED R(87)
 #endif
 
-/* e^x for x <= 0, and 0 below -FADED: for weights beside one that is 1. */
+/* e^x for x <= 0, and 0 below -FADED: for weights whose maximum is 1. */
 static inline real exp_below(real x)
 {
     return x < -FADED ? 0 : exp_near(x < -FADED ? -FADED : x);
@@ -104,7 +104,7 @@ static inline real sigmoid(real z)
     return z < -FADED ? 0 : 1 / (1 + exp_near(-c));
 }
 
-/* A short one in the order of a product's sums: decoding then adds as the whole sequence does. */
+/* Short rows are added in the order of a matrix product, so decoding matches whole sequences. */
 static inline real row_dot(const real *a, const real *b, int n)
 {
     Lanes t = lanes_all(0);
@@ -131,8 +131,8 @@ static inline real row_sum(const real *a, int n)
 }
 
 /*
- * The largest of a[0] .. a[n-1] and `least`; NaN only if all that it saw were NaN. Four at once:
- * each comparison waits for the one before.
+ * The largest of a[0] .. a[n-1] and `least`; NaN only if all of them are NaN. Four chains at once,
+ * since each comparison waits for the one before.
  */
 static inline real row_max(const real *a, int n, real least)
 {

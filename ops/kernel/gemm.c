@@ -2,21 +2,20 @@
  * After Goto and van de Geijn (2008) and BLIS: both operands are copied into
  * panels that the kernel reads from beginning to end (panels.h).
  *
- *     a   by the thread that needs it; one of its panels stays in the first cache
- *         while b's panels pass by
- *     b   for y = x W^T and dx = dy W, where b is small and every piece of c needs
- *         all of it, at once for all threads; for dW = dy^T x, where b is as long
- *         as a and each number of it is needed by few pieces, KC rows at a time by
- *         the thread that needs them
+ *     a   by the thread that needs it; one of its panels stays in L1 while b's panels stream
+ *         past
+ *     b   for y = x W^T and dx = dy W, where b is small and every piece of c needs all of it,
+ *         once for all threads; for dW = dy^T x, where b is as long as a and each number is
+ *         needed by few pieces, KC rows at a time by the thread that needs them
  *
- * A group of b's panels, COLUMNS wide, stays in the second cache while all of the
- * piece's panels of a pass by; where b is the thread's own, it is copied a group at
- * a time. The panels of a are copied MC rows at a time as the first group needs
- * them, and overwritten where it is the only one: so what is copied is used at once.
+ * A group of b's panels, COLUMNS wide, stays in L2 while all of the piece's panels of a stream
+ * past; if each thread copies its own b, it copies a group at a time. The panels of a are copied MC
+ * rows at a time when the first group needs them, and overwritten if it is the only group: so
+ * copies are used immediately.
  *
- * A piece of the work is some rows by some columns of c and, for sums over the
- * batch, a range of the sum. Range 0 goes to c, the others to matrices of their
- * own that are added to c at the end, in order. Only sizes decide about the cut.
+ * A piece of work is some rows by some columns of c and, for sums over the batch, a range of the
+ * sum. Range 0 goes to c, the others to separate matrices that are added to c at the end, in order.
+ * The division depends only on the sizes.
  */
 #include "ops/kernel/gemm.h"
 
@@ -37,15 +36,15 @@ enum { SHORT = 512 };
 
 typedef struct {
     Product p;
-    int k0, k1, j0, j1; /* the rows and columns of b that this is about */
+    int k0, k1, j0, j1; /* the rows and columns of b in this block */
     int tall, wide;     /* rows and columns of a piece: multiples of MR and NR */
     int ranges, deep;   /* ranges of the sum, and rows of b in each: a multiple of KC */
-    Panels shared;      /* of b, where all threads use the same; else NULL */
+    Panels shared;      /* of b, if shared by all threads; else NULL */
     real *partial;      /* the matrices of ranges 1 .. */
-    int turn;           /* a thread that draws piece n may well draw n + turn next */
+    int turn;           /* a thread that gets piece n often gets n + turn next */
 } Block;
 
-/* The kernel on an edge of c: computes a whole tile aside and copies what is inside. */
+/* The kernel at an edge of c: computes a whole tile in a buffer and copies the part inside c. */
 static void kernel_edge(Matrix c, int i0, int j0, Factors f, bool add)
 {
     real t[MR * NR];
@@ -92,13 +91,13 @@ static Piece piece_of(const Block *blk, int number)
     return w;
 }
 
-/* The columns of rows up to i-1 that have to be computed end here. */
+/* The end of the columns to compute in rows up to i-1. */
 static int columns_end(const Piece *w, int i)
 {
     return w->symmetric ? min(w->j1, i) : w->j1;
 }
 
-/* A piece at work on rows k .. k+kc-1 of b, with rows i0 .. i1-1 of a. */
+/* A piece while it uses rows k .. k+kc-1 of b and rows i0 .. i1-1 of a. */
 typedef struct {
     const Block *blk;
     Piece w;
@@ -136,7 +135,7 @@ static void multiply_panel(Work *x, int i, int j0, int j1)
     }
 }
 
-/* After these rows of b: the next, *k on, or those where a piece begins that may well be next. */
+/* What comes after these rows of b: the next, from *k on, or the start of the likely next piece. */
 static Piece following(const Work *x, int *k)
 {
     const Block *blk = x->blk;
@@ -155,7 +154,7 @@ static int kernels_of(int rows, int cols)
     return rows > 0 && cols > 0 ? ceil_div(rows, MR) * ceil_div(cols, NR) : 0;
 }
 
-/* The rows of a that will be copied after those at work. */
+/* The rows of a that will be copied next. */
 static void look_ahead_a(Work *x)
 {
     const Piece w = x->w;
@@ -190,8 +189,8 @@ static void look_ahead_b(Work *x, int j)
 }
 
 /*
- * Rows of a before this one can be read where they are, whole panels of them: rows that lie as
- * copies would, or a near matrix that is not wide.
+ * Rows of a before this one are read in place, in whole panels: rows that have the layout of
+ * copies, or a narrow matrix that fits the caches.
  */
 static int first_copied(Matrix a, int i0, int i1)
 {
@@ -200,7 +199,7 @@ static int first_copied(Matrix a, int i0, int i1)
     return !a.map && (as_copied || near) ? i0 + (i1 - i0) / MR * MR : i0;
 }
 
-/* Rows i0 .. i1-1 of a, to be found again with the next groups of columns, if there are any. */
+/* Packs rows i0 .. i1-1 of a, and keeps them for the next groups of columns, if any. */
 static void take_rows(Work *x, bool copied)
 {
     const Matrix a = x->blk->p.a;
@@ -215,7 +214,7 @@ static void take_rows(Work *x, bool copied)
     look_ahead_a(x);
 }
 
-/* The group of columns at j: b's panels of all threads, or copies of this one's own. */
+/* The group of columns at j: b's shared panels, or this thread's own copies. */
 static void take_columns(Work *x, int j)
 {
     const Block *blk = x->blk;
@@ -266,7 +265,7 @@ static void multiply_pieces(void *ctx, int begin, int end)
         multiply_piece(ctx, number);
 }
 
-/* Piece i of the copying for all: some rows of all columns, or a panel where columns are turned. */
+/* Piece i of the shared copy of b: some rows of all columns, or a panel if it is transposed. */
 static void pack_shared(void *ctx, int begin, int end)
 {
     const Block *blk = ctx;
@@ -312,8 +311,8 @@ static void multiply_block(Pool *pool, Block *blk)
 }
 
 /*
- * Low pieces before narrow ones, whose copies of a, and f of them, are made again: rather a few
- * pieces less than wanted. Of columns of a, whole lines.
+ * Prefers fewer rows to fewer columns, since narrow pieces would copy a, and apply f, repeatedly;
+ * and rather a few pieces too few. Columns of a are cut at whole cache lines.
  */
 static void cut(Block *blk)
 {
@@ -353,7 +352,7 @@ static int even(int n, int most, int unit)
     return ceil_div(ceil_div(n, ceil_div(n, most)), unit) * unit;
 }
 
-/* Pieces of about TALL by WIDE, and as many ranges as make them enough. */
+/* Pieces of about TALL by WIDE, with enough ranges to occupy the threads. */
 static void gemm_over_batch(Pool *pool, Product p)
 {
     Block blk = { .p = p, .j1 = p.c.cols, .k1 = p.a.cols, .ranges = 1 };
@@ -370,7 +369,7 @@ static void gemm_over_batch(Pool *pool, Product p)
         pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
 }
 
-/* What is above the diagonal in rows begin .. end-1: the columns below them, and a small square. */
+/* Fills the part above the diagonal in rows begin .. end-1 from the columns below it. */
 static void mirror(void *ctx, int begin, int end)
 {
     const Matrix c = *(const Matrix *)ctx;

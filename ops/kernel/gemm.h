@@ -18,8 +18,8 @@
  * the batch themselves (dW = dy^T x): these may be cut in ranges by the sizes of
  * all three matrices. They have no `finish`.
  *
- * `symmetric` is a promise that c is: then only what is on its diagonal and below is
- * computed, and shown to `finish`, and what is above is copied from there.
+ * `symmetric` promises that c is symmetric: then only the diagonal and the part below it are
+ * computed and passed to `finish`, and the part above is copied from it.
  */
 typedef struct {
     Matrix c, a, b;

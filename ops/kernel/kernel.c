@@ -19,12 +19,12 @@
 enum { SINGLE = VECTOR == 64 ? 2 : 0 };
 
 #ifdef __clang__
-enum { GROUP = MR }; /* with more pointers it would keep sums in memory */
+enum { GROUP = MR }; /* with more pointers, sums would spill to memory */
 #else
 enum { GROUP = 4 };
 #endif
 
-/* As a macro would be: the sums stay in registers, and what is constant is known. */
+/* Inlined like a macro, so that sums stay in registers and constants are known. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void put(real *c, ptrdiff_t ldc, Vector t[MR][NV], bool add)

@@ -3,10 +3,9 @@
  * registers. gemm (any size, any layout) and the attentions (tiles in the cache) call
  * it.
  *
- * Vectors are the compilers' own (gcc, clang: vector_size), so the code is the
- * same for every processor; only the sizes below differ. MR x NR accumulators
- * should fill the vector registers but for the two or three that hold a row of
- * b and one number of a.
+ * Vectors are the compilers' own (gcc, clang: vector_size), so the code is the same for every
+ * processor; only the sizes below differ. MR x NR accumulators should fill the vector registers
+ * except two or three, which hold a row of b and one number of a.
  */
 #ifndef OPS_KERNEL_KERNEL_H
 #define OPS_KERNEL_KERNEL_H

@@ -1,8 +1,7 @@
 /*
- * SUMS numbers of a row, next to each other, and what is done with all of them at once: element
- * i of a row goes to sum number i mod SUMS, for every processor the same. They are held in as
- * many of its vectors as that takes: types wider than these compilers take apart through memory,
- * and compare number by number.
+ * SUMS adjacent numbers of a row, and operations on all of them at once: element i of a row goes to
+ * sum number i mod SUMS, on every processor. They are held in several native vectors, since
+ * compilers split wider vector types through memory and compare them number by number.
  */
 #ifndef OPS_KERNEL_LANES_H
 #define OPS_KERNEL_LANES_H
@@ -87,7 +86,7 @@ static inline Vector vector_choose(Mask which, Vector a, Vector b)
     return (Vector)(((Mask)a & which) | ((Mask)b & ~which));
 }
 
-/* Of each pair the larger; b where a is NaN. */
+/* The larger of each pair; b where a is NaN. */
 static inline Lanes lanes_max(Lanes a, Lanes b)
 {
     for (int p = 0; p < PARTS; p++)
@@ -110,7 +109,7 @@ static inline Lanes lanes_within(Lanes a, int from, int to, Lanes b)
     return a;
 }
 
-/* By halves while these are vectors: of single numbers compilers make a dozen shuffles. */
+/* Adds halves while they are vectors: adding single numbers compiles to a dozen shuffles. */
 static inline real lanes_sum(Lanes x)
 {
     enum { FEW = LANES < 4 ? LANES : 4 };

@@ -29,8 +29,8 @@ void pack_b(Panels to, Matrix b, int kc, int end)
 }
 
 /*
- * Columns of a, n rows from i0 on, those of at most UNITS panels: that many numbers are whole
- * lines, and none is read twice.
+ * Columns of a, n rows from i0 on, for at most UNITS panels: these are whole cache lines, and none
+ * is read twice.
  */
 static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
 {

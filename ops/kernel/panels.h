@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-/* UNITS: panels of a that are copied together. NEAR: the most numbers that the caches hold. */
+/* UNITS: panels of a that are copied together. NEAR: the most numbers that fit the caches. */
 #ifdef PROOF
 enum { UNITS = 1, NEAR = 60 };
 #else
@@ -81,10 +81,10 @@ typedef struct {
     int rows, length, lines;
 } Ahead;
 
-/* Rows i0 .. i1-1, columns j0 .. j1-1 of m; of a matrix that the caches hold, nothing. */
+/* Rows i0 .. i1-1, columns j0 .. j1-1 of m; nothing for a matrix that fits the caches. */
 Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1);
 
-/* Over that many calls of the kernel. */
+/* Spreads the rest over that many calls of the kernel. */
 static inline void spread(Ahead *x, int kernels)
 {
     x->lines = ceil_div(x->rows * ceil_div(x->length, LINE), kernels);

@@ -19,7 +19,7 @@ enum { SUMS_AT_ONCE = MR * NV, ROUNDS = 250000, THREADS_MAX = 1024 };
 /* RUNS of about a millisecond in a round; ROUNDS_LEAST of these if all is well. */
 enum { RUNS = 10, ROUNDS_LEAST = 3, ROUNDS_MOST = 7 };
 
-/* Of what its threads would reach one by one: less is a reason to try again. */
+/* A smaller share of the threads' summed single speeds is a reason to measure again. */
 static const double TOGETHER = 0.95;
 
 /*
@@ -46,7 +46,7 @@ static void multiply_add(void *ctx, int begin, int end)
     }
 }
 
-/* The best of `runs` on so many threads; on one it is the caller. */
+/* The best of `runs` on this many threads; one thread is the caller. */
 static double speed(Pool *pool, int threads, int runs)
 {
     real out[THREADS_MAX];
@@ -77,7 +77,7 @@ double peak_flops(Pool *pool)
     return all;
 }
 
-/* A piece of memory, and where the sums go so that nobody leaves them out. */
+/* A piece of memory, and a place for the sums so that compilers cannot drop them. */
 typedef struct {
     const unsigned *at;
     size_t n; /* of a piece */

@@ -6,8 +6,8 @@
 
 /*
  * Floating point operations per second of independent multiply-adds on registers (each counts as
- * two), on all threads at once: the best of some short rounds. Takes a tenth of a second, and up to
- * a third where the threads together fall short of one thread times their number.
+ * two), on all threads at once: the best of several short rounds. Takes a tenth of a second, and up
+ * to a third where the threads together fall short of one thread times their number.
  */
 double peak_flops(Pool *pool);
 

@@ -1,9 +1,8 @@
 /*
- * Singular values by one-sided Jacobi rotations (Hestenes, 1958). What is orthogonal
- * changes no singular value of a matrix that it multiplies, and a matrix whose rows
- * are orthogonal to each other has their lengths for singular values. So its rows are
- * made orthogonal, two at a time. With alpha = p.p, beta = q.q, gamma = p.q and a
- * rotation by the angle whose tangent is t = s / c,
+ * Singular values by one-sided Jacobi rotations (Hestenes, 1958). Multiplying by an orthogonal
+ * matrix changes no singular value, and the singular values of a matrix with orthogonal rows are
+ * their lengths. So the rows are made orthogonal, two at a time. With alpha = p.p, beta = q.q,
+ * gamma = p.q and a rotation by the angle whose tangent is t = s / c,
  *
  *     p' = c p - s q        p'.q' = c^2 ((1 - t^2) gamma - t (beta - alpha))
  *     q' = s p + c q              = 0  where  t^2 + 2 zeta t - 1 = 0,
@@ -12,16 +11,16 @@
  *     t = sign(zeta) / (|zeta| + sqrt(1 + zeta^2))       the root of at most 45 degrees
  *     |p'|^2 = alpha - t gamma,   |q'|^2 = beta + t gamma
  *
- * so the longer row grows by what the shorter loses. On A A^T, which is never made, it
- * is the rotation of Jacobi: its Frobenius norm stays, the squares on its diagonal grow
- * by 2 gamma^2, and those off it shrink by as much. A sweep turns every pair once,
- * (0,1) (0,2) ... (1,2) ...; with angles of at most 45 degrees sweeps converge (Forsythe
- * and Henrici, 1960), quadratically in the end: 6 to 12 are enough, of n^2 / 2 pairs and
- * 12 m operations each, where there are n rows of m numbers.
+ * so the longer row gains what the shorter loses. On A A^T, which is never computed, it is Jacobi's
+ * rotation: the Frobenius norm stays, the sum of squares on the diagonal grows by 2 gamma^2, and
+ * that off the diagonal shrinks by the same. A sweep rotates every pair once, (0,1) (0,2) ... (1,2)
+ * ...; with angles of at most 45 degrees sweeps converge (Forsythe and Henrici, 1960),
+ * quadratically in the end: 6 to 12 sweeps suffice, of n^2 / 2 pairs and 12 m operations each for n
+ * rows of m numbers.
  *
- * The longer row of a pair comes out first (de Rijk, 1989), so a sweep that turns
- * nothing leaves the lengths in order. A row below the rounding of the whole matrix is
- * left as it is: it is rounding, and of a matrix of low rank most rows are.
+ * The longer row of a pair comes first (de Rijk, 1989), so a sweep without rotations leaves the
+ * lengths sorted. A row below the rounding error of the whole matrix is skipped: in a matrix of low
+ * rank most rows are such errors.
  */
 #include "ops/kernel/svd.h"
 
@@ -32,7 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* LANES: sums side by side, for no compiler may reorder one. */
+/* LANES: independent sums, since a compiler may not reorder a single one. */
 enum { LANES = 8, SWEEPS_MOST = 60 };
 
 typedef struct {
@@ -72,7 +71,7 @@ static void turn(double *restrict p, double *restrict q, int n, double a, double
     }
 }
 
-/* Makes two rows orthogonal, the longer the first; whether they were not. */
+/* Makes two rows orthogonal, the longer one first; returns whether they changed. */
 static bool orthogonalise(double *p, double *q, int n, double least)
 {
     const Products of = products(p, q, n);
@@ -140,12 +139,12 @@ void svd_values(double *a, int rows, int cols, double *s)
 
     while (by > 0 && sweep(a, rows, cols, least))
         if (++sweeps == SWEEPS_MOST)
-            BUG("svd: %d x %d numbers have not come to rest", rows, cols);
+            BUG("svd: a %d x %d matrix has not converged", rows, cols);
     for (int i = 0; i < rows && i < cols; i++)
         s[i] = by * (by > 0 ? length_of(a + (size_t)i * (size_t)cols, (size_t)cols) : 1);
 }
 
-/* Of the sum; the last part forgives its rounding. */
+/* 90% of the sum, with a tolerance for rounding. */
 static const double HELD = 0.9 * (1 - 1e-12);
 
 Rank svd_rank(const double *s, int n, double tolerance)

@@ -3,9 +3,9 @@
 #define OPS_KERNEL_SVD_H
 
 /*
- * The min(rows, cols) singular values of `a` (rows, cols), the largest first, each
- * to about `cols` roundings of the largest; all NaN where a number of `a` is not finite.
- * `a` is overwritten. The cost is rows^2 cols, so let the shorter side be the rows.
+ * The min(rows, cols) singular values of `a` (rows, cols), the largest first, each to about `cols`
+ * roundings of the largest; all NaN where a number of `a` is not finite. `a` is overwritten. The
+ * cost is rows^2 cols, so the rows should be the shorter side.
  */
 void svd_values(double *a, int rows, int cols, double *s);
 

@@ -1,11 +1,11 @@
 /*
- * cosFormer (Qin et al., 2022, arXiv:2202.08791): relu(q_i).relu(k_j) cos(pi (i - j) / 2M). By
- * the cosine of a difference it is a product of 2D features, for row i of q and of k alike
+ * cosFormer (Qin et al., 2022, arXiv:2202.08791): relu(q_i).relu(k_j) cos(pi (i - j) / 2M). By the
+ * formula for the cosine of a difference it is a product of 2D features of row i of u = q or k,
  *
  *     w_i = pi (i + 1) / 2M             M = max(T, horizon)
  *     f_ic = max(u_ic, 0) cos w_i       f_i,D+c = max(u_ic, 0) sin w_i
  *
- * Backward: each entry is in two of them,
+ * Backward: each entry of u is in two of them,
  *
  *     du_ic = [u_ic > 0] (df_ic cos w_i + df_i,D+c sin w_i)
  */

@@ -3,7 +3,7 @@
  *
  *     phi(u) = psi(u) = 1 + elu(u) = u + 1 for u >= 0, e^u below       phi'(u) = 1, or e^u below
  *
- * for each entry by itself.
+ * for each entry.
  */
 #include "ops/attention/plain/linear.h"
 

@@ -1,7 +1,7 @@
 /*
  * Linear attention with the exponential as its feature map:
  *
- *     phi(u) = psi(u) = e^u, each entry by itself       phi'(u) = e^u = phi(u)
+ *     phi(u) = psi(u) = e^u, for each entry       phi'(u) = e^u = phi(u)
  */
 #include "ops/attention/plain/linear.h"
 

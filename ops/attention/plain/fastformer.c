@@ -3,13 +3,13 @@
  *
  *     pool(x, w)_i = sum over j in V(i) of a_ij x_j       a_i = softmax of w.x_j / sqrt(D)
  *
- * and o_i has two of them, with * by elements (mul; add and concat replace the first *):
+ * and o_i uses two of them, with the elementwise product * (add and concat replace the first *):
  *
  *     y = pool(q, pool_q)       p_j = y_j * k_j, or y_j + k_j, or W [y_j; k_j]
  *     h = pool(p, pool_k)       o_i = h_i * v_i
  *
- * Backward. dh_i = g_i * v_i and dv_i = g_i * h_i. A row that is pooled is in the average and in
- * its weights: with da_ij = dy_i.x_j and ds_i from the softmax,
+ * Backward. dh_i = g_i * v_i and dv_i = g_i * h_i. A pooled row appears in the average and in its
+ * weights: with da_ij = dy_i.x_j and ds_i from the softmax,
  *
  *     dx_j = sum over i of (a_ij dy_i + ds_ij w / sqrt(D))
  *     dw = sum over i and j of ds_ij x_j / sqrt(D)
@@ -64,7 +64,7 @@ static bool is(const PlainHead *x, const char *interaction)
     return setting_is(&x->mix->set, "interaction", interaction);
 }
 
-/* Rows j of y, k and p, and row c of W. */
+/* p_j from y_j and k_j, for all j. */
 static void interact(const PlainHead *x, const double *y, double *p)
 {
     const double *k = x->in.k;

@@ -3,9 +3,9 @@
  *
  *     o_i = sum over j in V(i) of (P_ij + L_ij) v_j
  *     P_ij = max(s_ij, 0)^2 / C         j in i's own chunk; s_ij = q_i.k_j / sqrt(D)
- *     L_ij = ql_i.kl_j / (C N_i)        j in one of the N_i chunks that count
+ *     L_ij = ql_i.kl_j / (C N_i)        j in one of the N_i visible chunks
  *
- * Those are the earlier ones if causal, else all with a key that is no padding. Backward:
+ * These are the earlier chunks if causal, else all chunks with a key that is not padding. Backward:
  *
  *     ds_ij = 2 max(s_ij, 0) dA_ij / C
  *     dql_i = sum over j of dA_ij kl_j / (C N_i)       dkl_j = sum over i of dA_ij ql_i / (C N_i)
@@ -35,7 +35,7 @@ static void back(const PlainRow *r)
         r->ds[j] = j / C == r->i / C ? 2 * fmax(r->s[j], 0) * r->dA[j] / C : 0;
 }
 
-/* Divides the products of all pairs by C N_i, and leaves out the chunks that do not count. */
+/* Divides the products of all pairs by C N_i, and clears those in other chunks. */
 static void count(const PlainHead *x, double *L)
 {
     int C = chunk(x);

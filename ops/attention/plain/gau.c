@@ -5,12 +5,12 @@
  *     A_ij = max(s_ij, 0)^2 / c_i       c_i = n_i (n), n0 (fixed), n_i^2 (n2), or
  *                                       guard(sum over l of max(s_il, 0)^2) (sum)
  *
- * Where c_i is given, ds_ij = 2 max(s_ij, 0) dA_ij / c_i. Where it is the sum, the quotient
- * rule takes from each dA_ij what c_i gives,
+ * Where c_i does not depend on s, ds_ij = 2 max(s_ij, 0) dA_ij / c_i. Where it is the sum, the
+ * quotient rule gives
  *
  *     ds_ij = 2 max(s_ij, 0) (dA_ij - sum over l of dA_il A_il) / c_i
  *
- * but not where the guard acts. The norms softmax, entropy and logn are softmax's scales.
+ * except where the guard acts. The norms softmax, entropy and logn are softmax's scales.
  */
 #include "ops/attention/plain/pairs.h"
 

@@ -3,7 +3,7 @@
  *
  *     phi(u) = psi(u) = u for u >= 0, u / 100 below       phi'(u) = 1, or 1 / 100 below
  *
- * for each entry by itself.
+ * for each entry.
  */
 #include "ops/attention/plain/linear.h"
 

@@ -19,7 +19,7 @@
 typedef struct {
     const PlainHead *x;
     int F;
-    double *f, *e, *rf, *re; /* (T, F), without and with the rotations */
+    double *f, *e, *rf, *re; /* (T, F), before and after rotation */
     double *sum, *A;         /* (T), z before the guard; (T, T) */
 } Linear;
 

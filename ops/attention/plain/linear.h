@@ -1,9 +1,9 @@
 /*
- * Linear attention with a feature map, written as the sum over pairs that it equals:
+ * Linear attention with a feature map, written as the equivalent sum over pairs:
  *
  *     A_ij = phi(q_i).psi(k_j) / guard(sum over l in V(i) of phi(q_i).psi(k_l))
  *
- * where RoPE rotates the features of the numerator only. A mechanism is its map.
+ * where RoPE rotates the features in the numerator only. A mechanism is its feature map.
  */
 #ifndef OPS_ATTENTION_PLAIN_LINEAR_H
 #define OPS_ATTENTION_PLAIN_LINEAR_H
@@ -16,7 +16,7 @@ typedef struct {
     int i;       /* its position */
     bool of_key; /* f is psi(k_i), else phi(q_i) */
     const double *u;
-    double *du; /* (D), to be added to */
+    double *du; /* (D), to add to */
     double *f;
     const double *df;
 } PlainFeatures;

@@ -1,15 +1,15 @@
 /*
- * Forward, with w for how a mechanism weighs:
+ * Forward, with the mechanism's function w:
  *
  *     s_ij = q_i.k_j / sqrt(D)      A_i = w(s_i)      o_i = sum over j of A_ij v_j
  *
  * Backward. o is linear in A and in v, and s in q and in k:
  *
  *     dA_ij = g_i.v_j       dv_j = sum over i of A_ij g_i
- *     ds_ij = sum over l of dA_il times the slope of A_il in s_ij
+ *     ds_ij = sum over l of dA_il times the derivative of A_il by s_ij
  *     dq_i = sum over j of ds_ij k_j / sqrt(D)       dk_j = sum over i of ds_ij q_i / sqrt(D)
  *
- * and where RoPE has rotated q and k, their gradients are rotated back.
+ * and if RoPE rotates q and k, their gradients are rotated back.
  */
 #include "ops/attention/plain/pairs.h"
 

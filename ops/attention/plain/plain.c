@@ -1,13 +1,13 @@
 /*
- * What all twins share: a mix cut into heads, the keys that a row sees, and RoPE.
+ * What all twins share: splitting a mix into heads, the keys that a row sees, and RoPE.
  *
  * RoPE (Su et al., 2021, arXiv:2104.09864) rotates each pair of neighbours of row i:
  *
  *     w = i * base^(-c/width)         c = 0, 2, 4, ...
  *     (x_c, x_c+1)  ->  (x_c cos w - x_c+1 sin w,  x_c sin w + x_c+1 cos w)
  *
- * with base = 10000. A scale s takes i/s for i (linear), or 10000 s^(width/(width-2)) for
- * the base (ntk). A rotation's transpose rotates by -w; so does the backward pass.
+ * with base = 10000. A scale s replaces i by i/s (linear), or the base by 10000 s^(width/(width-2))
+ * (ntk). The transpose of a rotation by w is a rotation by -w, and so is its backward pass.
  */
 #include "ops/attention/plain/plain.h"
 
@@ -35,10 +35,10 @@ static int size_of(const PlainMix *mix, char letter)
     case 'm':
         return mix->m;
     }
-    BUG("no size is called %c", letter);
+    BUG("%c is not a size", letter);
 }
 
-/* Numbers of an operand in one head. */
+/* The size of an operand in one head. */
 static int count(const PlainMix *mix, const char *shape)
 {
     int n = 1;
@@ -48,7 +48,7 @@ static int count(const PlainMix *mix, const char *shape)
     return n;
 }
 
-/* Where number n of a head's operand is in the whole: the last letter varies fastest. */
+/* The index of a head's n-th number in the whole operand: the last letter varies fastest. */
 static size_t place(const PlainHead *x, int b, const char *shape, int n)
 {
     size_t at = 0, stride = 1;

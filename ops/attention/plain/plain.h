@@ -1,10 +1,10 @@
 /*
- * Every mechanism again, as a textbook has it: forward and backward in plain loops, in
- * double, from the paper's formulas alone and without regard for speed. The tests hold
- * the fast code to it, and so does ./gradcheck --plain.
+ * Every mechanism a second time, as in a textbook: forward and backward in plain loops, in double,
+ * from the paper's formulas alone and without regard for speed. The tests and ./gradcheck --plain
+ * compare the fast code with these twins.
  *
- * A twin computes one head of one sequence. Its operands are rows without gaps: q and k
- * (T, D), v (T, E), and the mechanism's own without their dimensions B and H.
+ * A twin computes one head of one sequence. Its operands are contiguous rows: q and k (T, D), v (T,
+ * E), and the mechanism's own without their dimensions B and H.
  *
  * Letters in all twins: i is the position of a query, j and l of keys, g the gradient of
  * o, and dx the gradient of x; [j = l] is 1 if j is l, else 0.
@@ -14,7 +14,7 @@
 
 #include "ops/attention.h"
 
-/* Operands, or their gradients: q, k, v, and the others in the order of the row. */
+/* Operands, or their gradients: q, k, v, then the others in the row's order. */
 typedef union {
     struct {
         double *q, *k, *v;
@@ -22,7 +22,7 @@ typedef union {
     double *x[OPERANDS_MAX];
 } PlainTensors;
 
-/* A whole mix: operands (B, T, H, ...) as ops/attention.h has them; NULL: not there. */
+/* A whole mix: operands (B, T, H, ...) as in ops/attention.h; NULL: not used. */
 typedef struct {
     const Attention *attention;
     int B, T, H, D, E, m;
@@ -34,8 +34,8 @@ typedef struct {
 } PlainMix;
 
 /*
- * o (B, T, H, E); and with g (B, T, H, E), the gradient of o, adds those of the operands
- * to `d`, where a NULL is left out.
+ * Computes o (B, T, H, E). Given g (B, T, H, E), the gradient of o, also adds the gradients of the
+ * operands to `d`, except where `d` is NULL.
  */
 void plain_mix(const PlainMix *mix, double *o, const double *g, const PlainTensors *d);
 
@@ -46,9 +46,9 @@ typedef struct PlainHead {
     int T, D, E, m;
     int window, length; /* 0: no window; keys from `length` on are padding */
     PlainTensors in;
-    double *o;       /* (T, E), zeros before */
-    const double *g; /* (T, E), the gradient of o; NULL: forward alone */
-    PlainTensors d;  /* the gradients of the operands, zeros before; always there */
+    double *o;       /* (T, E), initially 0 */
+    const double *g; /* (T, E), the gradient of o; NULL: forward only */
+    PlainTensors d;  /* the gradients of the operands, initially 0; never NULL */
     Arena *memory;   /* for plain_zeros() */
 } PlainHead;
 
@@ -59,19 +59,18 @@ bool plain_sees(const PlainHead *x, int i, int j);
 int plain_seen(const PlainHead *x, int i);
 
 /*
- * max(z, 1e-6), or min(z, -1e-6) where z is negative. Where that is not z it is a constant for
- * the gradient.
+ * max(z, 1e-6), or min(z, -1e-6) if z is negative. Where this is not z, it has no gradient.
  */
 double plain_guard(double z);
 
 /*
- * Rows (T, width) rotated by RoPE, as a copy; and rows of a gradient rotated back, in
- * place. Where the mix has no RoPE nothing rotates.
+ * A copy of rows (T, width) rotated by RoPE; and rows of a gradient rotated back, in place. Without
+ * RoPE, nothing is rotated.
  */
 double *plain_rotated(const PlainHead *x, const double *rows, int width);
 void plain_rotate_back(const PlainHead *x, double *rows, int width);
 
-/* An operand of the mechanism's own by its name, and its gradient. */
+/* One of the mechanism's own operands by name, and its gradient. */
 double *plain_operand(const PlainHead *x, const char *name);
 double *plain_gradient(const PlainHead *x, const char *name);
 
@@ -83,8 +82,8 @@ double plain_dot(const double *a, const double *b, int n);
 void plain_add(double *a, double s, const double *b, int n);
 
 /*
- * Of rows (T, width): the (T, T) products a_i.b_j where row i sees key j, else 0; and with
- * A (T, T), o += A v and dv += A^T g.
+ * For rows (T, width): the (T, T) products a_i.b_j where row i sees key j, else 0; o += A v and dv
+ * += A^T g for A (T, T).
  */
 double *plain_products(const PlainHead *x, const double *a, const double *b, int width);
 void plain_times(const PlainHead *x, const double *A, const double *v, int width, double *o);

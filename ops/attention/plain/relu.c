@@ -1,7 +1,7 @@
 /*
  * Linear attention with the rectifier as its feature map:
  *
- *     phi(u) = psi(u) = max(u, 0), each entry by itself       phi'(u) = [u > 0]
+ *     phi(u) = psi(u) = max(u, 0), for each entry       phi'(u) = [u > 0]
  */
 #include "ops/attention/plain/linear.h"
 
