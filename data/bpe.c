@@ -9,8 +9,8 @@
  * neighbours have gone is dropped when it comes up. So n bytes take
  * O(n log n), however long a piece is.
  *
- * The next time that a piece is met its tokens are copied from where they stand
- * already. A table, one row for a hash, knows where the last of that hash are.
+ * When a piece occurs again, its tokens are copied from its last occurrence, which a
+ * table finds, with one row per hash.
  */
 #include "data/bpe.h"
 
@@ -24,7 +24,7 @@
 
 enum { PLACE_BITS = 48, KNOWN_MAX = 1 << 16 };
 
-/* Place 0 is nobody's right neighbour: 0 says that there is none. */
+/* Place 0 is never a right neighbour: 0 means that there is none. */
 typedef struct {
     size_t left, right;
     Token token;

@@ -45,7 +45,7 @@ Text synthetic_misfit(const Synthetic *task, SyntheticShape s)
 
     for (int i = 0; i < 4; i++)
         if (foreign >> i & 1 && !why.n)
-            text_add(&why, "%s takes no %s", task->name, size[i]);
+            text_add(&why, "%s has no %s", task->name, size[i]);
     if (why.n)
         return why;
     if (s.T < 1 || s.T > T_MAX)

@@ -42,7 +42,7 @@ int config_rows(const Config *c);
 
 /* What needs memory besides the model. */
 typedef struct {
-    double tokens;  /* of a step */
+    double tokens;  /* tokens of a step */
     bool recompute; /* with a recomputing tape */
     double state;   /* numbers that the optimiser keeps */
 } Load;

@@ -28,8 +28,8 @@ static void check_memory(const Config *c, int positions)
             positions, one);
     if (bytes > here)
         die(EXIT_MEMORY,
-            "the state of %d tokens with %s attention would take %.1f GiB, but the machine has %.1f: "
-            "use fewer tokens",
+            "the state of %d tokens with %s attention would take %.1f GiB, but the machine has "
+            "%.1f: use fewer tokens",
             positions, c->attention->name, bytes / 0x1p30, here / 0x1p30);
 }
 

@@ -39,8 +39,7 @@ void make_own(Block *b, const Maker *m);
 /* The size of those that are trained matrices. */
 double own_matrices(const Config *c, const MixSize *size);
 
-/* Callback with the operands of each mix of a pass, in order; they are valid only during the call.
- */
+/* Callback with the operands of each mix of a pass, in order; valid only during the call. */
 typedef struct {
     void (*see)(void *ctx, const Mix *in); /* NULL: none */
     void *ctx;

@@ -40,8 +40,7 @@ Model model_at(const Model *model, int T, Arena *mem);
  */
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
-/* The logits for tokens id (B, T) without padding; on a decoding tape, for one more token (1, 1).
- */
+/* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
 /* The logits for one sequence, calling `watch` for each mix. */

@@ -219,7 +219,7 @@ bool setting_is(const Values *values, const char *name, const char *choice);
     {                                                                                              \
         .name = "base", .most = 1 << 24, .least = 2, .zero = 512, .length = CONTEXT_IF_ZERO,       \
         .with = (const char *const[]){ "entropy", "logn", "fixed", NULL }, .tries = { 5, 20 },     \
-        .help = "the length n0 of entropy, logn and fixed (0: the default)"                        \
+        .help = "length n0 of entropy, logn and fixed (0: 512; in ./train the context)"            \
     }
 #define SETTING_KEY_SIZE                                                                           \
     {                                                                                              \

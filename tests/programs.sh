@@ -148,18 +148,18 @@ refused 'an option of 5000 characters'     2 'unknown option'            $t "--$
 refused 'an unknown attention'             2 'did you mean softmax?'     $t --attn sofmax $text
 refused 'an attention nothing is near to'  2 'softmax'                   $t --attn zzzzzzzzz $text
 refused 'an unknown task'                  2 'did you mean mlm?'         $t --task mlms $text
-refused 'a task nothing is near to'        2 'takes causal, mlm'         $t --task nonsense $text
+refused 'a task nothing is near to'        2 'one of causal, mlm'        $t --task nonsense $text
 refused 'an unknown preset'                2 'did you mean nanogpt-cpu?' $t --preset nanogpt $text
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
 refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
-refused 'a setting of another attention'   2 'means nothing to --attn softmax' $t --norm n $text
+refused 'a setting of another attention'   2 'does not apply to --attn softmax' $t --norm n $text
 refused 'a kernel without a gate to leave out' 2 'it is for gau'          $t --no-gate $text
-refused 'weights that softmax cannot share' 2 '--share means nothing'    $t --share qv $text
+refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --share qv $text
 refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
-refused 'positions that are not turned'    2 'rope means nothing' $t --attn efficient --position rope $text
+refused 'positions that are not turned'    2 'rope does not apply' $t --attn efficient --position rope $text
 refused 'keys of an odd width with rope'   2 'even width'                $t --key-size 3 $text
 refused 'a base without a logarithm'       2 '--base'                    $t --base 1 $text
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
@@ -207,7 +207,7 @@ refused 'tensors that are not there'       4 'No such file'              $a ../i
 refused 'tensors in a folder'              4 'is a directory'            $a ../in/folder out
 refused 'tensors from a FIFO'              4 'is a FIFO'                 $a ../in/fifo out
 refused 'tensors from closed input'        4 'standard input'            $a - out <&-
-refused 'tensors in an empty file'         5 'no safetensors'            $a ../in/empty out
+refused 'tensors in an empty file'         5 'not a safetensors'           $a ../in/empty out
 refused 'tensors in a text'                5 'looks like text'           $a $text out
 refused 'results where no folder is'       4 'No such file'              $a $tensors nowhere/out
 refused 'results in place of a folder'     4 'is a directory'            $a $tensors ../in/folder
@@ -234,14 +234,14 @@ refused 'figure without numbers'               2 '--y COL is missing'        "$f
 refused 'figure of a file that is not there'   4 'No such file'              $f ../in/nowhere
 refused 'figure of a folder'                   4 'is a directory'            $f ../in/folder
 refused 'figure of an empty file'              5 'line 1: no names'          $f ../in/empty
-refused 'figure of a damaged file'             5 'damaged.csv, line 2: a quote that nothing closes' \
+refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclosed quote' \
     $f $csv ../in/damaged.csv
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
 refused 'figure of a column like no other'     2 '--by: no column is called' $f --by attn,optimizer $csv
 refused 'figure of rows that are not there'    5 'of 5 rows 0 match'    $f --where attn=gau $csv
-refused 'figure of a column without a value'   2 'takes COL=VALUE'           $f --where attn $csv
-refused 'figure of one column in two'          2 'takes at most 64 texts'    $f --by attn,,seed $csv
-refused 'figure with a line of no value'       2 'takes VALUE:LABEL'         $f --line floor $csv
+refused 'figure of a column without a value'   2 'must be COL=VALUE'           $f --where attn $csv
+refused 'figure of one column in two'          2 'must be at most 64 texts'    $f --by attn,,seed $csv
+refused 'figure with a line of no value'       2 'must be VALUE:LABEL'         $f --line floor $csv
 refused 'figure with another best'             2 'did you mean max?'         $f --best maxi $csv
 refused 'figure without an axis'               2 'needs --x COL'             $f --svg x $csv
 refused 'figure along words'                   2 "'softmax' is not one"         $f --x attn --svg x $csv
@@ -604,9 +604,9 @@ check 'a cosformer to look at' part 0 learned $steps --attn cosformer --position
 whole=../out/whole
 refused 'eval without a run'                  2 'RUN is missing'    "$evaluate"
 refused 'eval of no run'                      4 "not a run's folder" "$evaluate" ../in
-refused 'eval of a text for a checkpoint'     5 'no safetensors'    "$evaluate" $text
+refused 'eval of a text for a checkpoint'     5 'not a safetensors'   "$evaluate" $text
 refused 'eval of the best of a file'          2 '--best'            "$evaluate" --best $whole/model.safetensors $text
-refused 'eval by an unknown protocol'         2 'takes disjoint'    "$evaluate" --protocol all $whole
+refused 'eval by an unknown protocol'         2 'must be disjoint'   "$evaluate" --protocol all $whole
 refused 'eval with a stride of 0'             2 'S from 1'          "$evaluate" --protocol sliding:0 $whole
 refused 'eval with a stride beyond a window'  2 ''                  "$evaluate" --protocol sliding:32 --lengths 16 $whole
 refused 'eval of a window beyond the text'    5 ''                  "$evaluate" --lengths 4096 $whole
@@ -637,18 +637,18 @@ rm -f ../out/*.csv ../out/p.svg
 
 refused 'analyse without a run'               2 'RUN is missing'    "$analyse"
 refused 'analyse of no run'                   4 "not a run's folder" "$analyse" ../in
-refused 'analyse of a text for a checkpoint'  5 'no safetensors'    "$analyse" $text
+refused 'analyse of a text for a checkpoint'  5 'not a safetensors'   "$analyse" $text
 refused 'analyse of rows that were made'      2 './analyse is for' "$analyse" ../out/made
 refused 'analyse of an empty text'            5 'is empty'          "$analyse" $whole ../in/empty
 refused 'analyse of a window beyond the text' 5 'takes 4097'        "$analyse" --length 4096 $whole
 refused 'analyse beyond what positions were learned' 2 '--length up to' "$analyse" --length 32 ../out/learned
-refused 'analyse of a mask that is not there' 2 'sees both sides'   "$analyse" --unmask ../out/masked
+refused 'analyse of a mask that is not there' 2 'is bidirectional'   "$analyse" --unmask ../out/masked
 refused 'analyse over what it reads'          2 'overwritten'       "$analyse" --csv ../in/text $whole ../in/text
 refused 'analyse into a folder that is not there' 4 'No such file'  "$analyse" --spectra no/x $whole
 refused 'analyse into one file twice'         2 '--csv and --svg'   "$analyse" --csv x --svg x $whole
 refused 'an exponent of a run'                2 'takes no RUN'      "$analyse" --exponent 9 $whole
-refused 'an exponent in windows'              2 '--windows is of a model' "$analyse" --exponent 9 --windows 2
-refused 'draws of a run'                      2 '--draws is of --exponent' "$analyse" --draws 2 $whole
+refused 'an exponent in windows'              2 '--windows is for models' "$analyse" --exponent 9 --windows 2
+refused 'draws of a run'                      2 '--draws is for --exponent' "$analyse" --draws 2 $whole
 
 analyses() { $patience "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 row() { grep -q "^ *$1 *$2 " "$dir/stdout" || no "$(cat "$dir/stdout")"; } # LAYER and HEAD, or a name
@@ -660,7 +660,7 @@ check 'analyse of what a run was validated on' analyses $whole
 check 'a row for each head' row 1 2
 check 'one for all' row mean ''
 check 'one to compare with' row uniform ''
-check 'that a triangle has full rank is said' grep -q 'A is a triangle' "$dir/stdout"
+check 'that a triangle has full rank is said' grep -q 'A is triangular' "$dir/stdout"
 check 'nothing but that goes to stdout' [ "$(head -c 4 "$dir/stdout")" = Rows ]
 check 'analyse of another text, into files' analyses --length 8 --windows 5 --band 2 --csv ../out/a.csv \
     --spectra ../out/s.csv --svg ../out/a.svg $whole $text
@@ -695,7 +695,7 @@ rm -f ../out/*.csv ../out/*.svg
 
 refused 'sample without a run'                2 'one run, not 0'    "$sample"
 refused 'sample of no run'                    4 "not a run's folder" "$sample" ../in
-refused 'sample of what is no checkpoint'     5 'no safetensors'    "$sample" $text
+refused 'sample of what is no checkpoint'     5 'not a safetensors'   "$sample" $text
 refused 'sample of the best of a file'        2 '--best'            "$sample" --best $whole/model.safetensors
 refused 'sample after two prompts'            2 'two prompts'       "$sample" --prompt a --prompt-file $text $whole
 refused 'sample of a masked run'              5 'cannot continue'      "$sample" ../out/masked

@@ -16,9 +16,6 @@
 
 static const double tolerance = sizeof(real) == sizeof(double) ? 1e-12 : 1e-5;
 
-/* --- scores ------------------------------------------------------------------------------------
- */
-
 static const RopeScale rope_scales[] = { { ROPE_LINEAR, 0 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 } };
 
 static double naive_score(const Mix *in, const Shape *s, int b, int h, const int at[2])
@@ -101,9 +98,6 @@ START_TEST(weights_are_made_of_the_scores_of_their_row_where_there_are_scores)
     ck_assert_int_gt(some, 0);
 }
 END_TEST
-
-/* --- models ------------------------------------------------------------------------------------
- */
 
 enum { N = 61, LENGTH = 8, VOCAB = 11 };
 
@@ -427,9 +421,6 @@ START_TEST(each_window_is_told_before_it_is_looked_at)
 }
 END_TEST
 
-/* --- what cannot be ----------------------------------------------------------------------------
- */
-
 static const struct {
     const char *about, *words;
     int position, length, code;
@@ -474,7 +465,7 @@ START_TEST(an_attention_without_a_matrix_is_refused)
         if ((*a)->traits & HAS_MATRIX)
             ck_assert_int_eq(exit_code_of(check_row, (*a)->name), 0);
         else
-            check_dies(check_row, (*a)->name, EXIT_USAGE, "no weighted sum");
+            check_dies(check_row, (*a)->name, EXIT_USAGE, "not a weighted sum");
 }
 END_TEST
 

@@ -163,14 +163,11 @@ START_TEST(an_option_that_means_nothing_to_the_attention_is_refused)
             snprintf(option, sizeof option, "--%s", s ? s->name : "rope");
             give_case(&c, false);
             if (!can_try(*a, &trials[i]) && (!s || s != trials[i - 1].setting))
-                check_refused(&c, WITH(option, value), EXIT_USAGE, "means nothing to");
+                check_refused(&c, WITH(option, value), EXIT_USAGE, "does not apply to");
             arena_free(mem);
         }
 }
 END_TEST
-
-/* --- the matrix --------------------------------------------------------------------------------
- */
 
 /* A (B, H, T, T) times v, as out (B, T, H, E) has it, in double. */
 static double *product(Arena *mem, const Case *c, const real *A)
@@ -241,9 +238,6 @@ START_TEST(the_matrix_times_v_is_the_result)
 }
 END_TEST
 
-/* --- steps -------------------------------------------------------------------------------------
- */
-
 /* --steps implies --causal. */
 static void check_steps(Case *c)
 {
@@ -285,9 +279,6 @@ START_TEST(steps_are_the_causal_result)
         }
 }
 END_TEST
-
-/* --- what it takes and refuses -----------------------------------------------------------------
- */
 
 /* The same numbers in the type that reals are not. */
 static void retype(Arena *mem, Entry *e)
@@ -529,13 +520,11 @@ START_TEST(an_unknown_tensor_is_warned_of)
     give_with(&(Bad){ { "dou\nt", DTYPE_U8, 1, { 9 }, zeros, 9 }, NULL, NULL });
     ck_assert_int_eq(attend(&plain, WITH(NULL)), 0);
     ck_assert_msg(strncmp(said, "attn.c: warning: ", 17) == 0, "%s", said);
-    ck_assert_msg(strstr(said, "the tensor dou?t: it is ignored\n") != NULL, "%s", said);
+    ck_assert_msg(strstr(said, "ignoring the tensor dou?t, which no attention uses\n") != NULL,
+                  "%s", said);
     ck_assert_int_eq(files(false), 2);
 }
 END_TEST
-
-/* --- help --------------------------------------------------------------------------------------
- */
 
 static void execute_help(const char *path)
 {

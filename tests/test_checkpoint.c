@@ -204,8 +204,8 @@ START_TEST(a_file_with_other_tensors_is_refused)
         void (*damage)(Safetensors *s);
         const char *words;
     } row[] = {
-        { lose_a_tensor, "tensors, its configuration asks for" },
-        { add_a_tensor, "tensors, its configuration asks for" },
+        { lose_a_tensor, "tensors, but its configuration needs" },
+        { add_a_tensor, "tensors, but its configuration needs" },
         { rename_a_tensor, "has no tensor blocks.1.ffn.up" },
         { turn_a_tensor, "blocks.1.ffn.up is" },
         { flatten_a_tensor, "blocks.1.ffn.up is" },
@@ -299,7 +299,7 @@ END_TEST
 START_TEST(a_file_that_is_no_checkpoint_is_refused)
 {
     put(in_folder("text"), "Once upon a time, there was no tensor anywhere.", 47);
-    check_dies(load, in_folder("text"), EXIT_DATA, "no safetensors file");
+    check_dies(load, in_folder("text"), EXIT_DATA, "not a safetensors file");
     safetensors_write(in_folder("other"), NULL, 0, NULL, 0);
     check_dies(load, in_folder("other"), EXIT_DATA, "not a checkpoint of attn.c");
     check_dies(load, in_folder("missing"), EXIT_IO, "No such file");

@@ -75,29 +75,29 @@ START_TEST(a_row_has_the_fields_of_its_columns)
 }
 END_TEST
 
-#define QUOTE "a quote inside a field: put all of it in quotes, and two for one"
+#define QUOTE "a quote inside an unquoted field: quote the field and double the quote"
 #define CONTROL "a control character"
 
 static const Case bad[] = {
-    { "", "1: no names of columns: nothing is here/" },
-    { "\n\r\n\n", "4: no names of columns: nothing is here/" },
+    { "", "1: no column names: the file is empty/" },
+    { "\n\r\n\n", "4: no column names: the file is empty/" },
     { "a,b\n1\n2,3\n", "[a][b]/2: 1 field where the first row has 2/"
                        "[2][3]/" },
     { "a,b\n\n1,2,3\n4,5\n", "[a][b]/3: 3 fields where the first row has 2/[4][5]/" },
     { "a,b\nx\"y\",2\n4,5\n", "[a][b]/2: " QUOTE "/[4][5]/" },
-    { "a,b\n\"x\"y,2\n4,5\n", "[a][b]/2: text after a quote that is closed/[4][5]/" },
-    { "a,b\n\"x\ny\"z,2\n4,5\n", "[a][b]/2: text after a quote that is closed/[4][5]/" },
-    { "a,b\n\"x\ny\",\"2\"z\n4\n", "[a][b]/2: text after a quote that is closed/"
+    { "a,b\n\"x\"y,2\n4,5\n", "[a][b]/2: text after a closing quote/[4][5]/" },
+    { "a,b\n\"x\ny\"z,2\n4,5\n", "[a][b]/2: text after a closing quote/[4][5]/" },
+    { "a,b\n\"x\ny\",\"2\"z\n4\n", "[a][b]/2: text after a closing quote/"
                                    "4: 1 field where the first row has 2/" },
-    { "a,b\n1,\"2\n3,4\n", "[a][b]/2: a quote that nothing closes/" },
-    { "a,b\n\"1\"\"", "[a][b]/2: a quote that nothing closes/" },
-    { "a,b\n1,2\r3,4\n5,6\n", "[a][b]/2: a carriage return that ends no line/[5][6]/" },
-    { "a,b\n1,\"2\"\r", "[a][b]/2: a carriage return that ends no line/" },
+    { "a,b\n1,\"2\n3,4\n", "[a][b]/2: an unclosed quote/" },
+    { "a,b\n\"1\"\"", "[a][b]/2: an unclosed quote/" },
+    { "a,b\n1,2\r3,4\n5,6\n", "[a][b]/2: a carriage return inside a line/[5][6]/" },
+    { "a,b\n1,\"2\"\r", "[a][b]/2: a carriage return inside a line/" },
     { "a,b\n\x1b[31m,2\n5,6\n", "[a][b]/2: " CONTROL "/[5][6]/" },
     { "a,b\n\"\x07\",2\n5,6\n", "[a][b]/2: " CONTROL "/[5][6]/" },
     { "a,b\n1,\x7f\n5,6\n", "[a][b]/2: " CONTROL "/[5][6]/" },
     { "a,b,a\n1,2,3\n", "1: a second column 'a'/2: 3 fields where the first row has 0/" },
-    { "a,\"b\n", "1: a quote that nothing closes/" },
+    { "a,\"b\n", "1: an unclosed quote/" },
 };
 
 START_TEST(a_row_that_is_wrong_says_so_and_spares_the_next)

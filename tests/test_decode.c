@@ -16,8 +16,6 @@
 
 enum { VOCAB = 11, CONTEXT = 40, BEYOND = 3 * CONTEXT };
 
-/* --- the decoder -------------------------------------------------------------------------------
- */
 
 /* A model with a mix of the tests' variants; i is for what else it has. */
 static Config config_of(const Variant *v, int i)
@@ -289,8 +287,8 @@ static void decode_too_much(const char *ignored)
 
 START_TEST(more_memory_than_there_is_is_refused)
 {
-    check_dies(decode_too_many, "", EXIT_MEMORY, "numbers a layer, more than attn.c");
-    check_dies(decode_too_much, "", EXIT_MEMORY, "GiB and the machine has");
+    check_dies(decode_too_many, "", EXIT_MEMORY, "numbers per layer, more than attn.c");
+    check_dies(decode_too_much, "", EXIT_MEMORY, "GiB, but the machine has");
 }
 END_TEST
 

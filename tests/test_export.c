@@ -21,9 +21,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- the program -------------------------------------------------------------------------------
- */
-
 enum { WORDS = 12, DOUBLED = 300 };
 static const char *word[WORDS]; /* of the command line, and NULL */
 static rlim_t size_limit;       /* of a file; 0: none */
@@ -64,9 +61,6 @@ static void check_refused(int got, int code, const char *words, int left)
     ck_assert_msg(strncmp(said, "attn.c: error: ", 15) == 0 && end && !end[1], "%s", said);
     ck_assert_int_eq(files(false), left);
 }
-
-/* --- folders -----------------------------------------------------------------------------------
- */
 
 /* How many files are in a folder of the folder; with `all` it and they are removed. */
 static int files_of(const char *name, bool all)
@@ -207,9 +201,6 @@ static char *text_of(const char *file)
 
     return (char *)file_read(in_folder(file), &bytes);
 }
-
-/* --- what comes out ----------------------------------------------------------------------------
- */
 
 static const char text[] = "Once upon a time, the na\xc3\xafve \xff\n and so on";
 
@@ -362,9 +353,6 @@ START_TEST(the_tokenizer_is_that_of_bytes)
     free(json);
 }
 END_TEST
-
-/* --- what does not -----------------------------------------------------------------------------
- */
 
 START_TEST(words_that_make_no_sense_are_refused_before_anything_is_made)
 {

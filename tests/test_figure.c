@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- files, figures, and what they print -------------------------------------------------------
- */
-
 static void put_text(const char *name, const char *text)
 {
     put(in_folder(name), text, strlen(text));
@@ -69,9 +66,6 @@ static char *drawn(const Figure *f, Plot plot)
     fclose(out);
     return text;
 }
-
-/* --- cells -------------------------------------------------------------------------------------
- */
 
 START_TEST(a_cell_has_the_mean_and_the_spread_of_its_rows)
 {
@@ -239,9 +233,6 @@ START_TEST(as_many_lines_and_columns_as_rows_are_read_in_no_time)
 }
 END_TEST
 
-/* --- what is printed ---------------------------------------------------------------------------
- */
-
 START_TEST(digits_are_four_that_say_something_or_as_told)
 {
     Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1234.56\nA,2,0.00123456\nA,3,0\nA,4,1e20\n"
@@ -337,9 +328,6 @@ START_TEST(a_chart_says_what_a_log_axis_cannot_show)
 }
 END_TEST
 
-/* --- what is refused ---------------------------------------------------------------------------
- */
-
 static Wanted asked;
 
 static void read_asked(const char *path)
@@ -359,9 +347,9 @@ static void check_refused(const char *rows, int code, const char *words)
 START_TEST(what_cannot_be_read_or_found_is_refused)
 {
     asked = wanted_all;
-    check_refused("", EXIT_DATA, "rows, line 1: no names of columns");
+    check_refused("", EXIT_DATA, "rows, line 1: no column names");
     check_refused("a,x,y\nA,1,2\nA,1\n", EXIT_DATA, "rows, line 3: 2 fields where");
-    check_refused("a,x,y\nA,1,\"2\n", EXIT_DATA, "rows, line 2: a quote that nothing closes");
+    check_refused("a,x,y\nA,1,\"2\n", EXIT_DATA, "rows, line 2: an unclosed quote");
     check_refused("a,x,y\n", EXIT_DATA, "of 0 rows 0 match");
     check_refused("a,x,y\nA,1,q\nA,,3\n", EXIT_DATA, "of 2 rows 2 match, and none has");
     check_refused("ab,x,y\nA,1,2\n", EXIT_USAGE, "--by: no column is called a: did you mean ab?");
@@ -372,7 +360,7 @@ START_TEST(what_cannot_be_read_or_found_is_refused)
     asked.where = texts("aa=1", NULL);
     check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where: no column is called aa: did you mean a?");
     asked.where = texts("a", NULL);
-    check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where a: takes COL=VALUE");
+    check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where a: must be COL=VALUE");
     asked.where = texts("a=B", NULL);
     check_refused("a,x,y\nA,1,2\n", EXIT_DATA, "of 1 rows 0 match");
 }

@@ -247,7 +247,7 @@ START_TEST(only_three_ways_of_building_a_block_have_a_class)
             forms++;
         else
             ck_assert_msg(strstr(why.at, position_names[c.position]) &&
-                              strstr(why.at, "do not go together"),
+                              strstr(why.at, "no class combines"),
                           "%s", why.at);
     }
     ck_assert_int_eq(forms, CLASSES);

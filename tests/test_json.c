@@ -227,7 +227,7 @@ START_TEST(the_place_of_a_mistake_is_told)
     ck_assert_ptr_null(read_text("[1] x"));
     ck_assert_str_eq(why.at, "has no end at byte 4");
     ck_assert_ptr_null(read_text("[1e999]"));
-    ck_assert_str_eq(why.at, "has no number that a double holds at byte 6");
+    ck_assert_str_eq(why.at, "has no number in the range of a double at byte 6");
 }
 END_TEST
 

@@ -214,7 +214,7 @@ START_TEST(damaged_weights_are_a_note_and_the_last_ones_are_taken)
     Record *r = record_read(folder);
     char *page = page_of(&r, 1, "abc");
 
-    ck_assert(noted(r, "best.safetensors (4 bytes) is no safetensors file"));
+    ck_assert(noted(r, "best.safetensors (4 bytes) is not a safetensors file"));
     ck_assert_int_eq(times(page, "class=\"map\""), 4);
     /* embedding and head; q, k, v, o and twice 4 of width^2, two gains a layer; the last gain */
     ck_assert_double_eq(r->parameters, 2 * 256 * 12 + 2 * (12 * 12 * 12 + 2 * 12) + 12);

@@ -51,7 +51,7 @@ static const Preset presets[] = {
 static Option options[] = {
     { .name = "What" },
     { "attn", OPTION_CHOICE, &attn, .choice = attention_row, .help = "how positions attend" },
-    { "causal", OPTION_FLAG, &causal, .help = "see only what came before" },
+    { "causal", OPTION_FLAG, &causal, .help = "attend only to earlier keys" },
     { "tied", OPTION_FLAG, &tied, .help = "one matrix for both ends" },
     { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set of values" },
     { .name = "Model" },
@@ -261,13 +261,13 @@ END_TEST
 
 START_TEST(a_refused_number_is_told_its_range)
 {
-    refuses(ARGS("--n-layer", "0"), "--n-layer 0: takes a whole number from 1 to 1000\n");
-    refuses(ARGS("--shift=x"), "takes a whole number from -2147483648 to 2147483647\n");
-    refuses(ARGS("--dropout=1"), "takes a number from 0 to below 1, written like 0.5");
-    refuses(ARGS("--learning-rate=0"), "--learning-rate 0: takes a number above 0, written");
-    refuses(ARGS("--max-time=0"), "takes seconds above 0, written like 90s, 10m or 1h30m\n");
-    refuses(ARGS("--lengths=8,0"), "takes whole numbers from 1 to 65536, written like 64,128,256");
-    refuses(ARGS("--seed=-1"), "takes a whole number from 0 to 18446744073709551615\n");
+    refuses(ARGS("--n-layer", "0"), "--n-layer 0: must be a whole number from 1 to 1000\n");
+    refuses(ARGS("--shift=x"), "must be a whole number from -2147483648 to 2147483647\n");
+    refuses(ARGS("--dropout=1"), "must be a number from 0 to below 1, such as 0.5");
+    refuses(ARGS("--learning-rate=0"), "--learning-rate 0: must be a number above 0, such");
+    refuses(ARGS("--max-time=0"), "must be seconds above 0, such as 90s, 10m or 1h30m\n");
+    refuses(ARGS("--lengths=8,0"), "must be whole numbers from 1 to 65536, such as 64,128,256");
+    refuses(ARGS("--seed=-1"), "must be a whole number from 0 to 18446744073709551615\n");
 }
 END_TEST
 
@@ -290,14 +290,14 @@ START_TEST(texts_given_again_are_added)
     accepts(ARGS("--seed=1"), "\"by\": [],");
     accepts(ARGS("--by", "a\"b"), "\"by\": [\"a\\\"b\"],");
     accepts(ARGS("--by", "a,b c", "--seed=1", "--by=d"), "\"by\": [\"a\",\"b c\",\"d\"],");
-    refuses(ARGS("--by=a,,b"), "--by a,,b: takes at most 64 texts, with ',' between two");
-    refuses(ARGS("--by=,"), "--by ,: takes");
-    refuses(ARGS("--by=a,"), "--by a,: takes");
+    refuses(ARGS("--by=a,,b"), "--by a,,b: must be at most 64 texts, separated by commas");
+    refuses(ARGS("--by=,"), "--by ,: must be");
+    refuses(ARGS("--by=a,"), "--by a,: must be");
     refuses(ARGS("--by"), "--by needs a value");
     for (int i = 1; i < OPTION_TEXTS_MAX; i++)
         strcat(many, ",x");
     accepts(ARGS(many), "[\"x\",\"x\",");
-    refuses(ARGS(many, "--by=x"), "--by x: takes at most 64");
+    refuses(ARGS(many, "--by=x"), "--by x: must be at most 64");
 }
 END_TEST
 
@@ -337,7 +337,8 @@ START_TEST(a_missing_value_is_not_taken_from_the_next_option)
     refuses(ARGS("--n-layer"), "--n-layer needs a value: a whole number from 1 to 1000\n");
     refuses(ARGS("--n-layer="), "--n-layer needs a value");
     refuses(ARGS("--out-dir", ""), "--out-dir needs a value: a text");
-    refuses(ARGS("--attn", "--causal"), "--attn needs a value before --causal: softmax, cosformer");
+    refuses(ARGS("--attn", "--causal"),
+            "--attn needs a value before --causal: one of softmax, cosformer");
     refuses(ARGS("--out-dir", "--", "x"), "--out-dir needs a value before --");
     accepts(ARGS("--out-dir=--causal"), "\"out_dir\": \"--causal\"");
     accepts(ARGS("--val-file", "-"), "\"val_file\": \"-\"");
@@ -375,11 +376,12 @@ START_TEST(a_choice_offers_what_is_near)
 {
     accepts(ARGS("--ffn", "swiglu"), "\"ffn\": \"swiglu\"");
     accepts((const char *[]){ NULL }, "\"ffn\": null");
-    refuses(ARGS("--ffn", "swilgu"), "--ffn swilgu: takes gelu, swiglu (did you mean swiglu?)\n");
+    refuses(ARGS("--ffn", "swilgu"),
+            "--ffn swilgu: must be one of gelu, swiglu (did you mean swiglu?)\n");
     refuses(ARGS("--ffn", "relu"), "(did you mean gelu?)\n");
     refuses(ARGS("--attn", "cos"), "softmax, cosformer, gated_delta (did you mean cosformer?)\n");
-    refuses(ARGS("--attn", "zzzzzzz"), "takes softmax, cosformer, gated_delta\n");
-    refuses(ARGS("--attn", "0"), "takes softmax");
+    refuses(ARGS("--attn", "zzzzzzz"), "must be one of softmax, cosformer, gated_delta\n");
+    refuses(ARGS("--attn", "0"), "must be one of softmax");
 }
 END_TEST
 
@@ -389,7 +391,7 @@ START_TEST(an_older_name_of_a_choice_works_with_a_note)
 
     ck_assert_int_eq(got.code, 0);
     ck_assert_ptr_nonnull(strstr(got.out, "\"attn\": \"gated_delta\""));
-    ck_assert_str_eq(got.err, "attn.c: warning: delta is called gated_delta now\n");
+    ck_assert_str_eq(got.err, "attn.c: warning: delta is now called gated_delta\n");
 }
 END_TEST
 
@@ -401,11 +403,11 @@ START_TEST(a_set_is_names_with_commas)
     accepts(ARGS("--share", "qv,all-layers,heads,qv"), "\"share\": \"qv,all_layers,heads\",");
     accepts(ARGS("--share", "qv", "--share", "heads"), "\"share\": \"heads\",");
     refuses(ARGS("--share", "qv,haeds"),
-            "--share qv,haeds: takes names, with ',' between two, of qv, all_layers, heads (did "
+            "--share qv,haeds: must be names separated by commas, from qv, all_layers, heads (did "
             "you mean heads?)\n");
     refuses(ARGS("--share", "all-layer,qv"), "(did you mean all_layers?)\n");
-    refuses(ARGS("--share", "zzzzzzzzzz"), "of qv, all_layers, heads\n");
-    refuses(ARGS("--share", "0"), "--share 0: takes names");
+    refuses(ARGS("--share", "zzzzzzzzzz"), "from qv, all_layers, heads\n");
+    refuses(ARGS("--share", "0"), "--share 0: must be names");
     refuses(ARGS("--share="), "--share needs a value");
     for (int i = 0; i < 6; i++)
         refuses(ARGS("--share", ((const char *[]){ ",", "qv,", ",qv", "qv,,heads", "qv, heads",
@@ -423,7 +425,8 @@ START_TEST(a_preset_gives_way_to_the_command_line)
     accepts(ARGS("--causal", "--preset", "nanogpt-cpu"), "\"causal\": true");
     accepts(ARGS("--preset", "tiny", "--n-layer", "9"), "\"n_layer\": 9,");
     accepts(ARGS("--preset", "nanogpt-cpu", "--preset=tiny"), "\"attn\": \"softmax\"");
-    refuses(ARGS("--preset", "nanogpt"), "takes nanogpt-cpu, tiny (did you mean nanogpt-cpu?)\n");
+    refuses(ARGS("--preset", "nanogpt"),
+            "must be one of nanogpt-cpu, tiny (did you mean nanogpt-cpu?)\n");
 }
 END_TEST
 
@@ -494,7 +497,7 @@ START_TEST(help_shows_every_option_and_its_default)
         "usage: ./train [options] CORPUS...\n\nTrains a transformer",
         "\n\nWhat\n  --attn NAME",
         "how positions attend, see below (softmax)\n",
-        "  --[no-]causal      see only what came before (on)\n",
+        "  --[no-]causal      attend only to earlier keys (on)\n",
         "both ends (off)\n",
         "\n\nModel\n  --n-layer N        blocks (6)\n",
         "feed-forward: gelu, swiglu\n",

@@ -230,7 +230,7 @@ static const struct {
     { "", "config.json has no value at byte 0." },
     { "{\"attn\": ", "config.json has no value at byte 9." },
     { "[\"attn\"]", "config.json is not a JSON object." },
-    { "{\"attn\":\"a\",\"attn\":\"b\"}", "config.json has no name that is new" },
+    { "{\"attn\":\"a\",\"attn\":\"b\"}", "config.json has no unique name" },
 };
 
 START_TEST(a_configuration_that_is_none_is_named)

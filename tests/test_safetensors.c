@@ -279,7 +279,7 @@ START_TEST(a_file_of_another_kind_is_called_by_its_name)
         { "First Citizen: before we proceed any further", "text" },
         { "tiny", "text" },
         { "", "0 bytes" },
-        { "\1\2\3", "no safetensors" },
+        { "\1\2\3", "not a safetensors" },
     };
     char path[400];
 

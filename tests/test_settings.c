@@ -160,7 +160,7 @@ START_TEST(a_scale_of_angles_is_read_strictly)
                                          ":4",        "4",         "NTK:4" };
 
     for (int i = 0; i < COUNT(wrong); i++)
-        check_dies(read_rope_scale, wrong[i], EXIT_USAGE, "takes linear:S or ntk:S");
+        check_dies(read_rope_scale, wrong[i], EXIT_USAGE, "must be linear:S or ntk:S");
     ck_assert(settings_rope_scale("linear:1").kind == ROPE_LINEAR);
     ck_assert(settings_rope_scale("ntk:2.5").kind == ROPE_NTK);
     ck_assert_double_eq(settings_rope_scale("ntk:2.5").by, 2.5);

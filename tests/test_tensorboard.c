@@ -18,9 +18,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- the reader --------------------------------------------------------------------------------
- */
-
 enum { VALUES = 8, EVENTS = 64 };
 
 typedef struct {
@@ -231,9 +228,6 @@ static int events_of(Part file, Event event[EVENTS])
     }
     return n;
 }
-
-/* --- the file ----------------------------------------------------------------------------------
- */
 
 static int by_name(const void *a, const void *b)
 {

@@ -176,21 +176,20 @@ void analysis_check(const Model *model, const Study *study, size_t tokens)
                         processors_available() * (double)scratch_bytes(study->length);
 
     if (!(c->attention->traits & HAS_MATRIX))
-        die(EXIT_USAGE, "%s has no matrix of weights: its output is no weighted sum of v",
+        die(EXIT_USAGE, "%s has no matrix of weights: its output is not a weighted sum of v",
             c->attention->name);
     if (model->position && study->length > c->context)
         die(EXIT_USAGE,
-            "the model has learned %d positions, and none of the others that a length of %d has: "
-            "--length up to %d will do",
+            "the model has learned positions for %d tokens, not %d: use --length up to %d",
             c->context, study->length, c->context);
     if (tokens <= (size_t)study->length)
         die(EXIT_DATA,
-            "the text has %zu tokens, and a window of %d takes %d: use a longer text or a smaller "
+            "the text has %zu tokens, but a window of %d takes %d: use a longer text or a smaller "
             "--length",
             tokens, study->length, study->length + 1);
     if (need > here)
         die(EXIT_MEMORY,
-            "the matrices of %d tokens would take %.1f GiB and the machine has %.1f: "
+            "the matrices of %d tokens would take %.1f GiB, but the machine has %.1f: "
             "use a smaller --length",
             study->length, need / 0x1p30, here / 0x1p30);
 }

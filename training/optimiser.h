@@ -1,6 +1,6 @@
 /*
  * Optimisers, a row each, and the norm of the gradient. A parameter that is trained
- * has the moments that its row names, arrays of its own size. They, the weights and
+ * has the moments that its row names, arrays of its own size. These, the weights and
  * the number of updates are the whole state: a run resumes from them to the same bits.
  *
  * To add one, write training/<name>.c, with the formula at its head and the row

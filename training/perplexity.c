@@ -56,15 +56,14 @@ void perplexity_check(const Model *model, Protocol p, size_t tokens)
             "sliding:S is at most the length",
             p.length, p.stride);
     if (c->task == TASK_MLM && (p.stride != p.length || p.bucket > 0))
-        die(EXIT_USAGE, "a masked model sees both sides of a token: its --protocol is disjoint");
+        die(EXIT_USAGE, "a masked model needs --protocol disjoint");
     if (model->position && p.length > c->context)
         die(EXIT_USAGE,
-            "the model has learned %d positions, and none of the others that a length "
-            "of %d has: --lengths up to %d will do",
+            "the model has learned positions for %d tokens, not %d: use --lengths up to %d",
             c->context, p.length, c->context);
     if (tokens <= (size_t)p.length)
         die(EXIT_DATA,
-            "the text has %zu tokens, and a window of %d takes %d: use a longer text or "
+            "the text has %zu tokens, but a window of %d takes %d: use a longer text or "
             "smaller --lengths",
             tokens, p.length, p.length + 1);
     config_check_forward_memory(c, (double)batch_of(p) * p.length);

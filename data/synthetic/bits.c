@@ -19,7 +19,7 @@ static const char *const words[] = { "=" };
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2)
-        text_add(why, "a bit and the prompt take 2 positions, not %d", s.T);
+        text_add(why, "a bit and the prompt need 2 positions, not %d", s.T);
 }
 
 /* Draws n bits; returns the number of ones. */

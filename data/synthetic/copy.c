@@ -16,10 +16,10 @@
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 2 * s.items)
-        text_add(why, "copying %d symbols takes at least %d positions, not %d", s.items,
+        text_add(why, "copying %d symbols needs at least %d positions, not %d", s.items,
                  2 * s.items, s.T);
     else if (s.symbols < 2)
-        text_add(why, "copying takes at least 2 different symbols, not %d", s.symbols);
+        text_add(why, "copying needs at least 2 different symbols, not %d", s.symbols);
 }
 
 /*

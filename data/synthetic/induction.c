@@ -14,9 +14,9 @@
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 4)
-        text_add(why, "a row of induction takes at least 4 positions, not %d", s.T);
+        text_add(why, "a row of induction needs at least 4 positions, not %d", s.T);
     else if (s.symbols < 2)
-        text_add(why, "induction takes at least 2 different symbols, not %d", s.symbols);
+        text_add(why, "induction needs at least 2 different symbols, not %d", s.symbols);
 }
 
 /* A trigger and its symbol end before the last symbol of the row. */

@@ -40,7 +40,7 @@ static SyntheticShape complete(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 5)
-        text_add(why, "a row of listops takes at least 5 positions, not %d", s.T);
+        text_add(why, "a row of listops needs at least 5 positions, not %d", s.T);
     else if (s.least > 1000 || s.least > s.T / 2)
         text_add(why,
                  "listops of %d positions with more than %d tokens are too rare: choose at most %d",

@@ -38,12 +38,12 @@ static SyntheticShape complete(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T % 2)
-        text_add(why, "mqar takes an even number of positions, not %d", s.T);
+        text_add(why, "mqar needs an even number of positions, not %d", s.T);
     else if (s.T < 4 * s.items)
-        text_add(why, "mqar takes 4 positions for each of %d pairs, at least %d, not %d", s.items,
+        text_add(why, "mqar needs 4 positions for each of %d pairs, at least %d, not %d", s.items,
                  4 * s.items, s.T);
     else if (s.symbols <= s.T)
-        text_add(why, "mqar takes a vocabulary of more tokens than the %d positions, not %d", s.T,
+        text_add(why, "mqar needs a vocabulary of more tokens than the %d positions, not %d", s.T,
                  s.symbols);
 }
 

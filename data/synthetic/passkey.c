@@ -49,7 +49,7 @@ static int without_filler(SyntheticShape s)
 static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < without_filler(s))
-        text_add(why, "passkey takes at least %d positions for a key of %d digits, not %d",
+        text_add(why, "passkey needs at least %d positions for a key of %d digits, not %d",
                  without_filler(s), s.items, s.T);
 }
 

@@ -153,8 +153,8 @@ const Attention attention_fastformer = {
     .settings = (const Setting[]){ { "interaction", SETTING_CHOICE, .choices = interactions,
                                      .help = "how to combine the pooled q with k" },
                                    { "share", SETTING_SET, .choices = shares, .layer = true,
-                                     .help = "share weights between: q and v (qv), all "
-                                             "layers, or pooling vectors of all heads" },
+                                     .help = "weights to share: of q and v, of all "
+                                             "layers, pooling vectors of all heads" },
                                    { 0 } },
     .engine = &engine,
     .plain = plain_fastformer,

@@ -381,8 +381,8 @@ const Attention attention_flash_gau = {
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BLOCKED | SQUARED,
     .operands =
         (const Operand[]){
-            { .name = "ql", .shape = "BNHd", .help = "the linear q", .own_row = true },
-            { .name = "kl", .shape = "BNHd", .help = "the linear k" },
+            { .name = "ql", .shape = "BNHd", .help = "q of the linear part", .own_row = true },
+            { .name = "kl", .shape = "BNHd", .help = "k of the linear part" },
             { 0 } },
     .settings = (const Setting[]){ { .name = "chunk",
                                      .most = 1 << 24,

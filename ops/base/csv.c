@@ -28,7 +28,7 @@ static char *take_quoted(Csv *c)
         if (*c->next == '"' && *++c->next != '"')
             return to;
         if (c->next == c->end)
-            return refuse(c, "a quote that nothing closes");
+            return refuse(c, "an unclosed quote");
         if (is_control(*c->next) && *c->next != '\n' && *c->next != '\r')
             return refuse(c, "a control character");
         c->next_line += *c->next == '\n';
@@ -40,7 +40,7 @@ static char *take_plain(Csv *c)
     while (*c->next != ',' && *c->next != '"' && !is_control(*c->next))
         c->next++;
     if (*c->next == '"')
-        return refuse(c, "a quote inside a field: put all of it in quotes, and two for one");
+        return refuse(c, "a quote inside an unquoted field: quote the field and double the quote");
     return c->next;
 }
 
@@ -56,9 +56,9 @@ static bool end_field(Csv *c, char *to)
     const size_t newline = newline_at(c->next);
 
     if (!newline && stop != ',' && c->next != c->end) {
-        refuse(c, stop == '\r'       ? "a carriage return that ends no line"
+        refuse(c, stop == '\r'       ? "a carriage return inside a line"
                   : is_control(stop) ? "a control character"
-                                     : "text after a quote that is closed");
+                                     : "text after a closing quote");
         return true;
     }
     c->next += newline ? newline : stop == ',';
@@ -101,7 +101,7 @@ static int take_row(Csv *c)
 static void name_columns(Csv *c, int n)
 {
     if (n == 0)
-        refuse(c, "no names of columns: nothing is here");
+        refuse(c, "no column names: the file is empty");
     if (n > CSV_COLUMNS)
         text_add(&c->wrong, "more than %d columns", CSV_COLUMNS);
     for (c->columns = 0; c->columns < n && !c->wrong.n; c->columns++) {

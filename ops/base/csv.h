@@ -35,7 +35,7 @@ void csv_close(Csv *csv);
 
 /*
  * Reads the next row; false: there is none. The fields of a wrong row are undefined, and reading
- * goes on at the next line. An unclosed quote extends to the end of the file.
+ * continues at the next line. An unclosed quote extends to the end of the file.
  */
 bool csv_next(Csv *csv);
 

@@ -43,8 +43,7 @@ typedef void Print(FILE *out, void *ctx);
 char *print_to_memory(Print *print, void *ctx, size_t *bytes);
 void file_print(const char *path, Print *print, void *ctx);
 
-/* Makes a pipe that nobody reads and a file that cannot grow errors, which they are not by default.
- */
+/* Makes writing to a closed pipe, or beyond a file size limit, an error instead of a signal. */
 void file_ignore_signals(void);
 
 /* Whether both paths lead to the same existing file. */

@@ -141,7 +141,7 @@ static bool scan_number(Reader *r, Json *j)
     j->number = strtod((const char *)first, NULL);
     j->digits = strspn((const char *)first, "0123456789") == (size_t)(r->at - first);
     *r->at = behind;
-    return isfinite(j->number) || missing(r, "number that a double holds");
+    return isfinite(j->number) || missing(r, "number in the range of a double");
 }
 
 static Json *read_value(Reader *r, const char *name);
@@ -164,7 +164,7 @@ static bool names_differ(Reader *r, const Json *object)
     for (i = 1; i < n; i++)
         differ &= by_name(&all[i - 1], &all[i]) != 0;
     arena_give(r->mem, all, (n + 1) * sizeof *all);
-    return differ || missing(r, "name that is new in its object");
+    return differ || missing(r, "unique name of a member");
 }
 
 /* The elements or members, and the closing bracket. */

@@ -44,7 +44,7 @@ static Option options[] = {
       .help = "plot the singular values of each layer" },
     { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE",
       .help = "write those of each head, as CSV" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
     { .name = "Without a model: the rank of e^S, element by element" },
     { "exponent", OPTION_INT, &exponent.n, .max = N_MOST,
       .help = "size of random S (N x N); 0: off" },
@@ -86,8 +86,8 @@ static void check_other(const char *const *option, bool is_exponent)
 {
     for (; *option; option++)
         if (options_given(&program, *option))
-            die(EXIT_USAGE, "--%s is of %s", *option,
-                is_exponent ? "a model, and --exponent has none" : "--exponent N");
+            die(EXIT_USAGE, "--%s is for %s", *option,
+                is_exponent ? "models, and --exponent uses none" : "--exponent N");
 }
 
 /* Options of a model mean nothing without one, and the other way round. */
@@ -155,10 +155,10 @@ static void run_model(int words, char **word, Pool *pool)
     const TextChoice choice = { (const char *const *)word + 1, words - 1, (double)NAN, 0 };
 
     if (words == 0)
-        die(EXIT_USAGE, "RUN is missing, a folder or a checkpoint: %s", program.usage);
+        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s", program.usage);
     Saved *run = trained_read(word[0], best, "./analyse");
     if (study.unmasked && run->model.config.task != TASK_CAUSAL)
-        die(EXIT_USAGE, "--unmask is for causal models, and this one sees both sides");
+        die(EXIT_USAGE, "--unmask is for causal models, but this one is bidirectional");
     if (study.length == 0)
         study.length = run->model.config.context;
     trained_check_outputs(

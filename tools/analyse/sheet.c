@@ -114,7 +114,7 @@ static void print_bounds(const Sheet *s)
                a->engine->rank(&size));
     if (masked)
         printf(
-            "\nA is a triangle, for the model is causal: it has full rank wherever no weight on "
+            "\nA is triangular, since the model is causal: it has full rank if no weight on "
             "its\ndiagonal is 0, whatever the mechanism. With --unmask all rows see all keys.\n");
 }
 
@@ -123,7 +123,7 @@ void sheet_print(const Sheet *s)
     const bool scores = s->config->attention->traits & HAS_SCORES;
     const int n = s->found->length;
 
-    printf("Rows of A, their weights as shares of the sum of their sizes:\n");
+    printf("Rows of A, with |weights| as shares of their sum:\n");
     print_table(s, (Columns){ 0, FINDING_RANK });
     printf("\nSingular values of A (%d x %d)%s:\n", n, n,
            scores ? ", and to the right those of Q K^T" : "");

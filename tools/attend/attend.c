@@ -1,10 +1,10 @@
 /*
- * ./attend: the mathematics alone, for anyone's tensors.
+ * ./attend: attention on your own tensors.
  *
  *     IN:  q k v ...  [dout] [lengths]   -->   OUT:  out  [dq dk dv ...]  [A]
  *
- * Every tensor of IN is checked before memory is taken for it, and OUT is
- * written when all of it is known. The same source in double is ./attend64.
+ * Every tensor of IN is checked before memory is allocated for it, and OUT is written at the end.
+ * ./attend64 is the same in double.
  */
 #include "tools/attend/input.h"
 
@@ -29,19 +29,19 @@ static const char *rope_scale;
 static int threads;
 
 static Option options[] = {
-    { .name = "What" },
+    { .name = "Computation" },
     { "attn", OPTION_CHOICE, &settings.attention, .choice = settings_attention,
       .help = "the attention" },
-    { "causal", OPTION_FLAG, &causal, .help = "see only what came before" },
-    { "rope", OPTION_FLAG, &rope, .help = "turn q and k, or their features, by their positions" },
+    { "causal", OPTION_FLAG, &causal, .help = "attend only to keys up to the query's position" },
+    { "rope", OPTION_FLAG, &rope, .help = "apply RoPE to q and k, or to their features" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
-      .help = "positions S times as near: linear:4; or the slowest turns: ntk:4" },
+      .help = "divide positions by S: linear:4; or only for the slowest rotations: ntk:4" },
     SETTINGS_HERE,
-    { .name = "How" },
-    { "matrix", OPTION_FLAG, &with_matrix, .help = "write the matrices as well: A" },
+    { .name = "Output and execution" },
+    { "matrix", OPTION_FLAG, &with_matrix, .help = "also write the attention matrices A" },
     { "steps", OPTION_FLAG, &by_steps,
-      .help = "compute the causal out position by position, as in decoding" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
+      .help = "compute causal attention position by position, as in decoding" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
     { 0 },
 };
 
@@ -55,7 +55,7 @@ static Option options[] = {
 
 static Program program = {
     .usage = NAME " --attn NAME [options] IN.safetensors OUT.safetensors",
-    .summary = "Computes an attention of the tensors in a file, and its gradients.",
+    .summary = "Computes attention on the tensors in a file, and its gradients.",
     .options = options,
 };
 
@@ -67,34 +67,36 @@ static void describe_tensors(void)
     text_add(&text,
              "IN, in F32 or F64\n"
              "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
-             "  dout [B,N,H,e]                the gradient of out; without it there are none\n"
-             "  lengths [B] (I32 or I64)      keys from there on are padding\n");
+             "  dout [B,N,H,e]                the gradient of out; optional, enables gradients\n"
+             "  lengths [B] (I32 or I64)      lengths of the sequences; later keys are padding\n");
     for (const Attention *const *a = attentions; *a; a++)
         for (const Operand *o = (*a)->operands; o && o->name; o++) {
             Text name = { 0 };
 
             text_add(&name, "%s %s", o->name, input_wanted(&(Input){ 0 }, o->shape).at);
-            text_add(&text, "  %-29s %s: %s%s%s\n", name.at, (*a)->name, o->help,
-                     o->with ? ", with --" : "", o->with ? o->with : "");
+            text_add(&text, "  %-29s %s: %s", name.at, (*a)->name, o->help);
+            if (o->with)
+                text_add(&text, ", with --%s %s", o->with, o->is);
+            text_add(&text, "\n");
         }
     text_add(&text, "\n"
                     "OUT, in " NUMBERS "\n"
-                    "  out [B,N,H,e]                 and with dout: dq, dk, dv, dpool_q, ...\n"
-                    "  A [B,H,N,N]                   with --matrix: out is A v");
+                    "  out [B,N,H,e]                 with dout also dq, dk, dv, dpool_q, ...\n"
+                    "  A [B,H,N,N]                   with --matrix; out = A v");
     program.notes = text.at;
 }
 
-/* A mix, and what came of it. */
+/* A mix and its results. */
 typedef struct {
     Tape tape;
-    Arena *mem; /* of what stays when the tape is reset */
+    Arena *mem; /* of what outlives a reset of the tape */
     Mix mix;
     Tensor *dout;
     Entry result[RESULTS];
     int results;
 } Job;
 
-/* The numbers of a file are aligned to nothing. */
+/* The numbers in a file are unaligned. */
 static Tensor *convert(Arena *mem, const Entry *e)
 {
     int dim[4] = { 0 };
@@ -177,7 +179,7 @@ static void add_gradient(Job *j, const Operand *o, Tensor *x)
     add(j, arena_format(j->mem, "d%s", o->name), x, x->grad);
 }
 
-/* The gradients have memory of their own from the start: so no backward takes an operand's. */
+/* Gradients are allocated before the pass, so that none overwrites its operand. */
 static void differentiate(Job *j, Tensor *out)
 {
     const Operand *o;
@@ -191,7 +193,7 @@ static void differentiate(Job *j, Tensor *out)
             add_gradient(j, o, j->mix.x[i]);
 }
 
-/* Position t of sequence b by itself; its tensors lie in `row`. */
+/* A mix of position t of sequence b alone, with tensors in `row`. */
 static Mix position(const Job *j, int b, int t, Tensor row[OPERANDS_MAX])
 {
     const int T = j->mix.q->dim[1];
@@ -207,7 +209,8 @@ static Mix position(const Job *j, int b, int t, Tensor row[OPERANDS_MAX])
         in.x[i] = &row[i];
     }
     in.length = in.length ? in.length + b : NULL;
-    settings_fit_context(&in.set, in.attention, CONTEXT_AT_LEAST, T); /* as the whole has it */
+    settings_fit_context(&in.set, in.attention, CONTEXT_AT_LEAST,
+                         T); /* as for the whole sequence */
     return in;
 }
 
@@ -243,7 +246,7 @@ static void add_matrix(Job *j)
     add(j, "A", &(Tensor){ .ndim = 4, .dim = { B, H, T, T }, .n = n }, A);
 }
 
-/* The backward takes the memory of a result back. */
+/* A copy, since the backward pass frees results. */
 static real *copied(Arena *mem, const Tensor *t)
 {
     return memcpy(arena_take(mem, t->n * sizeof(real)), t->data, t->n * sizeof(real));
@@ -264,7 +267,7 @@ static void compute(Job *j)
         add_matrix(j);
 }
 
-/* With how it was made: the settings of the mechanism, and RoPE where it can have it. */
+/* With metadata: the settings of the mechanism, and RoPE if it is supported. */
 static void write_results(const Job *j, const char *path)
 {
     const Attention *a = j->mix.attention;
@@ -293,14 +296,13 @@ static void check_files(int files, char **file)
     if (files != 2)
         die(EXIT_USAGE, "attend takes two files, not %d: %s", files, program.usage);
     if (strcmp(file[1], "-") == 0)
-        die(EXIT_USAGE, "the results go to a file, not to standard output");
+        die(EXIT_USAGE, "the results must go to a file, not to standard output");
     if (strcmp(file[0], file[1]) == 0 || file_same(file[0], file[1]))
-        die(EXIT_USAGE,
-            "%s is the file to read and the one to write: give the results another name",
+        die(EXIT_USAGE, "%s is both input and output: give the results another name",
             text_cut(file[1], PATH_SHOWN).at);
 }
 
-/* Before anything is read. */
+/* Checks the command line before anything is read. */
 static const Attention *settle(int files, char **file, Values *set)
 {
     if (settings.attention < 0)
@@ -311,12 +313,12 @@ static const Attention *settle(int files, char **file, Values *set)
     if (rope_scale && !rope)
         die(EXIT_USAGE, "--rope-scale needs --rope");
     if (with_matrix && !(a->traits & HAS_MATRIX))
-        die(EXIT_USAGE, "--matrix: %s has none, for its output is not a weighted sum of v",
+        die(EXIT_USAGE, "--matrix: %s has no matrix, since its output is not a weighted sum of v",
             a->name);
     if (by_steps && !attention_decodes(a))
         die(EXIT_USAGE, "--steps: %s cannot decode", a->name);
     if (by_steps && !causal && options_given(&program, "causal"))
-        die(EXIT_USAGE, "--steps computes the causal out: --no-causal does not go with it");
+        die(EXIT_USAGE, "--steps is for causal attention: it cannot be combined with --no-causal");
     causal = causal || by_steps;
     if (attention_refuses(a, causal))
         die(EXIT_USAGE, "--attn %s %s: %s --causal", a->name, attention_refuses(a, causal),

@@ -36,7 +36,7 @@ Text input_wanted(const Input *in, const char *shape)
     return text;
 }
 
-/* Names the tensor that has said how large this one would have to be. */
+/* The message names the tensor that determined the required size. */
 static noreturn void refuse_shape(const Input *in, const Entry *e, const char *shape)
 {
     const Entry *q = in->operand[0], *v = in->operand[2];
@@ -64,14 +64,14 @@ static void check_shape(Input *in, const Entry *e, const char *shape)
     if (!fits)
         refuse_shape(in, e, shape);
     if (e->bytes / dtype_size(e->dtype) > INT_MAX)
-        die(EXIT_MEMORY, "%s: %s is %s, and %d numbers are the most a tensor can have", in->path.at,
+        die(EXIT_MEMORY, "%s: %s is %s, but a tensor can have at most %d numbers", in->path.at,
             e->name, shape_of(e).at, INT_MAX);
     for (int d = 0; d < e->ndim; d++)
         in->size[(int)shape[d]] = e->dim[d];
     in->size['D'] = 2 * in->size['d'];
 }
 
-/* A tensor of IN that has one of the two types and the shape, or NULL. */
+/* A tensor of IN, checked for one of two types and its shape, or NULL. */
 static const Entry *find(Input *in, const char *name, const Dtype type[2], const char *shape)
 {
     const Entry *e = safetensors_find(in->file, name);
@@ -84,7 +84,7 @@ static const Entry *find(Input *in, const char *name, const Dtype type[2], const
     return e;
 }
 
-/* What --rope rotates: pairs of q and k, or of the features of a kernel. */
+/* --rope rotates pairs of entries of q and k, or of features. */
 static void check_pairs(const Input *in, bool rope)
 {
     const MixSize size = {
@@ -133,7 +133,7 @@ static bool is_known(const char *name)
     return strcmp(name, "dout") == 0 || strcmp(name, "lengths") == 0;
 }
 
-/* A name that is misspelt should not go unnoticed; one that other mechanisms take may be there. */
+/* Warns of names that are probably misspelt: tensors that no mechanism uses. */
 void input_warn_of_others(const Input *in)
 {
     const char *first = NULL;
@@ -143,10 +143,10 @@ void input_warn_of_others(const Input *in)
         if (!is_known(in->file->entry[i].name) && others++ == 0)
             first = in->file->entry[i].name;
     if (others == 1)
-        warn("%s: no attention takes the tensor %s: it is ignored", in->path.at,
+        warn("%s: ignoring the tensor %s, which no attention uses", in->path.at,
              text_cut(first, NAME_SHOWN).at);
     else if (others > 1)
-        warn("%s: no attention takes the tensors %s and %d more: they are ignored", in->path.at,
+        warn("%s: ignoring the tensors %s and %d more, which no attention uses", in->path.at,
              text_cut(first, NAME_SHOWN).at, others - 1);
 }
 
@@ -155,7 +155,7 @@ static double numbers_of(const Entry *e)
     return e ? (double)(e->bytes / dtype_size(e->dtype)) : 0;
 }
 
-/* Refuses what the system would only promise, and then end in the middle. */
+/* Fails early, since overcommitted memory would only fail in the middle. */
 void input_check_memory(const Input *in, bool with_matrix)
 {
     const double BNH = (double)in->size['B'] * (double)in->size['N'] * (double)in->size['H'];
@@ -169,7 +169,7 @@ void input_check_memory(const Input *in, bool with_matrix)
     if (with_matrix)
         sum += BNH * (double)in->size['N'];
     if (file + sum * sizeof(real) > here)
-        die(EXIT_MEMORY, "%s: this would take %.1f GiB and the machine has %.1f: %s", in->path.at,
+        die(EXIT_MEMORY, "%s: this would take %.1f GiB, but the machine has %.1f: %s", in->path.at,
             (file + sum * sizeof(real)) / 0x1p30, here / 0x1p30,
-            with_matrix ? "leave out --matrix, or take fewer sequences" : "take fewer sequences");
+            with_matrix ? "leave out --matrix, or use fewer sequences" : "use fewer sequences");
 }

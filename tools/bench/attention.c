@@ -14,11 +14,10 @@
 #include <stdlib.h>
 
 /*
- * As many tokens at every length: all are beyond the caches, and at the longest
- * there are still two sequences, so that two threads have work where there is one
- * head. A decoded token is timed over the LAST positions; those before are gone
- * through one by one, which takes too long beyond STEPPED where each takes longer
- * than the one before.
+ * The same number of tokens at every length: too many for the caches, and enough for two sequences
+ * at the longest, so that two threads have work even with one head. Decoding is timed over the LAST
+ * positions; the positions before them are decoded one by one, which takes too long beyond STEPPED
+ * if the time per token grows.
  */
 enum { MIX_TOKENS = 131072, LAST = 64, STEPPED = 4096 };
 
@@ -83,8 +82,8 @@ void bench_attention_check(const Mechanisms *m)
 
             if (wanted > here && !bench_left_out(m, *a, T))
                 die(EXIT_MEMORY,
-                    "%s on %d x %d positions would take about %.1f GiB and the machine has %.1f: "
-                    "make --lengths, --batch-size or --n-embd smaller",
+                    "%s on %d x %d positions would take about %.1f GiB, but the machine has %.1f: "
+                    "reduce --lengths, --batch-size or --n-embd",
                     (*a)->name, batch, T, wanted / 0x1p30, here / 0x1p30);
         }
 }
@@ -164,7 +163,7 @@ static double run_steps(void *ctx)
     return seconds_now() - start;
 }
 
-/* Seconds for position T - 1; 0 where it is too long in coming, or the mechanism cannot decode. */
+/* Seconds for position T - 1; 0 if that would take too long, or the mechanism cannot decode. */
 static double time_step(Bench *b, const MixSize *s)
 {
     Steps d = { .tape = { arena_new(), b->tape.pool, .forward_only = true },
@@ -247,8 +246,8 @@ void bench_say_left_out(const Mechanisms *m)
         if (some_left_out(m, *a))
             printf("%s%s", n++ ? ", " : "", (*a)->name);
     if (n > 0)
-        printf(": not beyond %d, where each token takes long; unless named by --attn, or with "
-               "another --most-quadratic\n",
+        printf(": skipped beyond %d, where each token takes long; name them in --attn or set "
+               "--most-quadratic to measure them\n",
                m->most_quadratic);
 }
 

@@ -1,7 +1,7 @@
 /*
- * ./bench: how much of the machine's peak speed is used. Every figure is the best
- * of several runs, as a share of the peak measured just before in the same process,
- * since the speed of a shared machine drifts.
+ * ./bench: speed as a share of the machine's peak. Every figure is the best of several runs,
+ * relative to the peak measured just before in the same process, since the speed of a shared
+ * machine drifts.
  */
 #include "tools/bench/bench.h"
 
@@ -32,32 +32,33 @@ static SettingsOptions settings;
 static Option options[] = {
     { .name = "Options" },
     { "only", OPTION_CHOICE, &section, .choices = sections, .help = "measure only this part" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
-    { "seconds", OPTION_DURATION, &seconds, .help = "least time for each row" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
+    { "seconds", OPTION_DURATION, &seconds, .help = "time each row for at least this long" },
     { "save", OPTION_TEXT, &save_path, .word = "FILE",
       .help = "save the rows and these options, for --against" },
     { "against", OPTION_TEXT, &against_path, .word = "FILE",
-      .help = "measure the rows of FILE again, with its options unless given here; exit 1 if a row "
-              "is slower" },
-    { "margin", OPTION_REAL, &margin, .max = 1e6, .help = "percent by which a row may be slower" },
-    { "csv", OPTION_TEXT, &csv_path, .help = "also write the rows to this file" },
-    { "svg", OPTION_TEXT, &svg_path, .help = "plot the time per token against the length" },
+      .help = "repeat the measurements in FILE with its options; exit 1 if a row is slower" },
+    { "margin", OPTION_REAL, &margin, .max = 1e6,
+      .help = "with --against: allowed slowdown of a row in percent" },
+    { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "also write the rows to this file" },
+    { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
+      .help = "plot the time per token against the length" },
     { .name = "Attention alone, training step, decoding" },
     { "attn", OPTION_TEXT, &names, .word = "NAMES", .help = names_help.at },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
-      .help = "contexts (alone 1024,4096,16384,65536; step 64,512; decoding 64,256,1024)" },
+      .help = "contexts (alone: 1024,4096,16384,65536; step: 64,512; decoding: 64,256,1024)" },
     { "batch-size", OPTION_INT, &batch, .max = 1 << 20,
-      .help = "sequences; 0: as many as make 131072 tokens alone, 4096 for the step" },
+      .help = "sequences; 0: 131072 tokens for attention alone, 4096 for a step" },
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
     { "n-head", OPTION_INT, &model.heads, .min = 1, .max = 1024, .help = "heads" },
     { "n-embd", OPTION_INT, &model.width, .min = 1, .max = 16384, .help = "width" },
     { "bidirectional", OPTION_FLAG, &bidirectional, .help = "bidirectional attention, not causal" },
     { .name = "Training step" },
     { "recompute", OPTION_FLAG, &recompute,
-      .help = "store only the activations between blocks, and run each block again backward" },
+      .help = "store only what is between blocks; recompute each block in the backward pass" },
     { .name = "Attention alone" },
     { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
-      .help = "longest length of quadratic attentions that --attn does not name; 0: any" },
+      .help = "skip quadratic attentions beyond this length unless named in --attn; 0: never" },
     SETTINGS_HERE,
     { 0 },
 };
@@ -65,9 +66,9 @@ static Option options[] = {
 static Program program = {
     .usage = "./bench [options]",
     .summary =
-        "Measures the machine's peak; matrix products, ops, attention alone and training steps "
-        "relative to it; decoding relative to the memory's speed; and all rows relative to "
-        "earlier ones.",
+        "Measures the machine's peak speed; matrix products, ops, attention alone and training "
+        "steps relative to it; decoding relative to memory bandwidth; and all rows relative to "
+        "those of an earlier run.",
     .options = options,
 };
 
@@ -219,7 +220,7 @@ static Against read_against(void)
     a.rows = rows_read(against_path);
     for (int i = 0; i < a.rows.n; i++)
         if (strcmp(a.rows.at[i].group, "option") == 0 && !restore(a.rows.at[i].name))
-            die(EXIT_DATA, "%s has --%.60s, which this version does not take: measure again",
+            die(EXIT_DATA, "%s has --%.60s, which this version does not support: measure again",
                 text_cut(against_path, SHOWN).at, a.rows.at[i].name);
     return a;
 }
@@ -233,7 +234,7 @@ static FILE *open_file(const char *path)
     return file;
 }
 
-/* Now rather than after everything has been measured. */
+/* Checks early, rather than after everything has been measured. */
 static void check_save(void)
 {
     const char *slash = save_path ? strrchr(save_path, '/') : NULL;
@@ -281,7 +282,7 @@ static void measure(Bench *b, FILE *svg)
         bench_decode(b, &d);
 }
 
-/* A row that seems slower may have met a busy moment: it is repeated, and the fastest counts. */
+/* A slower row may have hit a busy moment: it is measured again, and the fastest time counts. */
 static void compare(Bench *b)
 {
     for (int i = 0; i < TRIES && against_slower(&b->against, &b->rows) > 0; i++) {
@@ -330,7 +331,7 @@ static void close_bench(Bench *b)
 int main(int argc, char **argv)
 {
     names_help =
-        text_format("all, or some of %s (all, but for the step softmax)", bench_names().at);
+        text_format("all, or some of %s (all; softmax for training steps)", bench_names().at);
     settings_add(&program, &settings, true);
     int left = options_parse(&program, argc, argv);
     Against against = read_against();

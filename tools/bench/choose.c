@@ -15,14 +15,14 @@ Text bench_names(void)
     return options_names(&option);
 }
 
-/* Of a wrong name in --attn, or an empty one between two commas. */
+/* For a wrong or empty name in --attn. */
 static noreturn void refuse_name(const char *names, const char *name, size_t n)
 {
     const char *near = options_nearest(&option, name, n);
     const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 },
                given = text_format("%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
 
-    die(EXIT_USAGE, "--attn %s: takes all by itself, or some of %s, written like relu,softmax%s",
+    die(EXIT_USAGE, "--attn %s: must be `all`, or some of %s, such as relu,softmax%s",
         text_cut(n > 0 ? given.at : names, SHOWN).at, bench_names().at, hint.at);
 }
 

@@ -1,8 +1,7 @@
 /*
- * A whole model that is given one token after the other. Each number of its weights
- * is read once a token, and of the states what the positions so far have left:
- * two operations a number, so the time is that of reading. What memory gives is
- * measured too, and what a block as large as the weights gives, which may lie in
+ * Decoding with a whole model, token by token. Each token reads all weights once, and the states of
+ * the positions so far. With two operations per number, the time is that of reading memory. The
+ * bandwidth of memory is measured too, and that of a block as large as the weights, which may fit
  * the last cache.
  */
 #include "tools/bench/bench.h"
@@ -15,7 +14,8 @@
 
 #include <math.h>
 
-/* The best of the last LAST tokens before a position counts, or of half as many as there are. */
+/* A position is timed by the best of the LAST tokens before it, or of half of them if there are
+ * fewer. */
 enum { LAST = 64, BEYOND_CACHES = 1 << 28 };
 
 /* One model for all lengths: as long as the longest that is not left out. */
@@ -32,7 +32,7 @@ static Config config_of(const Mechanisms *m, const Attention *a)
     return c;
 }
 
-/* Of all layers, when so many tokens have been. */
+/* The size of all states after this many tokens. */
 static double state_bytes(const Config *c, int positions)
 {
     MixSize s = config_mix_size(c);
@@ -41,7 +41,7 @@ static double state_bytes(const Config *c, int positions)
     return (double)config_mixes(c) * (double)attention_state(&s) * sizeof(real);
 }
 
-/* What a token is multiplied with, and the norms: all but the tables it has one row of. */
+/* All weights that a token reads: not the tables, of which it reads one row. */
 static double weight_bytes(const Model *model)
 {
     double n = 0;
@@ -64,8 +64,8 @@ void bench_decode_check(const Mechanisms *m)
         config_check_forward_memory(&c, 1);
         if (state_bytes(&c, c.context) > here)
             die(EXIT_MEMORY,
-                "to remember %d tokens, %s attention would take %.1f GiB and the machine has "
-                "%.1f: make --lengths or --n-embd smaller",
+                "the state of %d tokens with %s attention would take %.1f GiB, but the machine has "
+                "%.1f: reduce --lengths or --n-embd",
                 c.context, (*a)->name, state_bytes(&c, c.context) / 0x1p30, here / 0x1p30);
     }
 }
@@ -75,9 +75,10 @@ typedef struct {
     Model model;
     Decoder *decoder;
     OptionList lengths;
-    double seconds[OPTION_LIST_MAX]; /* of a token, at each of them */
+    double seconds[OPTION_LIST_MAX]; /* per token, at each length */
     double weights;                  /* bytes */
-    double memory, same_bytes;       /* a second: of the memory, and of as many as the weights */
+    double memory,
+        same_bytes; /* bytes per second: of memory, and of a block as large as the weights */
 } DecodeCase;
 
 /* All lengths once: the best of the tokens before each. */
@@ -165,7 +166,7 @@ static void bench_model(Bench *b, const Mechanisms *m, const Attention *a, doubl
     decode_best(&c);
     for (int i = 0; i < c.lengths.n; i++)
         print_position(&c, i, &g);
-    printf("%-12s as many bytes as the weights, again and again: %.1f GB/s\n", "",
+    printf("%-12s reading a block as large as the weights repeatedly: %.1f GB/s\n", "",
            c.same_bytes / 1e9);
     growth_print(&g);
     decoder_free(c.decoder);
@@ -177,7 +178,7 @@ void bench_decode(Bench *b, const Mechanisms *m)
     static const char line[] = "%-12s %8s %10s %10s %10s %8s %10s %10s\n";
     double memory = peak_bandwidth(b->tape.pool, BEYOND_CACHES);
 
-    printf("\nDecoding, one token at a time: %d x %d, batch 1; memory that no cache holds gives "
+    printf("\nDecoding, one token at a time: %d x %d, batch 1; memory bandwidth beyond all caches: "
            "%.1f GB/s\n",
            m->model.layers, m->model.width, memory / 1e9);
     bench_say_left_out(m);

@@ -5,7 +5,8 @@
 #include "ops/kernel/gemm.h"
 #include "training/optimiser.h"
 
-/* Of more rows, ROWS_MOST are timed and the time is scaled, to need no more memory than a step. */
+/* If there are more rows, ROWS_MOST are timed and the time is scaled, to need no more memory than a
+ * step. */
 enum { ROWS_MOST = 4096 };
 
 static int rows_of(const Model *model, int sequences)

@@ -143,7 +143,7 @@ static void bench_length(Bench *b, Config config, int rows, Growth *g)
                         .held = held });
     printf("%44s %10.0f tok/s, %.0f bytes a token for activations and gradients\n", "", n / best,
            held);
-    arena_free(b->tape.mem); /* not to be counted with what follows in the peak of the process */
+    arena_free(b->tape.mem); /* so that later parts do not add to it in the peak memory */
     b->tape.mem = arena_new();
     print_inside(&c, rows, best);
     g->length[g->n] = config.context, g->time[g->n] = best / n, g->held[g->n] = held, g->n++;
@@ -173,7 +173,7 @@ void bench_step(Bench *b, const Mechanisms *m)
     growth_print_crossing(growth, n);
 }
 
-/* Runs of the same step with one pool after the other: what drifts, drifts for all of them. */
+/* Runs the step with each pool in turn, so that drifting speed affects all of them alike. */
 static void interleave(Bench *b, StepCase *c, Pool *const *pool, double *best, int n)
 {
     double start = seconds_now();

@@ -42,11 +42,10 @@ double distance(const real *a, const real *b, size_t n)
  *     d    = (f_-2 - 8 f_-1 + 8 f_1 - f_2) / 12h                off by h^4 f'''''/30
  *     bend = |f_-2 - 4 f_-1 + 6 f_0 - 4 f_1 + f_2| / 12h        = h^3 |f''''|/12
  *
- * Where f or its derivative has a kink among the points, as max(x, 0) and its
- * square have, d is off by about the bend, and no power of h helps: the points
- * have to move together until the kink lies outside. So h is divided until the
- * bend is nothing, and the d with the least bend is taken. Nearer than that
- * together, the rounding of f counts for more.
+ * If f or its derivative has a kink between the points, like max(x, 0) and its square, the error of
+ * d is about the bend, and does not vanish as a power of h: the points must move together until the
+ * kink lies outside. So h is reduced until the bend vanishes, and the d with the smallest bend is
+ * used. With a still smaller h, the rounding of f would dominate.
  */
 double slope(Curve *f, void *ctx)
 {
@@ -65,7 +64,7 @@ double slope(Curve *f, void *ctx)
     return best;
 }
 
-/* The loss, when n numbers at x are x0 and a step along u. */
+/* The loss where the n numbers at x are x0 plus a step along u. */
 typedef struct {
     Loss loss;
     real *x;

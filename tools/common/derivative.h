@@ -1,8 +1,7 @@
 /*
- * A derivative twice: by hand, as the backward computes it, and by differences
- * of the forward. What is differentiated is a loss that weighs every output by a
- * random number: their plain sum would hide mistakes, since much of what is
- * computed here sums to the same whatever goes in.
+ * A derivative in two ways: by hand, as the backward pass computes it, and by finite differences of
+ * the forward pass. The loss is a random weighting of the outputs: their plain sum would hide
+ * mistakes, since the sum of many results (a softmax, a norm) does not depend on the input.
  */
 #ifndef TOOLS_COMMON_DERIVATIVE_H
 #define TOOLS_COMMON_DERIVATIVE_H
@@ -11,42 +10,41 @@
 
 #include <stdint.h>
 
-/* What a derivative by hand may be off, in double. */
+/* The largest error allowed for a derivative by hand, in double. */
 #define DERIVATIVE_TOLERANCE 1e-7
 
-/* Normal numbers times `scale`, the same for the same seed. */
+/* Fills with normal numbers times `scale`, which depend only on the seed. */
 void fill(real *at, size_t n, uint64_t seed, double scale);
 
-/* A tensor of such numbers, with a gradient of its own: an operand to differentiate by. */
+/* A tensor of such numbers, with memory for its gradient: an operand to differentiate by. */
 Tensor *leaf(Arena *mem, uint64_t seed, double scale, int ndim, const int *dim);
 
-/* The largest |a - b| relative to the largest |b|; 0 if both are exactly 0. NaN counts as infinite.
- */
+/* The largest |a - b| relative to the largest |b|; 0 if both are exactly 0. NaN is infinite. */
 double distance(const real *a, const real *b, size_t n);
 
-/* f'(0), by central differences of fourth order, as near together as the kinks of f ask for. */
+/* f'(0), by central differences of fourth order, with a step that avoids the kinks of f. */
 typedef double Curve(void *ctx, double x);
 double slope(Curve *f, void *ctx);
 
 typedef Tensor *Function(Tape *tape, void *ctx);
 
 typedef struct {
-    Tape *tape; /* is reset for every evaluation */
+    Tape *tape; /* reset for every evaluation */
     Function *f;
     void *ctx;
-    const real *weight; /* of each output */
+    const real *weight; /* one per output */
 } Loss;
 
-/* Leaves the derivatives by n operands in their gradients. */
+/* Computes the derivatives by n operands into their gradients. */
 void derivative_by_hand(Loss l, Tensor *const *x, int n);
 
-/* Along u, which has the shape of the operand x: by differences, and of a gradient `got`. */
+/* The derivative along u, which has the shape of the operand x: by differences; from a gradient. */
 double derivative_along(Loss l, Tensor *x, const real *u);
 double derivative_of_along(const Tensor *x, const real *got, const real *u);
 
 /*
- * How far `got`, of the operand x, is off the differences: distance() over all
- * elements, or over `most` that are drawn if it has more.
+ * The distance() between a gradient `got` of the operand x and finite differences, over all
+ * elements, or over `most` random ones if there are more.
  */
 double derivative_off(Loss l, Tensor *x, const real *got, size_t most);
 

@@ -88,7 +88,7 @@ static Tensor *run_cross_entropy(Tape *tape, const OpCall *c)
     return op_cross_entropy(tape, c->x[0], c->id);
 }
 
-/* Every token once, where the vocabulary is larger than the batch. */
+/* Distinct tokens, if the vocabulary is larger than the batch. */
 static int token(int i, OpSize s)
 {
     return (5 * i + 3) % s.V;
@@ -159,7 +159,7 @@ const OpRow *op_row(const char *name)
     for (const OpRow *row = op_rows; row->name; row++)
         if (strcmp(row->name, name) == 0)
             return row;
-    BUG("there is no op %s", name);
+    BUG("no op is called %s", name);
 }
 
 static int size_of(char letter, OpSize s)
@@ -169,7 +169,7 @@ static int size_of(char letter, OpSize s)
     const char *at = strchr(letters, letter);
 
     if (!at)
-        BUG("no size is called %c", letter);
+        BUG("%c is not a size", letter);
     return sizes[at - letters];
 }
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHOWN = 60 }; /* so an error line stays short whatever was typed */
+enum { SHOWN = 60 }; /* keeps error messages short, whatever was typed */
 
 const char attn_version[] = "0.1";
 
@@ -85,7 +85,7 @@ static noreturn void leave(void)
     exit(EXIT_SUCCESS);
 }
 
-/* The arguments one after the other: an option with its value, or a word that is no option. */
+/* Iterates over the arguments: an option with its value, or another argument. */
 typedef struct {
     const Program *program;
     int argc, next;
@@ -176,15 +176,15 @@ static void apply(const Program *program, const Preset *preset)
         Option *o = find(program, name, strlen(name));
 
         if (!o || o->kind == OPTION_PRESET)
-            BUG("preset %s: there is no option %s", preset->name, name);
+            BUG("preset %s: no option is called %s", preset->name, name);
         options_take(o, preset->values[i][1]);
     }
 }
 
 /*
- * A file opened while a standard stream is closed would take its number, and get what is printed
- * there. So each number is held by something that refuses: what 0 gives is an error, as is what
- * 1 and 2 take.
+ * A file opened while a standard stream is closed would get its file descriptor, and then what is
+ * printed to that stream. So each such descriptor is opened in a way that makes reading 0, or
+ * writing 1 and 2, an error.
  */
 static void hold_streams(void)
 {
@@ -194,9 +194,8 @@ static void hold_streams(void)
 }
 
 /*
- * Three walks: the first finds the mistakes in names and prints --help while
- * the defaults are untouched, the second sets presets only, the third all else,
- * over what the presets have set.
+ * Three passes: the first finds misspelt names and prints --help, before defaults are changed; the
+ * second applies presets; the third sets everything else, overriding presets.
  */
 int options_parse(const Program *program, int argc, char **argv)
 {
@@ -226,7 +225,7 @@ static const Option *option_of(const Program *program, const char *name)
     const Option *o = find(program, name, strlen(name));
 
     if (!o)
-        BUG("there is no option %s", name);
+        BUG("no option is called %s", name);
     return o;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: all, and the widest common margin */
+enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: in total, and of the widest left column */
 
 static const char *const words[] = {
     [OPTION_INT] = "N",          [OPTION_LIST] = "N,N,...",  [OPTION_SEED] = "N",
@@ -21,11 +21,11 @@ static int columns(const char *s, size_t n)
     int count = 0;
 
     for (size_t i = 0; i < n; i++)
-        count += (s[i] & 0xc0) != 0x80; /* later bytes of a UTF-8 character take none */
+        count += (s[i] & 0xc0) != 0x80; /* continuation bytes of UTF-8 do not count */
     return count;
 }
 
-/* `left` in the margin, and `right` in lines that begin at column `indent`. */
+/* Prints `left`, and `right` wrapped from column `indent` on. */
 static void print_row(const char *left, int indent, const char *right)
 {
     int column = columns(left, strlen(left));

@@ -1,4 +1,4 @@
-/* The values of options: how they are read, what they may be, and names that are near another. */
+/* The values of options: parsing them, describing valid ones, and finding misspelt names. */
 #include "tools/common/options.h"
 
 #include "ops/base/error.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 60, LISTED = 180 }; /* so an error line stays short whatever was typed */
+enum { SHOWN = 60, LISTED = 180 }; /* keeps error messages short, whatever was typed */
 
 static char dashed(char c)
 {
@@ -39,7 +39,7 @@ Choice options_choice(const Option *o, int i)
     return o->choice ? o->choice(i) : (Choice){ .name = o->choices[i] };
 }
 
-/* Insertions, deletions and changes that make a (n bytes) b; a long name is far from all. */
+/* The edit distance of a (n bytes) and b; large if a name is too long. */
 static size_t distance(const char *a, size_t n, const char *b)
 {
     size_t row[SHOWN + 1], m = strlen(b);
@@ -229,7 +229,7 @@ static bool read_texts(const Option *o, const char *s)
     }
 }
 
-/* The index of the name that is n bytes of s, or -1. */
+/* The index of the name in the first n bytes of s, or -1. */
 static int choice_of(const Option *o, const char *s, size_t n)
 {
     for (int i = 0; options_choice(o, i).name; i++) {
@@ -238,7 +238,7 @@ static int choice_of(const Option *o, const char *s, size_t n)
         if (options_same(s, n, c.name))
             return i;
         if (c.alias && options_same(s, n, c.alias)) {
-            warn("%s is called %s now", c.alias, c.name);
+            warn("%s is now called %s", c.alias, c.name);
             return i;
         }
     }
@@ -254,8 +254,7 @@ static bool read_choice(const Option *o, const char *s)
     return i >= 0;
 }
 
-/* The first part of a set that is no name of it; where that ends is the end of the text, or a ','.
- */
+/* The first part of a set that is not one of its names; it ends at a ',' or the end. */
 static const char *wrong_part(const Option *o, const char *s, unsigned *set)
 {
     for (*set = 0;; s++) {
@@ -281,7 +280,7 @@ static bool read_set(const Option *o, const char *s)
     return true;
 }
 
-/* How a kind's value is read, and what it takes: the range follows the words, then an example. */
+/* How to parse a kind, and its valid values in words; a range and an example follow. */
 static const struct {
     bool (*read)(const Option *o, const char *value);
     const char *takes;
@@ -290,15 +289,15 @@ static const struct {
 } kinds[] = {
     [OPTION_FLAG] = { read_flag, "on or off", false, "" },
     [OPTION_INT] = { read_int, "a whole number", true, "" },
-    [OPTION_LIST] = { read_list, "whole numbers", true, ", written like 64,128,256" },
+    [OPTION_LIST] = { read_list, "whole numbers", true, ", such as 64,128,256" },
     [OPTION_SEED] = { read_seed, "a whole number from 0 to 18446744073709551615", false, "" },
-    [OPTION_REAL] = { read_real, "a number", true, ", written like 0.5 or 1e-4" },
-    [OPTION_DURATION] = { read_duration, "seconds", true, ", written like 90s, 10m or 1h30m" },
-    [OPTION_TEXT] = { read_text, "a text; one that begins with '-' goes after =", false, "" },
-    [OPTION_TEXTS] = { read_texts, "at most 64 texts, with ',' between two", false, "" },
-    [OPTION_CHOICE] = { read_choice, "", false, "" },
-    [OPTION_SET] = { read_set, "names, with ',' between two, of ", false, "" },
-    [OPTION_PRESET] = { read_choice, "", false, "" },
+    [OPTION_REAL] = { read_real, "a number", true, ", such as 0.5 or 1e-4" },
+    [OPTION_DURATION] = { read_duration, "seconds", true, ", such as 90s, 10m or 1h30m" },
+    [OPTION_TEXT] = { read_text, "a text; put one that begins with '-' after '='", false, "" },
+    [OPTION_TEXTS] = { read_texts, "at most 64 texts, separated by commas", false, "" },
+    [OPTION_CHOICE] = { read_choice, "one of ", false, "" },
+    [OPTION_SET] = { read_set, "names separated by commas, from ", false, "" },
+    [OPTION_PRESET] = { read_choice, "one of ", false, "" },
 };
 
 static void add_range(Text *text, const Option *o)
@@ -351,8 +350,8 @@ void options_take(Option *o, const char *value)
     const char *wrong = o->kind == OPTION_SET ? wrong_part(o, value, &ignored) : value;
     const char *near = options_nearest(o, wrong, strcspn(wrong, o->kind == OPTION_SET ? "," : ""));
     const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 };
-    die(EXIT_USAGE, "--%s %s: takes %s%s", o->name, text_cut(value, SHOWN).at, options_takes(o).at,
-        hint.at);
+    die(EXIT_USAGE, "--%s %s: must be %s%s", o->name, text_cut(value, SHOWN).at,
+        options_takes(o).at, hint.at);
 }
 
 Text options_value(const Option *o)

@@ -16,7 +16,7 @@ Choice settings_attention(int i)
     return a ? (Choice){ a->name, a->summary, a->alias } : (Choice){ 0 };
 }
 
-/* "softmax, gau": those that take it, or that RoPE works for (NULL). */
+/* "softmax, gau": the mechanisms with that setting; for NULL, those that support RoPE. */
 static Text takers(const char *setting)
 {
     Text text = { 0 };
@@ -36,7 +36,7 @@ static int taker_count(const char *setting)
     return n;
 }
 
-/* For --help, which has to outlast the table. */
+/* The help text of a setting, in static memory. */
 static const char *help_of(const Setting *s)
 {
     static char room[SETTINGS_MAX][256];
@@ -65,7 +65,7 @@ static Option option_of(int i, SettingsOptions *to)
     return o;
 }
 
-static bool with_layers; /* of this program: the settings that shape the layer are options too */
+static bool with_layers; /* this program has options for settings that shape the layer */
 
 static const Setting *offered(int i)
 {
@@ -98,7 +98,7 @@ void settings_add(Program *program, SettingsOptions *s, bool layers)
 
 static noreturn void refuse(const char *option, const Attention *a, Text of)
 {
-    die(EXIT_USAGE, "--%s means nothing to --attn %s; it is for %s", option, a->name, of.at);
+    die(EXIT_USAGE, "--%s does not apply to --attn %s; it is for %s", option, a->name, of.at);
 }
 
 void settings_check(const Program *program, const char *option, const Attention *a)
@@ -188,7 +188,7 @@ RopeScale settings_rope_scale(const char *words)
     }
     if (words)
         die(EXIT_USAGE,
-            "--rope-scale %s: takes linear:S or ntk:S, with S from 1 to %d, such as linear:4",
+            "--rope-scale %s: must be linear:S or ntk:S, with S from 1 to %d, such as linear:4",
             text_cut(words, 60).at, ROPE_SCALE_MAX);
     return scale;
 }
@@ -215,7 +215,7 @@ __attribute__((format(printf, 2, 3))) static void add(Text *text, const char *fm
     text_add(text, "%s%s", text->n ? ", " : "", words);
 }
 
-/* A size is what it comes to. */
+/* A size that is 0 is shown as what it means. */
 static void add_size(Text *text, const Setting *s, const MixSize *size)
 {
     if (s->size == 'd' && size->D != size->E)

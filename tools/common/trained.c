@@ -38,13 +38,14 @@ static double saved_number(const Saved *run, const char *option)
     double number;
 
     if (!words || !options_number(words, &end, &number) || *end)
-        die(EXIT_DATA, "%.200s does not say what its --%s was: name a text", run->path, option);
+        die(EXIT_DATA, "%.200s does not record its --%s: give a text as an argument", run->path,
+            option);
     return number;
 }
 
 static Corpus read_stories(const Saved *run)
 {
-    saved_number(run, "seed"); /* so it is one */
+    saved_number(run, "seed"); /* checks that it is a number */
     return corpus_stories(strtoull(saved_option(run, "seed"), NULL, 10), STORIES_BYTES);
 }
 
@@ -59,7 +60,7 @@ static Corpus read_own_corpus(const Saved *run)
                                                        saved_number(run, "val-share") })
                           : read_stories(run);
     if (corpus_hash(&corpus) != saved_corpus(run))
-        warn("the text is not the one that %.200s was trained on", run->path);
+        warn("this is not the text on which %.200s was trained", run->path);
     return corpus;
 }
 
@@ -77,7 +78,7 @@ Tokens trained_text(const Saved *run, TextChoice choice)
     return tokens;
 }
 
-/* A result must not replace an input. */
+/* Results must not overwrite an input. */
 static void check_is_not(const char *path, const char *read)
 {
     if (file_same(path, read))
@@ -85,7 +86,7 @@ static void check_is_not(const char *path, const char *read)
             text_cut(path, SHOWN).at);
 }
 
-/* Checked now, not after minutes of work. */
+/* Checks early, rather than after minutes of work. */
 static void check_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');

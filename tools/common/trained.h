@@ -1,14 +1,14 @@
-/* A trained model and a text for it: the arguments RUN [TEXT...] of ./eval and ./analyse. */
+/* A trained model and a text: the arguments RUN [TEXT...] of ./eval and ./analyse. */
 #ifndef TOOLS_COMMON_TRAINED_H
 #define TOOLS_COMMON_TRAINED_H
 
 #include "data/tokens.h"
 #include "training/saved.h"
 
-/* A model that predicts text; dies (EXIT_USAGE) of others, with the name of the program. */
+/* Reads a model that predicts text; dies (EXIT_USAGE) for other models, naming the program. */
 Saved *trained_read(const char *path, bool best, const char *program);
 
-/* The files; none: the validation text of the run. */
+/* The files; without any, the run's validation text. */
 typedef struct {
     const char *const *file;
     int files;
@@ -19,15 +19,15 @@ typedef struct {
 /* Its tokens, for tokens_free(). */
 Tokens trained_text(const Saved *run, TextChoice choice);
 
-/* Prints on standard error which model it is. */
+/* Prints a description of the model to standard error. */
 void trained_introduce(const Config *c);
 
-/* A file for results, and the option that names it; `path` NULL: it was not given. */
+/* A file for results, and the option that names it; `path` NULL: not given. */
 typedef struct {
     const char *option, *path;
 } Output;
 
-/* Dies (EXIT_USAGE, EXIT_IO) where one cannot be written, is read, or is another one as well. */
+/* Dies (EXIT_USAGE, EXIT_IO) if a file cannot be written, is also an input, or is given twice. */
 void trained_check_outputs(const Output *output, int n, const Saved *run, TextChoice choice);
 
 #endif

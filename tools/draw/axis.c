@@ -14,7 +14,7 @@ Axis axis_new(bool log, bool cover)
     return (Axis){ .log = log, .cover = cover, .lo = HUGE_VAL, .hi = -HUGE_VAL };
 }
 
-/* Where v stands between lo and hi. */
+/* The position of v between lo and hi. */
 static double inner(const Axis *axis, double v)
 {
     if (!(fabs(v) <= LARGEST) || (axis->log && v < SMALLEST))

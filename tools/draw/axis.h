@@ -1,6 +1,5 @@
 /*
- * One axis of a chart: from values to pixels, where the ticks stand and what
- * they say.
+ * One axis of a chart: the mapping from values to pixels, and the ticks with their labels.
  *
  *     values   lo ------ tick ------ tick ------ hi      log: lo and hi are log10
  *     pixels   from ----------------------------- to

@@ -1,9 +1,9 @@
 /*
- * ./eval: how well a trained model predicts a text, at other context lengths than its own.
+ * ./eval: how well a trained model predicts a text at different context lengths.
  *
  *     RUN -> model     CORPUS -> bytes -> tokens     lengths -> a row, or some, each
  *
- * All checks are made before anything is computed. Rows are printed as they come; the files are
+ * All checks are made before anything is computed. Rows are printed as they are computed; files are
  * written at the end.
  */
 #include "ops/base/error.h"
@@ -39,14 +39,14 @@ static Option options[] = {
       .help = "use only this last share of the text" },
     { .name = "Beyond the trained context" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
-      .help = "positions S times closer: linear:4; or only the slowest rotations: ntk:4" },
+      .help = "divide positions by S: linear:4; or only for the slowest rotations: ntk:4" },
     { "horizon", OPTION_INT, &horizon, .min = 1, .max = LONGEST,
-      .help = "cosformer: the length its angles reach; the trained one unless told" },
+      .help = "cosformer: the length that its angles span; 0: the trained one" },
     { .name = "Results" },
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "write the table, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "plot perplexity by length, or loss by position" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
+    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
     { 0 },
 };
 
@@ -58,20 +58,20 @@ static const Program program = {
         "Without a CORPUS the run's validation text is used. At every length each token of the\n"
         "text but the first is predicted once:\n"
         "  disjoint       in adjacent windows\n"
-        "  sliding:S      a window scores its last S tokens, the first window all\n"
+        "  sliding:S      each window scores its last S tokens, the first window all\n"
         "  by-position    disjoint, with a row for each part of the window\n"
         "\n"
         "Beyond the trained context a model extrapolates, unless its positions are scaled to\n"
-        "trained ones: by --rope-scale, or in cosformer, whose angles reach the longer of the\n"
+        "trained ones: by --rope-scale, or in cosformer, whose angles span the longer of the\n"
         "window and --horizon. Learned positions cannot be extended.\n",
 };
 
-/* Replaces settings of the training by the options. */
+/* Applies the options to the trained configuration. */
 static void adapt(Config *c)
 {
     settings_check(&program, "horizon", c->attention);
     if (rope_scale && c->position != POSITION_ROPE)
-        die(EXIT_USAGE, "--rope-scale is of RoPE's angles, and the positions of this model are %s",
+        die(EXIT_USAGE, "--rope-scale is for RoPE, but the positions of this model are %s",
             position_names[c->position]);
     c->rope_scale = settings_rope_scale(rope_scale);
     if (horizon > 0)
@@ -88,8 +88,7 @@ static void tell(double done)
     fprintf(stderr, "%.0f%%\n", 100 * done);
 }
 
-/* Without a length yet: at_length() makes a stride of 0 the length and a bucket of 1 a part of it.
- */
+/* The length is not known yet: at_length() replaces a stride of 0 and a bucket of 1. */
 static Protocol read_protocol(void)
 {
     enum { SLIDING = 8 };
@@ -105,8 +104,8 @@ static Protocol read_protocol(void)
         p.stride = (int)stride;
     else if (strcmp(protocol_words, "disjoint") != 0)
         die(EXIT_USAGE,
-            "--protocol %s: takes disjoint, by-position, or sliding:S with S from 1 to %d, written "
-            "like sliding:64",
+            "--protocol %s: must be disjoint, by-position, or sliding:S with S from 1 to %d, "
+            "such as sliding:64",
             text_cut(protocol_words, SHOWN).at, LONGEST);
     return p;
 }
@@ -121,7 +120,7 @@ static Protocol at_length(Protocol p, int length, int trained)
     return p;
 }
 
-/* As far as text, stride, positions and memory allow; by position only the longest. */
+/* The lengths that text, stride, positions and memory allow; by-position uses only the longest. */
 static OptionList usual_lengths(const Model *model, size_t tokens, Protocol p)
 {
     const int trained = model->config.context, most = model->position ? trained : LONGEST;
@@ -179,7 +178,7 @@ int main(int argc, char **argv)
     file_ignore_signals();
     settings_rope_scale(rope_scale);
     if (words == 0)
-        die(EXIT_USAGE, "RUN is missing, a folder or a checkpoint: %s", program.usage);
+        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s", program.usage);
     Saved *run = trained_read(argv[0], best, "./eval");
     Config *c = &run->model.config;
     const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens };

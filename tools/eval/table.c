@@ -18,7 +18,7 @@ static const struct {
     [BITS] = { "bits_per_byte", 14, 4 }, [ACCURACY] = { "accuracy", 9, 4 },
 };
 
-/* Whether the positions of so long a window are among those of training. */
+/* Whether windows of this length have only trained positions. */
 static bool interpolates(const Table *t, int length)
 {
     const Config *c = t->config;
@@ -37,7 +37,7 @@ static const char *context_of(const Table *t, int length)
     return interpolates(t, length) ? "interpolation" : "extrapolation";
 }
 
-/* Not every number says something of every table. */
+/* Columns that do not apply to a table are left out. */
 static bool is_shown(const Table *t, int column)
 {
     bool masked = t->config->task == TASK_MLM;
@@ -131,7 +131,7 @@ static int draw_rows(const Table *t, int first, Series *s, double *x)
     return n - first;
 }
 
-/* The perplexity at the trained length, to see the others beside it. */
+/* The perplexity at the trained length, as a reference line. */
 static int draw_trained(const Table *t, PlotLine *line)
 {
     for (const Row *row = t->row; row < t->row + t->n && !t->by_position; row++)

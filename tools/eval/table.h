@@ -1,4 +1,4 @@
-/* What ./eval has found, as lines on a screen, as CSV and as a chart. */
+/* The results of ./eval as a printed table, as CSV and as a chart. */
 #ifndef TOOLS_EVAL_TABLE_H
 #define TOOLS_EVAL_TABLE_H
 
@@ -9,14 +9,14 @@
 /* `error` is of the loss; the scores of a row are those of positions `from` to `to`. */
 enum { LENGTH, STRIDE, FROM, TO, TOKENS, LOSS, ERROR, PPL, BITS, ACCURACY, NUMBERS };
 
-/* NaN is a number that there is not. */
+/* NaN: the row has no such number. */
 typedef struct {
     double number[NUMBERS];
-    const char *context; /* what the length is to the model */
+    const char *context; /* how the length relates to the trained context */
 } Row;
 
 typedef struct {
-    const Config *config; /* as it is judged */
+    const Config *config; /* as evaluated */
     const char *protocol; /* in words */
     int trained, trained_horizon;
     bool by_position;
@@ -28,7 +28,7 @@ typedef struct {
 void table_add(Table *t, Protocol p, const Score *score);
 void table_print_header(const Table *t);
 
-/* The same numbers to all digits; and perplexity by length, or the loss by position. */
+/* All numbers to full precision; and a chart of perplexity by length, or loss by position. */
 void table_csv(FILE *out, void *table);
 void table_svg(FILE *out, void *table);
 

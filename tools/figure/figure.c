@@ -76,7 +76,7 @@ static void read_line(const char *words, PlotLine *to)
     const char *end;
 
     if (!options_number(words, &end, &to->value) || *end != ':')
-        die(EXIT_USAGE, "--line %s: takes VALUE:LABEL, written like 2.08:guessing",
+        die(EXIT_USAGE, "--line %s: must be VALUE:LABEL, such as 2.08:guessing",
             text_cut(words, SHOWN).at);
     to->label = end + 1;
 }

@@ -99,7 +99,7 @@ static void check_columns(const Reader *r)
         const char *where = w->where.at[i];
 
         if (!where[where_name(where)])
-            die(EXIT_USAGE, "--where %s: takes COL=VALUE, or COL=VALUE|VALUE",
+            die(EXIT_USAGE, "--where %s: must be COL=VALUE, or COL=VALUE|VALUE",
                 text_cut(where, SHOWN).at);
         check_column(r, "where", where, where_name(where));
     }

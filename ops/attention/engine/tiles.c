@@ -94,8 +94,7 @@ static Group group_of(const Tiles *x, int i, int j0)
     return g;
 }
 
-/* s (MR rows) = MR rows of a times a transposed tile, for the keys, rounded out to whole vectors.
- */
+/* s = MR rows of a times a transposed tile, for `keys` and a few around them. */
 static void scores(real *s, Factors f, Span keys)
 {
     int from = keys.from / NR * NR;
