@@ -932,7 +932,7 @@ check 'it says how to go on' said '^    .*/train --resume --out-dir ../out/bad -
 check 'a run that diverges has a valid log' log_is_valid ../out/bad
 
 # Every derivative of one mechanism.
-derives() { # OPTION...: all is well, what is said fits 100 columns, and ends with the total
+derives() { # OPTION...: it succeeds, and its output fits 100 columns and ends with the total
     "$gradcheck" "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
     [ ! -s "$dir/err" ] || no "$(cat "$dir/err")" || return
     [ "$(awk 'length > 100' "$dir/stdout" | wc -l)" -eq 0 ] || no 'a line is too long' || return
@@ -1073,7 +1073,7 @@ check 'of means and spreads' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| softmax | 2.250 ± 0.354 | 3.000 |' '| relu | 4.000 | |'
 check 'and says what is left out' said 'attn.c: warning: rows left out: 1 without a number in ppl, 0 with nothing in length'
 check 'figure chooses, orders and counts' figures --where seed=0 --order relu,gau --counts --best min --digits 1 $csv
-check 'as it is told' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
+check 'as requested' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| relu | 4.0 (n = 1) | |' '| softmax | **2.0** (n = 1) | **3.0** (n = 1) |'
 check 'a name that is not there is a warning' grep -q '^attn.c: warning: --order: no line is called gau$' "$dir/err"
 check 'figure draws' figures --svg ../out/svg --csv ../out/csv --log-x --line 2.5:floor,1:below --line 3:top $csv

@@ -209,7 +209,7 @@ START_TEST(after_a_reset_a_decoder_is_as_new)
 }
 END_TEST
 
-/* Bytes that a decoder holds after so many tokens. */
+/* The memory of a decoder after this many tokens. */
 static size_t held_after(const Small *s, int tokens, int positions)
 {
     Pool *pool = pool_new(1);

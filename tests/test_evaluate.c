@@ -116,7 +116,7 @@ END_TEST
 
 enum { SEEN = 20, ASKED = 3 }; /* tokens of a window, and targets of it */
 
-/* A model of 11 tokens and their mask, with windows of so many tokens. */
+/* A masked model with 11 tokens besides the mask. */
 static Small *open_masked(void)
 {
     Config c = small_variant(0);

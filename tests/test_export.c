@@ -423,7 +423,7 @@ START_TEST(a_text_that_cannot_be_read_makes_no_folder)
 }
 END_TEST
 
-/* In the middle of the first file; and when all are written, because a link is no folder. */
+/* In the middle of the first file; and when all are written, because a link is not a folder. */
 START_TEST(a_failure_while_writing_leaves_nothing)
 {
     save("model", config_of(0), 0);

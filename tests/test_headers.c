@@ -1,5 +1,4 @@
-/* Headers of safetensors files: which are valid, what is said of the others, and how long it takes.
- */
+/* Headers of safetensors files: which are valid, the messages for others, and the time taken. */
 #include "model/safetensors.h"
 #include "ops/base/error.h"
 #include "tests/folder.h"

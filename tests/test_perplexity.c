@@ -76,7 +76,7 @@ static Config masked(void)
     return c;
 }
 
-/* The loss of target i after so many tokens and no others: they alone are what the model sees. */
+/* The loss of target i given exactly `context` tokens before it. */
 static double loss_after(Judged *j, size_t i, int context)
 {
     Arena *mem = arena_new();

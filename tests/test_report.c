@@ -1,6 +1,6 @@
 /*
- * The page of ./report: what is read of a folder that anybody may have written
- * into, and what is said about it. The program's own words are in programs.sh.
+ * The page of ./report: how untrusted folders are read, and the notes about them. programs.sh tests
+ * the program's messages.
  */
 #include "tools/report/report.h"
 
@@ -427,7 +427,7 @@ Suite *suite_report(void)
     tcase_add_test(t, a_folder_with_nothing_to_read_is_an_error);
     tcase_add_test(t, what_is_missing_is_said_and_the_rest_is_shown);
     tcase_add_test(t, a_configuration_that_is_none_is_named);
-    t = with_folder(s, "what is said");
+    t = with_folder(s, "notes");
     tcase_add_test(t, words_of_strangers_stay_words);
     tcase_add_test(t, the_page_fetches_nothing);
     tcase_add_test(t, only_options_that_differ_have_a_column);

@@ -1,4 +1,4 @@
-/* Singular values: of matrices whose own are known, and what is said of a list of them. */
+/* Singular values: of matrices for which they are known, and the measures of rank. */
 #include "ops/base/random.h"
 #include "ops/kernel/svd.h"
 #include "tests/suites.h"
