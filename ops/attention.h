@@ -9,9 +9,9 @@
  * its settings, the layer that contains it, and the engine that computes it. Everything else
  * (options, files, tests, benchmarks) loops over the rows.
  *
- * To add one: write ops/attention/<name>.c, with the derivation at the top and the row at the end;
- * write its plain twin, ops/attention/plain/<name>.c, from the paper alone; and add its name to
- * ATTENTIONS below.
+ * To add one: write ops/attention/<name>.c, with the derivation at the top, whose first formula
+ * README's table shows, and the row at the end; write its plain twin, ops/attention/plain/<name>.c,
+ * from the paper alone; and add its name to ATTENTIONS below.
  */
 #ifndef OPS_ATTENTION_H
 #define OPS_ATTENTION_H

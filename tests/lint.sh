@@ -113,6 +113,13 @@ for op in $(sed -n 's/^Tensor \*\(op_[a-z_]*\)(.*/\1/p' ops/ops.h); do
         complain "tools/common/op_table.c: $op() of ops/ops.h is missing"
 done
 
+# Relative links on pages lead to files.
+for page in $(git ls-files --cached --others --exclude-standard '*.md'); do
+    for link in $(grep -oE '\]\([^):# ]+' "$page" | cut -c3-); do
+        [ -e "$(dirname "$page")/$link" ] || complain "$page: there is no $link"
+    done
+done
+
 bugs=$(OUT=build/bugs sh tests/mutants.sh 2>&1) || complain "$bugs"
 
 if [ -x ./train ] && ! sh tests/readme.sh | cmp -s - README.md; then

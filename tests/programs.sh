@@ -179,7 +179,7 @@ refused 'gradcheck with another option'    2 'unknown option'            "$gradc
 b="$bench --only attention"
 refused 'bench with an unknown attention'        2 'did you mean relu?'  $b --attn softmax,rellu
 refused 'bench with a name missing'              2 'some of softmax'     $b --attn softmax,,relu
-refused 'bench with all and another'             2 'all by itself'       $b --attn all,relu
+refused 'bench with all and another'             2 'must be `all`'       $b --attn all,relu
 refused 'bench with a setting that none takes'   2 'is for softmax'      $b --attn relu,elu --scale logn
 refused 'bench with a setting and no attention'  2 'gemm has none'       "$bench" --only gemm --window 4
 refused 'bench with a picture of no attention'   2 'gemm has none'       "$bench" --only gemm --svg x
@@ -233,7 +233,7 @@ refused 'figure without a file'                2 'no CSV file given'          $f
 refused 'figure without numbers'               2 '--y COL is missing'        "$figure" $csv
 refused 'figure of a file that is not there'   4 'No such file'              $f ../in/nowhere
 refused 'figure of a folder'                   4 'is a directory'            $f ../in/folder
-refused 'figure of an empty file'              5 'line 1: no names'          $f ../in/empty
+refused 'figure of an empty file'              5 'line 1: no column names'          $f ../in/empty
 refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclosed quote' \
     $f $csv ../in/damaged.csv
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
@@ -971,7 +971,7 @@ check 'its CSV has every attention' every_attention
 check 'bench bidirectional' benches --only attention --attn all --bidirectional --lengths 7
 check 'bench with a setting of one of two' benches --only attention --attn relu,softmax --scale logn --lengths 8
 check 'bench leaves out what takes long' benches --only attention --lengths 7,9 --most-quadratic 8
-check 'which is said' grep -q '^softmax, .*not beyond 8,' "$dir/stdout"
+check 'which is said' grep -q '^softmax, .*skipped beyond 8,' "$dir/stdout"
 check 'and not done' [ "$(grep -c '^attention,"softmax' ../out/csv)" = 1 ]
 check 'bench does what is named' benches --only attention --attn softmax --lengths 8200 --n-head 1 --batch-size 1
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv

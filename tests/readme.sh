@@ -1,8 +1,29 @@
 #!/bin/sh
-# Prints README.md with the table of attentions as ./train --help has it, the losses that
-# experiments/losses has, and the table of experiments/bench/peers.sh.
+# Prints README.md with what is generated in it: the table of attentions, from ./train --help, the
+# first formula of each mechanism's file and the losses in experiments/losses; the table of
+# experiments/bench/table.sh; and the derivation of a file with one of its functions.
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
+    function formula(name, path, line) { # what is before two spaces in the first indented line
+        gsub(/-/, "_", name)
+        path = "ops/attention/" name ".c"
+        while ((getline line < path) > 0 && line !~ /^ \*     /) continue
+        close(path)
+        sub(/^ \* */, "", line)
+        sub(/   .*/, "", line)
+        gsub(/  /, " ", line)
+        return line
+    }
+    function excerpt(path, name, line, on) { # the head comment, and a function
+        print "```c"
+        for (on = 1; (getline line < path) > 0; ) {
+            if (index(line, " " name "(")) { print ""; on = 1 }
+            if (on) print line
+            if (line == " */" || line == "}") on = 0
+        }
+        close(path)
+        print "```"
+    }
     FILENAME ~ /results.csv$/ { split($0, row, ","); loss[row[1], row[2]] = row[4]; next }
     FILENAME == "-" {
         if (/^--attn NAME$/) { inside = 1; next }
@@ -19,11 +40,11 @@ cd "$(dirname "$0")/.." || exit 1
     }
     /^<!-- attentions:/ {
         print
-        print "| `--attn` | what it is | causal | masked |"
-        print "| --- | --- | --- | --- |"
+        print "| `--attn` | formula | what it is | causal | masked |"
+        print "| --- | --- | --- | --- | --- |"
         for (i = 1; i <= n; i++)
-            print "| `" names[i] "` | " text[i] " | " loss[names[i], "causal"] " | " \
-                loss[names[i], "mlm"] " |"
+            print "| `" names[i] "` | `" formula(names[i]) "` | " text[i] " | " \
+                loss[names[i], "causal"] " | " loss[names[i], "mlm"] " |"
         skip = 1
         next
     }
@@ -33,5 +54,6 @@ cd "$(dirname "$0")/.." || exit 1
         skip = 1
         next
     }
+    /^<!-- excerpt:/ { print; excerpt($3, $4); skip = 1; next }
     /^<!-- end -->/ { skip = 0 }
     !skip' experiments/losses/results.csv - README.md

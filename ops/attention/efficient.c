@@ -2,9 +2,10 @@
  * Efficient attention (Shen et al., 2021, arXiv:1812.01243): two softmaxes instead of one, of
  * each q over its features, and of each feature of k over the positions:
  *
+ *     A_ij = sum over f of softmax(q_i)_f e^k_jf / sum over l of e^k_lf
+ *          = sum over f of s_if e^k_jf / z_if
  *     s_if = e^q_if / sum over h of e^q_ih
  *     z_if = sum over l of e^k_lf                       l in V(i)
- *     A_ij = sum over f of s_if e^k_jf / z_if
  *
  * The rows of A sum to 1 without a further quotient. It is linear attention with
  *

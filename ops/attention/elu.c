@@ -1,8 +1,8 @@
 /*
- * Linear attention with features that are positive everywhere (Katharopoulos et
- * al., 2020, arXiv:2006.16236):
+ * Linear attention with the positive features 1 + elu(x) (Katharopoulos et al., 2020,
+ * arXiv:2006.16236):
  *
- *     phi(x) = psi(x) = 1 + elu(x):  x + 1 where x >= 0, else e^x
+ *     phi(x)  = psi(x) = x + 1 where x >= 0, else e^x
  *     phi'(x) = 1 where x >= 0, else e^x
  *
  * The same in plain loops: plain/elu.c.

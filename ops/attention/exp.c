@@ -1,7 +1,7 @@
 /*
  * Linear attention with the exponential of each entry as a feature:
  *
- *     phi(q) = e^q,  psi(k) = e^k
+ *     phi(x) = psi(x) = e^x
  *     A_ij   = sum over f of e^(q_if + k_jf) / sum over l, f of e^(q_if + k_lf)        l in V(i)
  *
  * With entries up to +-60 a term lies between e^-120 and e^120, but floats end at e^88. Each of

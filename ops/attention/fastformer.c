@@ -3,8 +3,12 @@
  * with keys, it pools both (pooling.c) and multiplies the values by the result. g is the paper's
  * letter, not a gradient.
  *
+ *     o_i = v_i * pool(k * pool(q))_i
+ *
+ * with the elementwise product *, that is
+ *
  *     g_i = pool(q, w_q)_i               the pool of the queries that row i sees
- *     p_j = g_j * k_j                    for each key, elementwise
+ *     p_j = g_j * k_j                    for each key
  *     h_i = pool(p, w_k)_i
  *     o_i = h_i * v_i
  *

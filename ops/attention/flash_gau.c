@@ -3,10 +3,9 @@
  * within a chunk of C positions, linear across chunks. The exact part has the pair q, k, the
  * linear part a second pair ql, kl:
  *
- *     o_i = sum over j of max(q_i . k_j / sqrt(D), 0)^2 / C v_j        j in V(i), in i's chunk
- *         + w_i sum over j of (kl_j . ql_i) v_j                        j in visible chunks
- *
- *     w_i = 1 / (n_i C),   n_i = the number of visible chunks
+ *     A_ij = [same chunk] max(q_i . k_j / sqrt(D), 0)^2 / C + [visible chunk] w_i ql_i . kl_j
+ *     o_i  = sum over j in V(i) of A_ij v_j
+ *     w_i  = 1 / (n_i C),   n_i = the number of visible chunks
  *
  * Causal, the visible chunks are those before i's own; the first chunk has no second term.
  * Bidirectional, they are all chunks that hold a key which is not padding.

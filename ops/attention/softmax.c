@@ -1,9 +1,12 @@
 /*
  * Exact attention (Vaswani et al., 2017, arXiv:1706.03762), for one head. Over all j in V(i):
  *
- *     s_ij = tau_i q_i . k_j
- *     A_ij = e^(s_ij - m_i) / c_i         m_i = max s_ij,  c_i = sum of e^(s_ij - m_i)
+ *     A_ij = e^s_ij / sum over l of e^s_il            s_ij = tau_i q_i . k_j
  *     o_i  = sum over j of A_ij v_j
+ *
+ * computed without overflow as
+ *
+ *     A_ij = e^(s_ij - m_i) / c_i         m_i = max s_ij,  c_i = sum over j of e^(s_ij - m_i)
  *
  * tau_i is 1 / sqrt(D), times a factor that depends on n_i, the number of keys that the
  * row sees, and on a length n0:
