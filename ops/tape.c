@@ -72,7 +72,7 @@ static void add(Tape *tape, Tensor *t, const real *from, real by)
 
 /* A part being computed: its nodes so far, and the one whose result is known. */
 struct Making {
-    int nodes, last; /* 0: none is */
+    int nodes, last; /* 0: none */
     Tensor *y;
 };
 

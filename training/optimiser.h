@@ -58,7 +58,7 @@ void optimiser_complete(const OptimiserKind *kind, Hyper *h);
 /* "AdamW (...); --learning-rate 0.002 --beta1 0.9 ...": the summary and all defaults. */
 Text optimiser_help(const OptimiserKind *kind);
 
-/* Numbers that it keeps for such a model beside weights and gradients. An estimate. */
+/* Numbers that it keeps for a model besides weights and gradients. An estimate. */
 double optimiser_numbers(const OptimiserKind *kind, const Config *c);
 
 /* The caller sets the first line before optimiser_init(). */

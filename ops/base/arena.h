@@ -6,9 +6,9 @@
  *     block:  [ piece | piece | piece | .... free .... ]      -> older block
  *     given:  size -> piece, piece      pieces returned before the reset
  *
- * The backward pass returns an activation after its last use, and the next
- * gradient of that size takes its place: so returned pieces are kept by size and
- * used first. A step allocates a handful of sizes, again and again.
+ * The backward pass returns an activation after its last use, and the next gradient of that size
+ * takes its place: so returned pieces are kept by size and used first. A step allocates the same
+ * few sizes repeatedly.
  */
 #ifndef OPS_BASE_ARENA_H
 #define OPS_BASE_ARENA_H

@@ -83,7 +83,7 @@ static inline real exp_near(real x)
 #endif
 }
 
-/* Beyond this, e^-x is negligible beside 1, but still a normal number. */
+/* Beyond this, e^-x is negligible compared to 1, but still a normal number. */
 #ifdef PROOF
 #define FADED R(700)
 #else

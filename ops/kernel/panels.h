@@ -3,9 +3,9 @@
  * The panel of a keeps the layout of a (rows or columns together), since the kernel
  * takes either; only b^T has to be transposed. Only this code sees strides.
  *
- * Copying is also the only code that waits for memory, and activations come from
- * far away: so what the next copy will read is prefetched a few lines at a time,
- * before each call of the kernel.
+ * Copying is also the only code that waits for memory, and activations are rarely in a near cache:
+ * so what the next copy will read is prefetched a few lines at a time, before each call of the
+ * kernel.
  */
 #ifndef OPS_KERNEL_PANELS_H
 #define OPS_KERNEL_PANELS_H

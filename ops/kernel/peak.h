@@ -12,8 +12,8 @@
 double peak_flops(Pool *pool);
 
 /*
- * Bytes per second that all threads together read from a buffer of that size, again and again. The
- * size selects the memory: no cache holds 256 MiB.
+ * Bytes per second that all threads together read from a buffer of that size, repeatedly. The size
+ * selects the memory: no cache holds 256 MiB.
  */
 double peak_bandwidth(Pool *pool, size_t bytes);
 

@@ -138,7 +138,7 @@ Times bench_mix(Bench *b, const MixSize *s, int B)
     return best;
 }
 
-/* The decoding of a sequence's last positions, again and again. */
+/* Decodes a sequence's last positions repeatedly. */
 typedef struct {
     Tape tape;
     Mix in;

@@ -120,7 +120,7 @@ static void draw_point(const Chart *c, const Series *s, int i, const char *mark)
     fprintf(c->out, " at %s</title></path>\n", number_text(s->x[i], 9).at);
 }
 
-/* The bars and marks of a series, at all its points or at as many as there is room for. */
+/* The bars and marks of a series, at all its points or at as many as fit. */
 static void draw_points(const Chart *c, int which)
 {
     const Series *s = &c->plot->series[which];

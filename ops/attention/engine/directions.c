@@ -8,9 +8,9 @@
  *
  *     w_r <- w_r - sum over s < r of (w_r . w_s) w_s,        w_r <- w_r / |w_r|
  *
- * where each product is taken with what is left of w_r, and the whole is done twice, which
- * removes the rounding error of the first time. Then each row is multiplied by a length: that of
- * D more normal numbers. If m is not a multiple of D, a head's last block has fewer rows.
+ * where each product uses the current w_r, and the whole is done twice, which removes the rounding
+ * error of the first time. Then each row is multiplied by a length: that of D more normal numbers.
+ * If m is not a multiple of D, a head's last block has fewer rows.
  */
 #include "ops/attention/engine/directions.h"
 

@@ -1,8 +1,8 @@
 /*
- * Forward, over square tiles of pairs (Milakov and Gimelshein, 2018; Dao et al., 2022). While
- * the keys that row i sees pass by, o_i and c_i are the sums over the keys so far; a weighting
- * with a running maximum m_i rescales both when m_i changes. At the end o_i is divided by c_i.
- * Of the matrix only m_i and c_i are stored, two numbers per row.
+ * Forward, over square tiles of pairs (Milakov and Gimelshein, 2018; Dao et al., 2022). While row i
+ * visits its keys, o_i and c_i are the sums over the keys so far; a weighting with a running
+ * maximum m_i rescales both when m_i changes. At the end o_i is divided by c_i. Of the matrix only
+ * m_i and c_i are stored, two numbers per row.
  *
  * Backward, with g = do. Since o_i = sum over j of A_ij v_j,
  *
