@@ -4,8 +4,7 @@
  *
  *     A_ij ~ relu(q_i) . relu(k_j) cos(pi (i - j) / 2M)
  *
- * which is a product of features, because cos(a - b) = cos a cos b + sin a sin b. With the
- * angle a_t = pi (t + 1) / 2M of position t,
+ * a product of features, as cos(a - b) = cos a cos b + sin a sin b. With a_t = pi (t + 1) / 2M,
  *
  *     phi(q_i) = [relu(q_i) cos a_i ; relu(q_i) sin a_i]
  *     psi(k_j) = [relu(k_j) cos a_j ; relu(k_j) sin a_j]
@@ -19,11 +18,10 @@
  *
  * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M would
  * change every weight from what was trained, and the first token would depend on how many
- * follow. So M stays, and a key is dropped before it is M positions away. Subtracting it from
- * the sums would leave its rounding error behind. But the sums over the keys from some position
- * on are those of a state that began there, and since only differences of positions matter, each
- * state may count positions from its own beginning. Two states suffice, in turn, each starting
- * M/2 positions after the other:
+ * follow. So M stays, and a key is dropped before it is M positions away. Subtracting it would
+ * leave its rounding error behind. But the sums over the keys from some position on are those of
+ * a state that began there, and only differences of positions matter, so each state may count
+ * from its own beginning. Two states suffice, each starting M/2 positions after the other:
  *
  *     state 0   [ -------- M positions -------- ]
  *     state 1                  [ -------- M positions -------- ]
@@ -159,7 +157,7 @@ const Attention attention_cosformer = {
               .most = 1 << 24,
               .length = CONTEXT_AT_LEAST,
               .tries = { 40, 4096, 3 },
-              .help = "the length M over which the angles span 90 degrees (at least the context)" },
+              .help = "length M at which the angles reach 90 degrees (at least the context)" },
             SETTING_WINDOW,
             SETTINGS_OF_HEADS,
             { 0 } },

@@ -7,13 +7,10 @@
  *     s_if = e^q_if / sum over h of e^q_ih
  *     z_if = sum over l of e^k_lf                       l in V(i)
  *
- * The rows of A sum to 1 without a further quotient. It is linear attention with
+ * Rows of A sum to 1 without a quotient. It is linear attention with a phi that depends on z_i,
+ * one vector per sequence, or per row if causal. So z has a gradient,
  *
- *     phi_if = s_if / z_if          psi_jf = e^k_jf
- *
- * Here phi depends on z_i, one vector per sequence, or per row if causal. So z has a gradient,
- *
- *     dz_if = -phi_if dphi_if / z_if
+ *     phi_if = s_if / z_if          psi_jf = e^k_jf          dz_if = -phi_if dphi_if / z_if
  *
  * which goes to every key that row i sees (linear.h). ds_if = dphi_if / z_if, and with the
  * derivative of a softmax, ds_ih / dq_if = s_ih ([f = h] - s_if),

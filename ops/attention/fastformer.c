@@ -30,13 +30,10 @@
  * Both passes process chunks of TILE rows. The forward pass stores the states of both pools
  * before each chunk; from these the backward pass computes g, p and h of a chunk again, so its
  * scratch memory does not grow with T. If causal, it visits each chunk once, from the last to
- * the first, and computes its dv, dk and dq.
+ * the first. The gradients of w_q, w_k and W are summed per sequence, and the sums are added in
+ * the order of the sequences.
  *
- * engine/walk.c runs forward, engine/walk_back.c backward; plain/fastformer.c has the same in
- * plain loops.
- *
- * w_q, w_k and W are shared by the batch: their gradients are summed for each sequence, and the
- * sums are added in the order of the sequences.
+ * engine/walk.c runs forward, engine/walk_back.c backward. In plain loops: plain/fastformer.c.
  */
 #include "ops/attention/engine/walk.h"
 
