@@ -17,10 +17,10 @@ MAKEFLAGS += $(if $(filter test%,$(MAKECMDGOALS)),$(if $(filter output-sync,$(.F
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
        -Wdouble-promotion -Wfloat-conversion -Wvla -Wundef -Wwrite-strings -Wno-psabi
-# -ffp-contract=fast lets a*b+c be one instruction, which -std=c11 forbids by default; the other two
-# only say that nobody looks at errno or at the floating point flags. None reorders a sum.
+# -ffp-contract=fast lets a*b+c be one instruction, which -std=c11 disables; the other two promise that
+# errno and the floating point flags are not read. None of them reorders a sum.
 MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
-# clang takes two vectors of 32 bytes for one of 64, and three times as long, unless told not to.
+# By default clang uses pairs of 32-byte vectors instead of 64-byte ones, which is three times slower.
 WIDE := $(if $(findstring clang,$(shell $(CC) --version)),$(if $(filter x86_64,$(shell uname -m)),\
         -mprefer-vector-width=512))
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
@@ -41,7 +41,7 @@ SAY = $(if $(V),,@echo "  $@"; )
 
 all: $(PROGRAMS) $(DOUBLE)
 
-# Linked beside its objects, so that another CC, ARCH or SAN never leaves an old program in the root.
+# Linked next to its objects, so that changing CC, ARCH or SAN never leaves a stale program in the root.
 $(PROGRAMS) $(DOUBLE): %: $(OUT)/%.linked force
 	@cmp -s $< $@ || cp $< $@
 # A program is tools/NAME.c, or all of tools/NAME/; those in double are built like the proof.
@@ -52,10 +52,10 @@ endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p),float,$(p))))
 $(foreach p,$(DOUBLE),$(eval $(call program,$(p),proof,$(p:64=))))
 
-# The process that starts the tests forks often: it must not grow by what its sanitizer has kept.
+# The test process forks often: limits the freed memory that its sanitizer keeps.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
-# The longest first. Suites call programs as well; SUITES="ops model" runs these alone.
+# The longest first. Suites also run programs; SUITES="ops model" runs only these.
 START := $(shell date +%s)
 test: test-proof test-programs test-float test-gradcheck $(if $(SAN),,test-experiments)
 	@echo "all passed in $$(($$(date +%s) - $(START))) s"

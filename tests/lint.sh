@@ -1,5 +1,5 @@
 #!/bin/sh
-# make lint: the habits of the house that a compiler does not check.
+# make lint: conventions that a compiler does not check.
 cd "$(dirname "$0")/.." || exit 1
 files=$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 failed=0
@@ -38,7 +38,7 @@ up=$(awk '
     }' $files)
 [ -z "$up" ] || complain "$up"
 
-# No circle of files, where a .c and its .h are one.
+# No cycle of includes, where a .c and its .h count as one.
 circle=$(awk '
     function module(path) { sub(/\.[ch]$/, "", path); return path }
     { from = module(FILENAME); known[from] }
@@ -47,7 +47,7 @@ circle=$(awk '
         to = module(quoted[2])
         if (to != from) edge[from, to]
     }
-    # Takes away what depends on nothing, and what nothing depends on: what is left is circles.
+    # Removes files that depend on nothing or that nothing depends on, until only cycles are left.
     END {
         do {
             gone = 0
@@ -64,7 +64,7 @@ circle=$(awk '
                 gone = 1
             }
         } while (gone)
-        for (m in known) print m ": in a circle of includes"
+        for (m in known) print m ": in a cycle of includes"
     }' $files)
 [ -z "$circle" ] || complain "$circle"
 
@@ -116,13 +116,13 @@ done
 # Relative links on pages lead to files.
 for page in $(git ls-files --cached --others --exclude-standard '*.md'); do
     for link in $(grep -oE '\]\([^):# ]+' "$page" | cut -c3-); do
-        [ -e "$(dirname "$page")/$link" ] || complain "$page: there is no $link"
+        [ -e "$(dirname "$page")/$link" ] || complain "$page: the link to $link is broken"
     done
 done
 
 bugs=$(OUT=build/bugs sh tests/mutants.sh 2>&1) || complain "$bugs"
 
 if [ -x ./train ] && ! sh tests/readme.sh | cmp -s - README.md; then
-    complain "README.md: its table is not the program's; run make readme"
+    complain "README.md: generated parts are out of date; run make readme"
 fi
 exit $failed
