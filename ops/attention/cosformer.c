@@ -1,6 +1,6 @@
 /*
- * cosFormer (Qin et al., 2022, arXiv:2202.08791): relu features, and a weight that decreases
- * with the distance,
+ * cosFormer (Qin et al., 2022, arXiv:2202.08791): relu features, and a weight that decreases with
+ * the distance,
  *
  *     A_ij ~ relu(q_i) . relu(k_j) cos(pi (i - j) / 2M)
  *
@@ -16,19 +16,19 @@
  * M is the horizon, or the length T if that is greater: with M >= T no weight is negative. In a
  * model the horizon is the context, so that sequences of all lengths use the same M.
  *
- * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M would
- * change every weight from what was trained, and the first token would depend on how many
- * follow. So M stays, and a key is dropped before it is M positions away. Subtracting it would
- * leave its rounding error behind. But the sums over the keys from some position on are those of
- * a state that began there, and only differences of positions matter, so each state may count
- * from its own beginning. Two states suffice, each starting M/2 positions after the other:
+ * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M would change
+ * every weight from what was trained, and the first token would depend on how many follow. So M
+ * stays, and a key is dropped before it is M positions away. Subtracting it would leave its
+ * rounding error behind. But the sums over the keys from some position on are those of a state that
+ * began there, and only differences of positions matter, so each state may count from its own
+ * beginning. Two states suffice, each starting M/2 positions after the other:
  *
  *     state 0   [ -------- M positions -------- ]
  *     state 1                  [ -------- M positions -------- ]
  *     state 0                                  [ -------- ...
  *
- * Every key is added to both; the output is that of the older one. So a position sees the last
- * M/2 to M positions, all with their trained weights, in constant time and memory.
+ * Every key is added to both; the output is that of the older one. So a position sees the last M/2
+ * to M positions, all with their trained weights, in constant time and memory.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/decoding.h"

@@ -1,14 +1,14 @@
 /*
- * Efficient attention (Shen et al., 2021, arXiv:1812.01243): two softmaxes instead of one, of
- * each q over its features, and of each feature of k over the positions:
+ * Efficient attention (Shen et al., 2021, arXiv:1812.01243): two softmaxes instead of one, of each
+ * q over its features, and of each feature of k over the positions:
  *
  *     A_ij = sum over f of softmax(q_i)_f e^k_jf / sum over l of e^k_lf
  *          = sum over f of s_if e^k_jf / z_if
  *     s_if = e^q_if / sum over h of e^q_ih
  *     z_if = sum over l of e^k_lf                       l in V(i)
  *
- * Rows of A sum to 1 without a quotient. It is linear attention with a phi that depends on z_i,
- * one vector per sequence, or per row if causal. So z has a gradient,
+ * Rows of A sum to 1 without a quotient. It is linear attention with a phi that depends on z_i, one
+ * vector per sequence, or per row if causal. So z has a gradient,
  *
  *     phi_if = s_if / z_if          psi_jf = e^k_jf          dz_if = -phi_if dphi_if / z_if
  *

@@ -15,8 +15,7 @@
  *
  *     dq_if = dphi_if phi_if          dk_jf = dpsi_jf psi_jf
  *
- * The guard is multiplied by 2^-p_i as well. p_i depends only on q_i and z_i, and so on no key
- * that row i does not see.
+ * The guard is multiplied by 2^-p_i as well. p_i depends only on q_i and keys that row i sees.
  */
 #include "ops/attention/engine/features.h"
 

@@ -1,7 +1,7 @@
 /*
- * Fastformer (Wu et al., 2021, arXiv:2108.09084), for one head: instead of comparing queries
- * with keys, it pools both (pooling.c) and multiplies the values by the result. g is the paper's
- * letter, not a gradient.
+ * Fastformer (Wu et al., 2021, arXiv:2108.09084), for one head: instead of comparing queries with
+ * keys, it pools both (pooling.c) and multiplies the values by the result. g is the paper's letter,
+ * not a gradient.
  *
  *     o_i = v_i * pool(k * pool(q))_i
  *
@@ -12,10 +12,10 @@
  *     h_i = pool(p, w_k)_i
  *     o_i = h_i * v_i
  *
- * In the paper every row sees the whole sequence, so g and h are one vector each. The causal
- * form is an extension: row i has the pools of the prefix that ends at i, and p_j uses the g of
- * its own row. Both forms walk over the keys once; causal rows read the pools on the way, the
- * others at the end. The paper's ablation has two other interactions:
+ * In the paper every row sees the whole sequence, so g and h are one vector each. The causal form
+ * is an extension: row i has the pools of the prefix that ends at i, and p_j uses the g of its own
+ * row. Both forms walk over the keys once; causal rows read the pools on the way, the others at the
+ * end. The paper's ablation has two other interactions:
  *
  *     p_j = g_j + k_j                    p_j = W [g_j; k_j]
  *
@@ -26,12 +26,12 @@
  *     dg_j = dk_j = dp_j                                               (add)
  *     [dg_j; dk_j] = W^T dp_j            dW = sum over j of dp_j [g_j; k_j]^T (concat)
  *
- * If all rows see the whole sequence, h receives the sum of all dh_i, and g that of all dg_j.
- * Both passes process chunks of TILE rows. The forward pass stores the states of both pools
- * before each chunk; from these the backward pass computes g, p and h of a chunk again, so its
- * scratch memory does not grow with T. If causal, it visits each chunk once, from the last to
- * the first. The gradients of w_q, w_k and W are summed per sequence, and the sums are added in
- * the order of the sequences.
+ * If all rows see the whole sequence, h receives the sum of all dh_i, and g that of all dg_j. Both
+ * passes process chunks of TILE rows. The forward pass stores the states of both pools before each
+ * chunk; from these the backward pass computes g, p and h of a chunk again, so its scratch memory
+ * does not grow with T. If causal, it visits each chunk once, from the last to the first. The
+ * gradients of w_q, w_k and W are summed per sequence, and the sums are added in the order of the
+ * sequences.
  *
  * engine/walk.c runs forward, engine/walk_back.c backward. In plain loops: plain/fastformer.c.
  */

@@ -1,7 +1,7 @@
 /*
  * FLASH's mixed chunk attention (Hua et al., 2022, arXiv:2202.10447; not FlashAttention): exact
- * within a chunk of C positions, linear across chunks. The exact part has the pair q, k, the
- * linear part a second pair ql, kl:
+ * within a chunk of C positions, linear across chunks. The exact part has the pair q, k, the linear
+ * part a second pair ql, kl:
  *
  *     A_ij = [same chunk] max(q_i . k_j / sqrt(D), 0)^2 / C + [visible chunk] w_i ql_i . kl_j
  *     o_i  = sum over j in V(i) of A_ij v_j
@@ -10,8 +10,8 @@
  * Causal, the visible chunks are those before i's own; the first chunk has no second term.
  * Bidirectional, they are all chunks that hold a key which is not padding.
  *
- * The first term is computed by tiles.c, with its backward pass. The second is added in place by
- * a node of its own. Let S be the sum of kl_j v_j^T over the chunks visible to i. With g = do,
+ * The first term is computed by tiles.c, with its backward pass. The second is added in place by a
+ * node of its own. Let S be the sum of kl_j v_j^T over the chunks visible to i. With g = do,
  *
  *     o_i += w_i S^T ql_i         dql_i = w_i S g_i
  *
@@ -19,8 +19,7 @@
  *
  *     dkl_j = R v_j               dv_j = R^T kl_j
  *
- * Causal, S grows from chunk to chunk going forward, and R going backward. plain/flash_gau.c has
- * the same in plain loops.
+ * Causal, S grows going forward, R going backward. In plain loops: plain/flash_gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 

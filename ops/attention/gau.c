@@ -1,7 +1,6 @@
 /*
  * The attention of the gated attention unit (Hua et al., 2022, arXiv:2202.10447): a single head,
- * for which the gate compensates, and the square of a relu instead of a softmax. Over
- * j in V(i),
+ * for which the gate compensates, and the square of a relu instead of a softmax. Over j in V(i),
  *
  *     A_ij = max(s_ij, 0)^2 / c_i          s_ij = q_i . k_j / sqrt(D)
  *

@@ -13,12 +13,10 @@
  *
  *     sqrt      1
  *     entropy   ln(max(n_i, 16)) / ln(n0)     keeps the entropy of a row nearly independent of
- *                                             n_i (Su, 2021); the floor of 16 keeps short rows
- *                                             from being uniform
+ *                                             n_i (Su, 2021), except in very short rows
  *     logn      max(1, ln(n_i) / ln(n0))      the same, but only for rows longer than n0
  *
- * Keys are visited tile by tile (tiles.h), and m, c and o are those of the keys so far. For each
- * row:
+ * For each row, tile by tile (tiles.h), with m, c and o those of the keys so far:
  *
  *     m, c, o = -inf, 0, 0
  *     for each tile of keys:
