@@ -35,7 +35,8 @@ static Option options[] = {
     { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "input text" },
     { "logits", OPTION_TEXT, &logits_path, .word = "FILE",
       .help = "write the logits of the first context of that text" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
+    { "threads", OPTION_INT, &threads, .max = 1024,
+      .help = "threads; 0: all available processors" },
     { 0 },
 };
 

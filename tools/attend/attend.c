@@ -41,7 +41,8 @@ static Option options[] = {
     { "matrix", OPTION_FLAG, &with_matrix, .help = "also write the attention matrices A" },
     { "steps", OPTION_FLAG, &by_steps,
       .help = "compute causal attention position by position, as in decoding" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
+    { "threads", OPTION_INT, &threads, .max = 1024,
+      .help = "threads; 0: all available processors" },
     { 0 },
 };
 

@@ -32,7 +32,8 @@ static SettingsOptions settings;
 static Option options[] = {
     { .name = "Options" },
     { "only", OPTION_CHOICE, &section, .choices = sections, .help = "measure only this part" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
+    { "threads", OPTION_INT, &threads, .max = 1024,
+      .help = "threads; 0: all available processors" },
     { "seconds", OPTION_DURATION, &seconds, .help = "time each row for at least this long" },
     { "save", OPTION_TEXT, &save_path, .word = "FILE",
       .help = "save the rows and these options, for --against" },

@@ -46,7 +46,8 @@ static Option options[] = {
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "write the table, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "plot perplexity by length, or loss by position" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
+    { "threads", OPTION_INT, &threads, .max = 1024,
+      .help = "threads; 0: all available processors" },
     { 0 },
 };
 

@@ -20,7 +20,8 @@ static Option options[] = {
     { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "the same, of a file" },
     { "positions", OPTION_INT, &positions, .min = 1, .max = POSITIONS_MOST,
       .help = "draw at most this many positions" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "threads; 0: all available processors" },
+    { "threads", OPTION_INT, &threads, .max = 1024,
+      .help = "threads; 0: all available processors" },
     { 0 },
 };
 
