@@ -16,7 +16,6 @@
 
 enum { VOCAB = 11, CONTEXT = 40, BEYOND = 3 * CONTEXT };
 
-
 /* A model with a mix of the tests' variants; i is for what else it has. */
 static Config config_of(const Variant *v, int i)
 {

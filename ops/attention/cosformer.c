@@ -29,6 +29,8 @@
  *
  * Every key is added to both; the output is that of the older one. So a position sees the last M/2
  * to M positions, all with their trained weights, in constant time and memory.
+ *
+ * The same in plain loops: plain/cosformer.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/decoding.h"

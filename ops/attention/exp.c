@@ -16,6 +16,8 @@
  *     dq_if = dphi_if phi_if          dk_jf = dpsi_jf psi_jf
  *
  * The guard is multiplied by 2^-p_i as well. p_i depends only on q_i and keys that row i sees.
+ *
+ * The same in plain loops: plain/exp.c.
  */
 #include "ops/attention/engine/features.h"
 

@@ -11,6 +11,8 @@
  *
  * omega is not trained and has no gradient. Whole tiles are multiplied by the kernel, with two
  * layouts of omega D^(-1/4); a single row, in decoding, in plain loops.
+ *
+ * The same in plain loops: plain/performer.c.
  */
 #include "ops/attention/engine/directions.h"
 #include "ops/attention/engine/features.h"

@@ -5,6 +5,8 @@
  *
  * linear.h has the rest. A row of features that has no positive entry in common with any key it
  * sees has a denominator of 0, and its output is 0.
+ *
+ * The same in plain loops: plain/relu.c.
  */
 #include "ops/attention/engine/features.h"
 

@@ -79,9 +79,9 @@ typedef struct {
     const char *help;           /* for --help, which appends names and default */
     char letter;                /* 'o': -o is a short form */
     const char *alias;          /* "lr,rate": other names for the option; NULL: none */
-    bool any;      /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
-    bool given;    /* set by options_parse */
-    bool restored; /* set by options_restore */
+    bool any;                   /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
+    bool given;                 /* set by options_parse */
+    bool restored;              /* set by options_restore */
 } Option;
 
 typedef struct {
