@@ -33,7 +33,9 @@
  * gradients of w_q, w_k and W are summed per sequence, and the sums are added in the order of the
  * sequences.
  *
- * engine/walk.c runs forward, engine/walk_back.c backward. In plain loops: plain/fastformer.c.
+ * engine/walk.c runs forward, engine/walk_back.c backward.
+ *
+ * The same in plain loops: plain/fastformer.c.
  */
 #include "ops/attention/engine/walk.h"
 

@@ -19,7 +19,9 @@
  *
  *     dkl_j = R v_j               dv_j = R^T kl_j
  *
- * Causal, S grows going forward, R going backward. In plain loops: plain/flash_gau.c.
+ * Causal, S grows going forward, R going backward.
+ *
+ * The same in plain loops: plain/flash_gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 

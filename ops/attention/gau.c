@@ -17,7 +17,9 @@
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
  * where delta_i = g_i . o_i for sum, and 0 for the first three, whose c_i does not depend on the
- * scores. model/gated.c has the unit with its gate, plain/gau.c the same in plain loops.
+ * scores. model/gated.c has the unit with its gate.
+ *
+ * The same in plain loops: plain/gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 

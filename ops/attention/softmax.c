@@ -31,7 +31,9 @@
  *
  *     ds_ij = A_ij (dA_ij - delta_i)
  *
- * where m counts as a constant, since it cancels in A. In plain loops: plain/softmax.c.
+ * where m counts as a constant, since it cancels in A.
+ *
+ * The same in plain loops: plain/softmax.c.
  */
 #include "ops/attention/engine/pairs.h"
 
