@@ -42,7 +42,7 @@ Tensor *params_constant(Params *params, const char *name, double value, int n);
  */
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);
 
-size_t params_count(const Params *params); /* trained numbers */           
+size_t params_count(const Params *params); /* trained numbers */
 void params_zero_grad(Params *params);     /* the next contribution will be the first */
 
 #endif

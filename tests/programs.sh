@@ -356,7 +356,7 @@ said() { grep -q "$1" "$dir/err" || no "$(cat "$dir/err")"; }
 uses() { said ": $(($1 - $1 / 10)) bytes to train on, $(($1 / 10)) to validate"; }
 only_results() {
     rest=$(sed '/^a sample:$/,$d' "$dir/stdout" |
-        grep -v '^[0-9]* steps in \|^best evaluation \|^validation loss \|^left in \|^$')
+        grep -v '^[0-9]* steps in \|^best evaluation \|^validation loss \|^files in \|^$')
     [ -z "$rest" ] || no "$rest"
 }
 characters() { LC_ALL=C.UTF-8 wc -m; } # where there is no such locale, bytes: more of them
@@ -523,7 +523,7 @@ check 'a run that is killed before its first evaluation goes on' killed_early
 resume="$train --resume --out-dir ../out/cut"
 refused 'going on with nothing'               2 '--out-dir'         $train --resume
 refused 'going on with no run'                4 "not a run's folder" $train --resume --out-dir ../in
-refused 'going on with another text'          5 'not the one'       $resume ../in/other
+refused 'going on with another text'          5 'differs from'       $resume ../in/other
 refused 'going on with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'going on with another attention'     2 'attn is softmax'   $resume --attn relu
 refused 'going on with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
@@ -540,9 +540,9 @@ for optimizer in muon sgd lion; do
     check 'is the same' same_run $optimizer $optimizer-whole
 done
 refused 'a momentum without one'              2 'it is for muon, sgd' $t --momentum 0.9 $text
-refused 'a beta of sgd'                       2 'means nothing'     $t --optimizer sgd --beta1 0.9 $text
+refused 'a beta of sgd'                       2 'does not apply'     $t --optimizer sgd --beta1 0.9 $text
 refused "Nesterov's momentum of muon"         2 'it is for sgd'     $t --optimizer muon --nesterov $text
-refused 'a cooldown without one'              2 'means nothing'     $t --cooldown 0.5 $text
+refused 'a cooldown without one'              2 'does not apply'     $t --cooldown 0.5 $text
 
 works_with_a_board() { # an event file begins with 24 as a length, and its CRC
     set -- "../out/board/events.out.tfevents."*
@@ -592,9 +592,9 @@ check 'goes on' part 0 made --resume
 check 'a made task that does not' part 0 unmade $steps --block-size 64 --task mqar
 check 'is the same' same_run made unmade
 refused 'a text for a made task'              2 'takes no text'     $t --task mqar $text
-refused 'symbols for a text'                  2 '--symbols means nothing' $t --symbols 5 $text
+refused 'symbols for a text'                  2 '--symbols does not apply' $t --symbols 5 $text
 refused 'a row that is too short'             2 'positions'         $t --task mqar --items 40
-refused 'a folder for another task'           2 '--data means nothing' $t --task copy --data ../in
+refused 'a folder for another task'           2 '--data does not apply' $t --task copy --data ../in
 refused 'a folder without rows'               4 'basic_train.tsv'   $t --task listops --data ../in
 
 # --- what a run is for -----------------------------------------------------------------------------
@@ -612,7 +612,7 @@ refused 'eval with a stride beyond a window'  2 ''                  "$evaluate" 
 refused 'eval of a window beyond the text'    5 ''                  "$evaluate" --lengths 4096 $whole
 refused 'eval of an empty text'               5 'is empty'          "$evaluate" $whole ../in/empty
 refused 'eval with half a rope scale'         2 ''                  "$evaluate" --rope-scale ntk:0.5 $whole
-refused 'eval of a horizon that means nothing' 2 '--horizon'        "$evaluate" --horizon 64 $whole
+refused 'eval of a horizon that does not apply' 2 '--horizon'        "$evaluate" --horizon 64 $whole
 refused 'eval beyond what positions were learned' 2 ''              "$evaluate" --lengths 32 ../out/learned
 refused 'eval of sliding masks'               2 ''                  "$evaluate" --protocol sliding:4 ../out/masked
 refused 'eval over what it reads'             2 'overwritten'       "$evaluate" --csv ../in/text $whole ../in/text

@@ -174,8 +174,7 @@ static const Bad bad[] = {
     BAD("{}", 1, "1 bytes after"),
     /* names that come twice, and metadata */
     BAD("{" T("a", "0", "2") "," T("a", "2", "4") "}", 4, "no unique name"),
-    BAD("{" T("a", "0", "2") "," T("b", "2", "4") "," T("a", "4", "6") "}", 6,
-        "no unique name"),
+    BAD("{" T("a", "0", "2") "," T("b", "2", "4") "," T("a", "4", "6") "}", 6, "no unique name"),
     BAD("{" T("a", "0", "2") "," T("\\u0061", "2", "4") "}", 4, "no unique name"),
     BAD("{" T("\xc3\xa9", "0", "2") "," T("\\u00E9", "2", "4") "}", 4, "no unique name"),
     META_IS("{},\"__metadata__\":{}", "no unique name"),

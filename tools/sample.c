@@ -51,7 +51,8 @@ static Option options[] = {
       .help = "attend beyond the trained context, instead of reading its last half again" },
     { "raw", OPTION_FLAG, &raw,
       .help = "print all bytes unchanged, invalid UTF-8 and control characters too" },
-    { "threads", OPTION_INT, &threads, .max = 1024, .help = "0: all processors that it may use" },
+    { "threads", OPTION_INT, &threads, .max = 1024,
+      .help = "threads; 0: all available processors" },
     { 0 },
 };
 

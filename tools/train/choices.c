@@ -18,7 +18,7 @@ Choice choice_task(int i)
     static const Choice of_text[TASKS_OF_TEXT] = {
         [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
         [TASK_MLM] = { "mlm", "masked tokens, from both sides", NULL },
-        [TASK_CLASSIFY] = { "classify", "which of the files a window is from", NULL },
+        [TASK_CLASSIFY] = { "classify", "which of several files a window is from", NULL },
     };
     if (i < TASKS_OF_TEXT)
         return of_text[i];

@@ -1,4 +1,4 @@
-/* What some options of ./train choose from. */
+/* The choices of some options of ./train. */
 #ifndef TOOLS_TRAIN_CHOICES_H
 #define TOOLS_TRAIN_CHOICES_H
 
@@ -10,7 +10,7 @@ Choice choice_task(int i);
 
 Choice choice_optimiser(int i);
 
-/* "muon, sgd": the optimizers that take the option; empty: it is not about optimizers. */
+/* "muon, sgd": the optimizers with that option; empty: not an option of optimizers. */
 Text choice_optimisers_with(const char *option);
 
 extern const Preset choice_presets[];

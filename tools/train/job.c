@@ -37,104 +37,105 @@ static Job job = {
 };
 
 static Option options[] = {
-    { .name = "What" },
+    { .name = "Main options" },
     { "attn", OPTION_CHOICE, &mechanism.attention, .choice = settings_attention,
       .help = "the attention" },
-    { "task", OPTION_CHOICE, &task, .choice = choice_task, .help = "what is learnt" },
+    { "task", OPTION_CHOICE, &task, .choice = choice_task, .help = "what to learn" },
     { "tokenizer", OPTION_TEXT, &job.tokenizer, .word = "NAME",
       .help = "byte, char, or bpe:N with N tokens" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
-    { .name = "Settings of the attention" },
+    { .name = "Attention settings" },
     SETTINGS_HERE,
-    { .name = "Tasks whose rows are made" },
+    { .name = "Synthetic tasks" },
     { "symbols", OPTION_INT, &job.shape.symbols, .max = TOKENS_MAX,
-      .help = "size of the alphabet; 0: the task's own" },
+      .help = "size of the alphabet; 0: the task's default" },
     { "items", OPTION_INT, &job.shape.items, .max = 1 << 20,
-      .help = "pairs, triggers, digits or what else a row has; 0: the task's own" },
+      .help = "number of pairs, triggers, digits, ... in a row; 0: the task's default" },
     { "least", OPTION_INT, &job.shape.least, .max = 1 << 24,
-      .help = "listops: a row is longer than this; 0: the task's own" },
-    { "noise", OPTION_FLAG, &job.shape.noise, .help = "mqar: any tokens where blanks would be" },
+      .help = "listops: minimum length of a row; 0: the task's default" },
+    { "noise", OPTION_FLAG, &job.shape.noise, .help = "mqar: random tokens instead of blanks" },
     { "data", OPTION_TEXT, &job.data, .word = "FOLDER",
-      .help = "listops: the rows of the Long Range Arena's files" },
+      .help = "listops: read the Long Range Arena's files" },
     { .name = "Model" },
     { "n-layer", OPTION_INT, &job.config.layers, .min = 1, .max = 1000, .help = "blocks" },
-    { "n-head", OPTION_INT, &job.config.heads, .min = 1, .max = 1024, .help = "heads of a block" },
+    { "n-head", OPTION_INT, &job.config.heads, .min = 1, .max = 1024, .help = "heads per block" },
     { "n-embd", OPTION_INT, &job.config.width, .min = 1, .max = 16384, .help = "width" },
     { "block-size", OPTION_INT, &job.config.context, .min = 1, .max = 1 << 24,
       .help = "context, in tokens" },
     { "dropout", OPTION_REAL, &job.config.dropout, .max = 1, .below = true,
-      .help = "share of numbers dropped" },
+      .help = "dropout probability" },
     { "position", OPTION_CHOICE, &position, .choices = position_names,
-      .help = "positions; rope unless told, where the attention takes it, else learned" },
+      .help = "positions; default: rope if the attention supports it, else learned" },
     { "ffn", OPTION_CHOICE, &job.config.ffn, .choices = ffn_names,
       .help = "the feed-forward layer" },
     { "layer-norm", OPTION_CHOICE, &job.config.norm, .choices = norm_names,
       .help = "RMSNorm or LayerNorm" },
-    { "tied", OPTION_FLAG, &tied, .help = "the head is the embedding table" },
+    { "tied", OPTION_FLAG, &tied, .help = "share the weights of embedding and output" },
     { "bias", OPTION_FLAG, &bias, .help = "biases in the dense layers" },
     { .name = "Training" },
     { "batch-size", OPTION_INT, &job.training.batch, .min = 1, .max = 1 << 20,
-      .help = "sequences at once" },
+      .help = "sequences per batch" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
-      .help = "every batch has one of these lengths, and as many tokens" },
+      .help = "give every batch one of these lengths, and the same number of tokens" },
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
-      .max = 1 << 20, .help = "batches to an update" },
+      .max = 1 << 20, .help = "batches per update" },
     { "max-iters", OPTION_INT, &job.training.steps, .min = 1, .max = 100000000, .help = "updates" },
     { "max-time", OPTION_DURATION, &job.training.max_seconds,
       .help = "time limit, like 90s, 1h30m or 2d; 0: none; default without a CORPUS: 110s" },
     { "stop-at", OPTION_INT, &job.training.stop_at, .max = 100000000,
-      .help = "end after this update as Ctrl-C does, for --resume; 0: never" },
+      .help = "stop after this update, like Ctrl-C, to --resume later; 0: never" },
     { "optimizer", OPTION_CHOICE, &optimiser, .choice = choice_optimiser, .help = "the optimizer" },
     { "schedule", OPTION_CHOICE, &schedule, .choices = schedule_names,
-      .help = "of the learning rate" },
+      .help = "learning rate schedule" },
     { "learning-rate", OPTION_REAL, &job.training.schedule.rate,
-      .help = "the highest; the default is the optimizer's" },
+      .help = "peak learning rate; default: the optimizer's" },
     { "min-lr", OPTION_REAL, &job.training.schedule.least,
-      .help = "the one at the end; default: a tenth of the highest" },
+      .help = "final learning rate; default: a tenth of the peak" },
     { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
       .help =
-          "updates until the highest rate; at most a tenth of all by default, a thirtieth for muon" },
+          "updates until the peak rate; default: at most a tenth of all, for muon a thirtieth" },
     { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
-      .help = "updates until the lowest; 0: --max-iters" },
+      .help = "updates until the final rate; 0: --max-iters" },
     { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
-      .help = "wsd: the share of the updates in which the rate falls" },
+      .help = "wsd: share of the updates in which the rate decays" },
     { "momentum", OPTION_REAL, &job.training.optimiser.hyper.momentum, .max = 1, .below = true,
-      .help = "of the optimizers that have one" },
+      .help = "momentum, for optimizers that have one" },
     { "nesterov", OPTION_FLAG, &job.training.optimiser.hyper.nesterov,
       .help = "sgd: Nesterov's momentum" },
-    { "weight-decay", OPTION_REAL, &job.training.optimiser.hyper.decay, .help = "of matrices" },
+    { "weight-decay", OPTION_REAL, &job.training.optimiser.hyper.decay,
+      .help = "weight decay of matrices" },
     { "beta1", OPTION_REAL, &job.training.optimiser.hyper.beta1, .max = 1, .below = true,
-      .help = "of the first moment" },
+      .help = "decay of the first moment" },
     { "beta2", OPTION_REAL, &job.training.optimiser.hyper.beta2, .max = 1, .below = true,
-      .help = "of the second moment" },
-    { "grad-clip", OPTION_REAL, &job.training.clip, .help = "largest gradient norm; 0: any" },
-    { "seed", OPTION_SEED, &job.seed, .help = "of weights, batches and sample" },
+      .help = "decay of the second moment" },
+    { "grad-clip", OPTION_REAL, &job.training.clip,
+      .help = "clip the gradient norm to this; 0: do not clip" },
+    { "seed", OPTION_SEED, &job.seed, .help = "seed of weights, batches and sample" },
     { "threads", OPTION_INT, &job.threads, .max = 1024,
-      .help = "0: all processors that it may use" },
+      .help = "threads; 0: all available processors" },
     { "recompute", OPTION_FLAG, &job.recompute,
-      .help = "keep what is between blocks alone, and run each again on the way back: the same "
-              "bits, less memory, more time" },
+      .help = "recompute blocks in the backward pass: same bits, less memory, more time" },
     { .name = "Evaluation and results" },
     { "val-file", OPTION_TEXT, &job.validation_path, .help = "validate on this file" },
     { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
-      .help = "else on this last part of the text" },
+      .help = "or on this last part of the text" },
     { "eval-interval", OPTION_INT, &job.training.eval_interval, .max = 100000000,
       .help = "updates between evaluations; 0: a tenth of --max-iters" },
     { "eval-iters", OPTION_INT, &job.training.eval_iters, .max = 1 << 24,
-      .help = "batches in one; 0: all of the text" },
+      .help = "batches per evaluation; 0: all of the text" },
     { "log-interval", OPTION_INT, &job.training.log_interval, .min = 1, .max = 100000000,
-      .help = "updates between lines of the log" },
+      .help = "updates between log lines" },
     { "save-interval", OPTION_DURATION, &job.training.save_seconds,
       .help = "save a checkpoint at least this often; 0: only after evaluations" },
-    { "resume", OPTION_FLAG, &resume, .help = "go on with the run in --out-dir, to the same bits" },
+    { "resume", OPTION_FLAG, &resume, .help = "continue the run in --out-dir, to the same bits" },
     { "allow-corpus-change", OPTION_FLAG, &job.other_corpus,
-      .help = "even if its text is another by now" },
+      .help = "resume even if the text has changed" },
     { "out-dir", OPTION_TEXT, &job.out_dir, .help = "the run's folder" },
-    { "tensorboard", OPTION_FLAG, &job.tensorboard,
-      .help = "write TensorBoard's event files as well" },
+    { "tensorboard", OPTION_FLAG, &job.tensorboard, .help = "also write TensorBoard event files" },
     { "sample-tokens", OPTION_INT, &job.sample_tokens, .max = 1 << 24,
       .help = "length of the sample at the end" },
-    { "temperature", OPTION_REAL, &job.temperature, .max = 100, .help = "of the sample" },
+    { "temperature", OPTION_REAL, &job.temperature, .max = 100,
+      .help = "temperature of the sample" },
     { 0 },
 };
 
@@ -144,17 +145,17 @@ static Program program = {
     .options = options,
 };
 
-/* Whatever the layer of that attention makes of the options, or cannot make. */
+/* Checks that the options fit the attention's layer. */
 static void check_layer(const Attention *a)
 {
     if (!layer_of(a)->feed_forward && options_given(&program, "ffn"))
-        die(EXIT_USAGE, "--ffn means nothing to --attn %s, which has no feed-forward layer",
+        die(EXIT_USAGE, "--ffn does not apply to --attn %s, which has no feed-forward layer",
             a->name);
 }
 
 /*
- * What the user left open gets its value, for config.json: lengths that a mechanism
- * depends on are those it is trained at.
+ * Fills in defaults that depend on other options, for config.json: lengths in a mechanism's
+ * settings become the context.
  */
 static void resolve(const Attention *a)
 {
@@ -184,7 +185,7 @@ static void settle_model(void)
     config_check(c);
 }
 
-/* A batch of any length has as many tokens as one of whole contexts. */
+/* Batches of all lengths have the same number of tokens. */
 static void settle_lengths(void)
 {
     TrainOptions *o = &job.training;
@@ -203,7 +204,7 @@ static void settle_lengths(void)
                 "--lengths %d: a batch has %lld tokens (%d times --block-size %d), which %s",
                 lengths.at[i], (long long)tokens, o->batch, job.config.context,
                 lengths.at[i] > job.config.context ? "is for shorter ones"
-                                                   : "are no whole number of such sequences");
+                                                   : "are not a whole number of such sequences");
     o->length = lengths.at;
     o->lengths = lengths.n;
 }
@@ -218,7 +219,7 @@ static void settle_optimiser(void)
         Text takers = choice_optimisers_with(option->name);
 
         if (option->given && takers.n && !optimiser_takes(kind, option->name))
-            die(EXIT_USAGE, "--%s means nothing to --optimizer %s; it is for %s", option->name,
+            die(EXIT_USAGE, "--%s does not apply to --optimizer %s; it is for %s", option->name,
                 kind->name, takers.at);
     }
     o->kind = kind;
@@ -236,7 +237,7 @@ static void settle_training(void)
     Schedule *s = &o->schedule;
 
     if (options_given(&program, "cooldown") && schedule != SCHEDULE_WSD)
-        die(EXIT_USAGE, "--cooldown means nothing to --schedule %s", schedule_names[schedule]);
+        die(EXIT_USAGE, "--cooldown does not apply to --schedule %s", schedule_names[schedule]);
     s->kind = (ScheduleKind)schedule;
     if (s->decay == 0)
         s->decay = o->steps;
@@ -249,14 +250,14 @@ static void settle_training(void)
         o->max_seconds = STORY_SECONDS;
 }
 
-/* An option of one kind of task was given, and the task is of the other. */
+/* Refuses an option that is for another kind of task. */
 static void refuse_option(const char *name, bool wrong)
 {
     if (wrong && options_given(&program, name))
-        die(EXIT_USAGE, "--%s means nothing to --task %s", name, choice_task(task).name);
+        die(EXIT_USAGE, "--%s does not apply to --task %s", name, choice_task(task).name);
 }
 
-/* The first length that the task's own sizes fit into. */
+/* The smallest length that fits the task's defaults. */
 static void settle_row_length(void)
 {
     job.config.context = job.shape.T = TASK_LENGTH;
@@ -278,13 +279,13 @@ static void settle_rows(void)
     refuse_option("val-file", made);
     refuse_option("val-share", made);
     if (made && job.files > 0)
-        die(EXIT_USAGE, "--task %s makes its own rows: it takes no text, and there is %s",
+        die(EXIT_USAGE, "--task %s generates its data: it takes no text, but there is %s",
             made->name, text_cut(job.file[0], 60).at);
     if (made && !options_given(&program, "block-size") && lengths.n == 0 && !job.from)
         settle_row_length();
 }
 
-/* Of every length that there will be. */
+/* For all lengths. */
 static void check_shape(void)
 {
     for (int i = -1; job.made && i < lengths.n; i++) {
@@ -304,14 +305,13 @@ static void settle_text(void)
     if (wrong.n)
         die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
     if (task == TASK_CLASSIFY && (job.files < 2 || job.files > CLASSES_MAX))
-        die(EXIT_USAGE, "--task classify tells texts apart: give it from 2 to %d files, not %d",
-            CLASSES_MAX, job.files);
+        die(EXIT_USAGE, "--task classify needs from 2 to %d files, not %d", CLASSES_MAX, job.files);
     if (task == TASK_CLASSIFY && job.validation_path)
-        die(EXIT_USAGE, "--val-file means nothing to --task classify, where every file is a class "
-                        "with a part of its own held back");
+        die(EXIT_USAGE, "--val-file does not apply to --task classify, where every file is a class "
+                        "of which a part is held back");
 }
 
-/* What the run was told before counts, but for what is told now. */
+/* Options of the run remain in force, unless they are given again. */
 static void restore_options(void)
 {
     for (const Option *o = program.options; o->name; o++) {
@@ -319,7 +319,7 @@ static void restore_options(void)
             o->kind == OPTION_GROUP || job_passes(o->name) ? NULL : saved_option(job.from, o->name);
 
         if (value && !options_restore(&program, o->name, value))
-            die(EXIT_DATA, "%.200s: its option %s was '%.60s', which this version does not take",
+            die(EXIT_DATA, "%.200s: its option %s was '%.60s', which this version does not support",
                 job.from->path, o->name, value);
     }
 }
@@ -335,20 +335,20 @@ static void restore_files(void)
     const char **file = xmalloc((size_t)n * sizeof *file);
     for (job.files = 0; job.files < n; job.files++)
         file[job.files] = saved_file(job.from, job.files);
-    job.file = file; /* as long as the program */
+    job.file = file; /* valid as long as the program */
 }
 
 static void check_resumed(void)
 {
     Config c = job.config;
 
-    c.vocab = job.from->model.config.vocab; /* that of the tokenizer */
+    c.vocab = job.from->model.config.vocab; /* given by the tokenizer */
     Text difference = config_difference(&job.from->model.config, &c);
     if (difference.n)
-        die(EXIT_USAGE, "a run goes on with the model it has: %s", difference.at);
+        die(EXIT_USAGE, "a resumed run keeps its model: %s", difference.at);
     const char *before = saved_option(job.from, "optimizer");
     if (before && strcmp(before, optimisers[optimiser]->name) != 0)
-        die(EXIT_USAGE, "a run goes on with the optimizer it has: %s, not %s", before,
+        die(EXIT_USAGE, "a resumed run keeps its optimizer: %s, not %s", before,
             optimisers[optimiser]->name);
 }
 
@@ -359,7 +359,7 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The run's folder may be told as --out-dir, or as the first of the words. */
+/* The run's folder is --out-dir or the first argument. */
 static void read_saved(void)
 {
     if (!job.out_dir && job.files > 0 && is_folder(job.file[0])) {
@@ -367,7 +367,7 @@ static void read_saved(void)
         job.files--;
     }
     if (!job.out_dir)
-        die(EXIT_USAGE, "--resume goes on with a run: say which, by --out-dir FOLDER");
+        die(EXIT_USAGE, "--resume needs a run: give its folder, --out-dir FOLDER");
     job.from = saved_read(job.out_dir, false);
     restore_options();
     restore_files();

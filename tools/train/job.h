@@ -1,5 +1,4 @@
-/* What the words after ./train ask for, settled: nothing is open any more, and nothing is made yet.
- */
+/* The command line of ./train with all defaults resolved, before anything is created. */
 #ifndef TOOLS_TRAIN_JOB_H
 #define TOOLS_TRAIN_JOB_H
 
@@ -9,29 +8,29 @@
 typedef struct {
     const Program *program;
     const char *command; /* what the program was called as */
-    Config config;       /* but for the vocabulary, which the text may have to say */
+    Config config;       /* except for the vocabulary, which may depend on the text */
     TrainOptions training;
     const char *task;
-    const Synthetic *made; /* its rows are made; NULL: they are of text */
+    const Synthetic *made; /* a synthetic task; NULL: text */
     SyntheticShape shape;
-    const char *data; /* a folder with such rows */
+    const char *data; /* a folder with its rows */
     const char *const *file;
     int files;
     const char *tokenizer, *validation_path, *out_dir;
     double held_back, temperature;
     uint64_t seed;
     int threads, sample_tokens;
-    bool recompute;    /* the blocks, on the way back */
-    bool preset;       /* there is a number to compare with */
-    bool other_corpus; /* it may be another one than before */
+    bool recompute;    /* of blocks, in the backward pass */
+    bool preset;       /* there is a published loss to compare with */
+    bool other_corpus; /* the text may have changed */
     bool tensorboard;
-    Saved *from; /* the run to go on with; NULL: a new one */
+    Saved *from; /* the run to resume; NULL: a new run */
 } Job;
 
-/* Dies (EXIT_USAGE) where the words mean nothing, or not together. */
+/* Dies (EXIT_USAGE) if options are not valid or contradict each other. */
 Job job_read(int argc, char **argv);
 
-/* Every option with its value, and the files, for whoever goes on; in `mem`. */
+/* Every option with its value, and the files, for resuming; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);
 
 /* Whether an option is about this part of a run, or this machine: resuming does not restore it. */
@@ -41,10 +40,10 @@ bool job_passes(const char *option);
 void job_json(FILE *out, void *job);
 char *job_markdown(const Job *job);
 
-/* What takes memory. */
+/* What needs memory. */
 Load job_load(const Job *job);
 
-/* The vocabulary is known now: is there memory? */
+/* Checks memory once the vocabulary is known. */
 void job_check_memory(const Job *job);
 
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Control characters as '?': names come from strangers, and a terminal obeys what it is sent. */
+/* Control characters become '?', since names are untrusted and terminals obey them. */
 static void make_plain(char *s)
 {
     for (; *s; s++)
@@ -57,7 +57,7 @@ Text job_name(const Job *job)
     return name;
 }
 
-/* What a loss is of, in a word or two: "byte", "masked character". */
+/* What is predicted: "byte", "masked character". */
 static Text target_of(const Show *s)
 {
     const char *words = s->tokenizer ? tokenizer_words(s->tokenizer) : "";
@@ -105,7 +105,7 @@ static void show_text(const Show *s)
         fprintf(stderr, "a window is from one of %d files: guessing is right in %.1f%%\n",
                 c->classes, 100 * s->source->chance);
     if (c->task == TASK_MLM)
-        fprintf(stderr, "15%% of the tokens are masked, and to be told from both sides\n");
+        fprintf(stderr, "15%% of the tokens are masked, and predicted from both sides\n");
     if (c->task == TASK_CAUSAL && s->corpus->floor > 0)
         fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
                 s->corpus->floor);
@@ -129,7 +129,7 @@ void show_banner(const Show *s)
             c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
             c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
             layer_of(c->attention)->feed_forward ? ffn_names[c->ffn] : "none");
-    fprintf(stderr, "%zu parameters, %.2f MFLOP a token, about %.0f MiB of memory\n",
+    fprintf(stderr, "%zu parameters, %.2f MFLOP per token, about %.0f MiB of memory\n",
             params_count(&s->model->params), config_flops(c) / 1e6,
             config_memory(c, job_load(job)) / 0x1p20);
     if (s->job->made)
@@ -142,7 +142,7 @@ void show_banner(const Show *s)
     show_plan(s);
 }
 
-/* Nats a target that no model does better than; 0: unknown. */
+/* The lowest possible loss in nats per target; 0: unknown. */
 static double floor_of(const Show *s)
 {
     bool causal = s->tokenizer && s->model->config.task == TASK_CAUSAL;
@@ -175,7 +175,7 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
 
 void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
 {
-    printf("%d step%s in %.1f s (median %.1f ms), the first after %.3f s of setting up\n", r->steps,
+    printf("%d step%s in %.1f s (median %.1f ms), the first after %.3f s of setup\n", r->steps,
            r->steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
     printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
     print_quality(s, r->last, r->whole);
@@ -189,11 +189,11 @@ void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
     if (floor_of(s) > 0)
         printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", s->corpus->floor * log(2),
                s->corpus->floor);
-    printf("left in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg\n",
+    printf("files in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg\n",
            plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
 }
 
-/* Tokens in one line, where '_' is what hides one. */
+/* Prints tokens in one line, with '_' for masked ones. */
 static void print_tokens(const Show *s, const int *id, int n)
 {
     const int mask = config_mask(&s->model->config);
@@ -229,7 +229,7 @@ static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t 
     free(token);
 }
 
-/* The first row that is held back, with every target hidden; and what the model puts there. */
+/* The first held-back row with its targets masked, and the model's predictions. */
 static void show_filled(const Show *s, Tape *tape)
 {
     const Config *c = &s->model->config;
@@ -256,7 +256,7 @@ static void show_filled(const Show *s, Tape *tape)
     arena_free(mem);
 }
 
-/* A row that was held back, and under it what the model says where it is asked. */
+/* A held-back row, and below it the model's predictions. */
 static void show_answered(const Show *s, Tape *tape)
 {
     const Config *c = &s->model->config;
@@ -268,7 +268,7 @@ static void show_answered(const Show *s, Tape *tape)
     s->source->row(s->source, 0, row);
     tape_reset(tape);
     const Tensor *logits = model_outputs(tape, s->model, row, 0);
-    printf("\na row that was held back, and said : right\n");
+    printf("\na held-back row, with predicted : correct tokens\n");
     for (int t = 0; t < (row.length ? row.length[0] : row.T); t++) {
         printf("%s%s", t ? " " : "", synthetic_word(job->made, job->shape, row.id[t]).at);
         if (!row.whole && row.target[t] >= 0)

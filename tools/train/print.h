@@ -1,4 +1,4 @@
-/* What ./train says. */
+/* The output of ./train. */
 #ifndef TOOLS_TRAIN_PRINT_H
 #define TOOLS_TRAIN_PRINT_H
 
@@ -10,13 +10,13 @@
 typedef struct {
     const Job *job;
     const Model *model;
-    const Source *source, *test; /* test: what nothing was chosen by; NULL: there is none */
-    const Tokenizer *tokenizer;  /* NULL: rows are made, */
-    const Corpus *corpus;        /* of no text */
+    const Source *source, *test; /* test: data that no choice depended on; NULL: none */
+    const Tokenizer *tokenizer;  /* NULL: a synthetic task, */
+    const Corpus *corpus;        /* without a text */
     const Run *run;
 } Show;
 
-/* "text-cosformer-mlm", of the first file's name: what a run is called. */
+/* "text-cosformer-mlm", from the first file's name: the name of a run. */
 Text job_name(const Job *job);
 
 void show_banner(const Show *s);
@@ -30,7 +30,7 @@ noreturn void die_diverged(const Show *s, const TrainResult *r);
 /* The command that continues the run, as a shell takes it. */
 void show_command(const Show *s, const TrainResult *r);
 
-/* Text of the model's own, or what it fills in, or how it answers. */
+/* Generated text, filled-in tokens, or answers. */
 void show_sample(const Show *s, Tape *tape, const volatile sig_atomic_t *stop);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a run remembers of its options, and what memory it takes. */
+/* Which options a run saves, and the memory it needs. */
 #include "tools/train/job.h"
 
 #include "ops/base/file.h"

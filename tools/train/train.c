@@ -1,4 +1,4 @@
-/* ./train: what it learns from, the run, and what it says of it. */
+/* ./train: reads the data, trains, and reports. */
 #include "data/corpus.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
@@ -27,16 +27,16 @@ static void catch_signals(void)
     sigaction(SIGTERM, &a, NULL);
     sigaction(SIGUSR1, &a, NULL); /* what batch systems send before their time limit */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &a, NULL); /* nohup is for runs that outlive the terminal */
+        sigaction(SIGHUP, &a, NULL); /* respects nohup, for runs that outlive the terminal */
     a.sa_handler = SIG_IGN;
     a.sa_flags = 0;
     sigaction(SIGPIPE, &a, NULL);
-    sigaction(SIGXFSZ, &a, NULL); /* so that a full disk is an error message */
+    sigaction(SIGXFSZ, &a, NULL); /* so that a file size limit gives an error message */
 }
 
-/* What a run learns from. */
+/* The data of a run. */
 typedef struct {
-    Corpus corpus[CLASSES_MAX]; /* one, or one for each class */
+    Corpus corpus[CLASSES_MAX]; /* one, or one per class */
     int n;
     uint64_t hash;
     Tokenizer *tokenizer;
@@ -65,12 +65,12 @@ static void read_files(Lesson *l, const Job *job)
     }
     if (job->from && saved_corpus(job->from) != l->hash && !job->other_corpus)
         die(EXIT_DATA,
-            "the corpus is not the one that the run in %.200s has learnt from; "
-            "--allow-corpus-change goes on with this one",
+            "the text differs from the one that the run in %.200s was trained on; "
+            "--allow-corpus-change resumes anyway",
             job->out_dir);
 }
 
-/* From all that is trained on, or as the run has it. */
+/* Learns from all training data, or takes the resumed run's. */
 static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
 {
     size_t n = 0;
@@ -162,7 +162,7 @@ static void lesson_free(Lesson *l, const Job *job)
     free(l);
 }
 
-/* New weights, or those of the run so far, in `mem`. */
+/* New weights, or those of the resumed run, in `mem`. */
 static Model make_model(const Job *job, Arena *mem)
 {
     Model model;
