@@ -580,7 +580,7 @@ refused 'one text told apart'                 2 'from 2 to 256'     $t --task cl
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
 made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed 1,3d; }
-answered() { says '^validation loss .* nats/answer, .* accuracy ' && says '^a row that was held back'; }
+answered() { says '^validation loss .* nats/answer, .* accuracy ' && says '^a held-back row'; }
 for task in $(made); do
     check "a run of $task" part 0 "made-$task" $small --block-size 128 --task $task
     check "$task has an accuracy" answered
