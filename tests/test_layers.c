@@ -304,6 +304,28 @@ START_TEST(directions_are_distributed_like_normal_rows)
 }
 END_TEST
 
+/* A row's length and its direction share no numbers: 4,000 of them have no correlation. */
+START_TEST(the_length_of_a_row_says_nothing_about_its_direction)
+{
+    enum { N = 4000 };
+    Arena *mem = arena_new();
+    Tensor *omega = tensor_new(mem, 3, (int[]){ N, 1, 2 });
+    double covariance = 0, spread = 0;
+
+    directions_draw(omega, random_stream(1, RANDOM_TEST, 4));
+    for (int i = 0; i < N; i++) {
+        const real *w = omega->data + i * 2;
+        double square = dot(w, w, 2), share = (double)(w[0] * w[0]) / square;
+
+        covariance += (square - 2) * (share - 0.5) / N;
+        spread += (share - 0.5) * (share - 0.5) / N;
+    }
+    ck_assert_double_eq_tol(spread, 0.125, 0.01);
+    ck_assert_double_eq_tol(covariance / sqrt(4 * spread), 0, 0.07);
+    arena_free(mem);
+}
+END_TEST
+
 START_TEST(omega_is_drawn_by_the_seed_and_for_each_layer)
 {
     Config c = small_variant(VARIANTS - 2);
@@ -463,6 +485,7 @@ Suite *suite_layers(void)
     t = group(s, "omega");
     tcase_add_test(t, directions_of_a_block_are_orthogonal_and_of_the_length_of_normal_rows);
     tcase_add_test(t, directions_are_distributed_like_normal_rows);
+    tcase_add_test(t, the_length_of_a_row_says_nothing_about_its_direction);
     tcase_add_test(t, omega_is_drawn_by_the_seed_and_for_each_layer);
     tcase_add_test(t, what_is_fixed_stays_and_is_not_counted);
     return s;
