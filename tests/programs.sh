@@ -142,6 +142,7 @@ else
 fi
 
 refused 'an unknown option'                2 'did you mean --max-iters?' $t --max-iter 3 $text
+refused 'an option of other programs'           2 'there is no --epochs' $t --epochs 3 $text
 refused 'an option nothing is near to'     2 '--help lists all'          $t --zzzzzzzzz $text
 refused 'an unknown option with an escape' 2 'unknown option'            $t "--${escape}[31m" $text
 refused 'an option of 5000 characters'     2 'unknown option'            $t "--$long"
