@@ -196,7 +196,7 @@ END_TEST
 typedef struct {
     double step, row, save, limit;
     Pace pace;
-    double now, told; /* when it is; when the run would end, as it was told at `at` */
+    double now, told; /* the time; the end of the run as estimated at step `at` */
     int steps, at;
 } Virtual;
 

@@ -1,4 +1,4 @@
-/* Bytes that become more: starts as { 0 }; free(b.at) at the end. */
+/* A growing array of bytes. Starts as { 0 }; free(b.at) at the end. */
 #ifndef OPS_BASE_BUFFER_H
 #define OPS_BASE_BUFFER_H
 

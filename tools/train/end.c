@@ -88,7 +88,7 @@ void show_command(const Show *s, const TrainResult *r)
             reads_standard_input(s->job) ? ", with the same text on standard input" : "");
     put_word(s->job->command);
     fputs(" --resume --out-dir ", stderr);
-    fputs(*folder == '-' ? "./" : "", stderr); /* it is no option */
+    fputs(*folder == '-' ? "./" : "", stderr); /* so that it is not taken for an option */
     put_word(folder);
     put_passing(s->job->program);
     if (r->why == STOP_STEPS)
