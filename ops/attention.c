@@ -36,10 +36,12 @@ bool attention_needs(const Attention *a, const Values *set, int i)
 {
     const Operand *o = attention_operand(a, i);
 
-    return o && (!o->with || setting_is(set, o->with, o->is));
+    return o && (!o->with || setting_is(set, o->with, o->is)) &&
+           (!o->and || setting_is(set, o->and, o->as));
 }
 
 const char *const out_norm_names[] = { "none", "rms", NULL };
+const char *const rope_at_names[] = { "after", "before", NULL };
 
 Tensor *mix_tensor(const Mix *in, const char *name)
 {
@@ -132,13 +134,40 @@ Values settings_default(const Attention *a)
     return values;
 }
 
+Values settings_unsaved(const Attention *a)
+{
+    Values values = settings_default(a);
+
+    for (const Setting *s = a->settings; s && s->name; s++)
+        if (s->was && !setting_parse(s, s->was, setting_at(&values, s->name)))
+            BUG("--%s was never %s", s->name, s->was);
+    return values;
+}
+
+Text settings_misfit(const Attention *a, const Values *set)
+{
+    Text why = { 0 };
+
+    for (const Setting *s = a->settings; !why.n && s && s->name; s++) {
+        const int value = setting(set, s->name);
+
+        if (value < s->least && s->kind == SETTING_CHOICE)
+            text_add(&why, "--%s %s does not apply to --attn %s, which has %s", s->name,
+                     s->choices[value], a->name, s->choices[s->least]);
+        else if (value < s->least && value && value != SETTING_CONTEXT)
+            text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", s->name, value,
+                     s->least);
+    }
+    return why;
+}
+
 void settings_fit_context(Values *values, const Attention *a, SettingLength which, int context)
 {
     const Setting *s;
 
     for (int i = 0; (s = settings_at(i)); i++)
         if (s->length == which && attention_takes(a, s->name) &&
-            values->at[i] < (which == CONTEXT_IF_ZERO ? 1 : context))
+            values->at[i] < (which == CONTEXT_IF_ASKED ? 0 : context))
             values->at[i] = context;
 }
 

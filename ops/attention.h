@@ -45,6 +45,7 @@ typedef struct {
     const char *name, *shape, *help;
     void (*draw)(Tensor *x, Random random); /* fixed: drawn once, no gradient; NULL: learned */
     const char *with, *is; /* used only if this setting has that value; NULL: always */
+    const char *and, *as;  /* and that one this value */
     bool own_row;          /* position i affects only row i of the output, as in q */
 } Operand;
 
@@ -120,6 +121,7 @@ enum {
     V_AS_WIDE = 1 << 6,   /* v is as wide as q and k: E = D */
     BLOCKED = 1 << 7,     /* not shift-invariant: blocks begin at multiples of a number */
     BY_DISTANCE = 1 << 8, /* weights depend on i - j, even without RoPE */
+    BY_POSITION = 1 << 9, /* with RoPE, weights are no function of i - j */
     /* For tests, which choose operands and tolerances by these: */
     AVERAGES = 1 << 10,     /* rows are a softmax: positive, sum 1, never overflow */
     QUOTIENT = 1 << 11,     /* weights are divided by their own sum */
@@ -129,16 +131,18 @@ enum {
     RECTIFIED = 1 << 15,    /* features of negative entries are 0 */
     SIGNED = 1 << 16,       /* weights may be negative and denominators near 0 */
     NORMALISES_Q = 1 << 17, /* adding a constant to all of q_i changes nothing */
+    AFFINE_IN_V = 1 << 19,  /* o is not linear in v, but has a constant term */
     EXACT_TO_60 = 1 << 18,  /* accurate for entries of q and k from -60 to 60 */
 };
 
 struct PlainHead;
 
 typedef struct Attention {
-    const char *name;    /* the value of --attn */
-    const char *alias;   /* a former name, or NULL */
-    const char *summary; /* one line for --help */
-    const char *layer;   /* the layer around it, see model/layers.h; NULL: heads */
+    const char *name;     /* the value of --attn */
+    const char *alias;    /* a former name, or NULL */
+    const char *summary;  /* one line for --help */
+    const char *layer;    /* the layer around it, see model/layers.h; NULL: heads */
+    const char *position; /* ./train's default; NULL: rope if it can, else learned */
     unsigned traits;
     unsigned (*more_traits)(const Values *set); /* those that depend on settings; NULL: none */
     const Operand *operands; /* besides q, k and v; ends with zeros; NULL: none */
@@ -198,6 +202,12 @@ bool setting_matters(const Attention *a, const Values *set, const Setting *s);
 /* The defaults of a mechanism; a setting it lacks has the default of one that has it. */
 Values settings_default(const Attention *a);
 
+/* What a checkpoint without any of their keys means: the defaults, or those of older versions. */
+Values settings_unsaved(const Attention *a);
+
+/* Which setting has a value that the row does not allow, and which it does; or empty. */
+Text settings_misfit(const Attention *a, const Values *set);
+
 /* Adjusts settings that are lengths to the context: see SettingLength. */
 void settings_fit_context(Values *values, const Attention *a, SettingLength which, int context);
 
@@ -217,16 +227,22 @@ bool setting_is(const Values *values, const char *name, const char *choice);
     }
 #define SETTING_BASE                                                                               \
     {                                                                                              \
-        .name = "base", .most = 1 << 24, .least = 2, .zero = 512, .length = CONTEXT_IF_ZERO,       \
+        .name = "base", .most = 1 << 24, .least = 2, .zero = 512, .length = CONTEXT_IF_ASKED,      \
         .with = (const char *const[]){ "entropy", "logn", "fixed", NULL }, .tries = { 5, 20 },     \
-        .help = "length n0 of entropy, logn and fixed (0: 512; in ./train the context)"            \
+        .help = "length n0 of entropy, logn and fixed; 0: 512; context: the model's context"       \
     }
 #define SETTING_KEY_SIZE                                                                           \
     {                                                                                              \
         .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
-        .help = "width of q and k per head (0: that of v, or 128 in a gated unit)"                 \
+        .help = "width of q and k per head (0: as wide as v, or 128 in a gated unit)"              \
     }
-extern const char *const out_norm_names[];
+extern const char *const out_norm_names[], *const rope_at_names[];
+#define SETTING_ROPE_AT(by_default, first)                                                         \
+    {                                                                                              \
+        .name = "rope-at", .kind = SETTING_CHOICE, .value = by_default, .least = first,            \
+        .choices = rope_at_names, .rope = true,                                                    \
+        .help = "RoPE rotates the features (in the numerator), or q and k before the feature map"  \
+    }
 #define SETTING_OUT_NORM(by_default)                                                               \
     {                                                                                              \
         .name = "out-norm", .kind = SETTING_CHOICE, .value = by_default,                           \

@@ -59,7 +59,7 @@ Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
 /* y = gain x + bias, column by column. */
 Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
-/* The row x (1, C), `n` times: (n, C). */
+/* All rows of x (R, C), `n` times: (n R, C). */
 Tensor *op_repeat(Tape *tape, Tensor *x, int n);
 
 /*

@@ -1,5 +1,6 @@
 /*
- * One row repeated n times, as for a pooling vector shared by all heads. With g = dy:
+ * Rows repeated n times, as for the parameters of a head that all heads share. With g = dy, where
+ * y_h and g_h are the h-th of n parts:
  *
  *     y_h = x                 dx += sum over h of g_h, in order of h
  */
@@ -15,22 +16,22 @@ typedef struct {
 static void repeat_backward(Node *node)
 {
     Repeat *op = (Repeat *)node;
-    int C = tensor_cols(op->x), rows = tensor_rows(node->y);
+    int n = (int)op->x->n, times = (int)(node->y->n / op->x->n);
     Grad dx = tape_grad(node->tape, op->x);
     const real *g = node->y->grad;
 
-    for (int h = 0; h < rows; h++, g += C)
-        for (int c = 0; c < C; c++)
-            dx.at[c] = (dx.add || h > 0 ? dx.at[c] : 0) + g[c];
+    for (int h = 0; h < times; h++, g += n)
+        for (int i = 0; i < n; i++)
+            dx.at[i] = (dx.add || h > 0 ? dx.at[i] : 0) + g[i];
 }
 
 Tensor *op_repeat(Tape *tape, Tensor *x, int n)
 {
-    int C = tensor_cols(x);
-    Repeat *op = tape_node(tape, sizeof *op, repeat_backward, SHAPE(n, C));
+    Repeat *op =
+        tape_node(tape, sizeof *op, repeat_backward, SHAPE(n * tensor_rows(x), tensor_cols(x)));
 
     op->x = x;
     for (int h = 0; h < n; h++)
-        memcpy(op->node.y->data + (size_t)h * (size_t)C, x->data, x->n * sizeof(real));
+        memcpy(op->node.y->data + (size_t)h * x->n, x->data, x->n * sizeof(real));
     return op->node.y;
 }

@@ -12,8 +12,9 @@
 /* The value is a number, the index of a name, 0 or 1, or a bit per name. */
 typedef enum { SETTING_NUMBER, SETTING_CHOICE, SETTING_FLAG, SETTING_SET } SettingKind;
 
-/* How ./train adjusts a length: 0 means the context, or anything less becomes the context. */
-typedef enum { NO_LENGTH, CONTEXT_IF_ZERO, CONTEXT_AT_LEAST } SettingLength;
+/* How a length follows the context: `context` means it, or anything less becomes the context. */
+typedef enum { NO_LENGTH, CONTEXT_IF_ASKED, CONTEXT_AT_LEAST } SettingLength;
+enum { SETTING_CONTEXT = -1 }; /* `context`, before settings_fit_context() */
 
 /*
  * Several mechanisms may have a setting with the same name if they differ only in default and help;
@@ -30,10 +31,12 @@ typedef struct {
     char size;  /* the letter in shapes whose size it sets; 0: none */
     int of_key; /* of a size: 0 means this many times d */
     int zero;   /* what 0 means otherwise */
-    int least;  /* the smallest number other than 0 */
+    int least;  /* the smallest number other than 0; of a choice, the first that the row allows */
     const char *const
         *with;    /* it has an effect only if some setting has one of these values; NULL: always */
     int tries[4]; /* values for tests that matter for short sequences, the first for 7 positions */
+    bool rope;    /* it has an effect only with RoPE */
+    const char *was; /* what a checkpoint without the key means; NULL: the default */
 } Setting;
 
 /* The value as written in files: the name of a choice, or the number. */

@@ -13,6 +13,15 @@
  *
  *     dx = dc cos a_i + ds sin a_i    where x > 0, else 0
  *
+ * RoPE rotates relu(x) by R_t (engine/linear.h). Both halves carry the same ladder of frequencies,
+ * of width D, so the weight of the numerator stays a function of i - j:
+ *
+ *     R_i phi(q_i) . R_j psi(k_j) = cos(a_i - a_j) (R_i relu(q_i)) . (R_j relu(k_j))
+ *
+ * One ladder over all 2D features (--rope-ladder 2d, as before version 0.2) would give the cosines
+ * the fast frequencies and the sines the slow ones: with R for the former and S for the latter,
+ * cos a_i cos a_j R_i-j + sin a_i sin a_j S_i-j is no function of i - j.
+ *
  * M is the horizon, or the length T if that is greater: with M >= T no weight is negative. In a
  * model the horizon is the context, so that sequences of all lengths use the same M.
  *
@@ -83,9 +92,20 @@ static void cosformer_chain(const MapRows *m, const real *restrict x, const real
     }
 }
 
+static int cosformer_ladder(const MixSize *size)
+{
+    return setting_is(&size->set, "rope-ladder", "d") ? size->D : 2 * size->D;
+}
+
 static const FeatureMap map = { .features = twice,
                                 .apply = cosformer_apply,
-                                .chain = cosformer_chain };
+                                .chain = cosformer_chain,
+                                .ladder = cosformer_ladder };
+
+static unsigned of_ladder(const Values *set)
+{
+    return setting_is(set, "rope-ladder", "d") ? 0 : BY_POSITION;
+}
 
 /* The positions of one state; 0: one state covers all positions. */
 static int reach_of(const Values *set, int most)
@@ -146,13 +166,16 @@ static const Engine engine = {
     .cost = linear_cost,
     .memory = linear_memory,
     .rotated = linear_rotated,
-    .rank = linear_rotated,
+    .rank = linear_rank,
 };
+
+static const char *const ladders[] = { "2d", "d", NULL };
 
 const Attention attention_cosformer = {
     .name = "cosformer",
     .summary = "linear, relu features times cos and sin of the position (arXiv:2202.08791)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | RECTIFIED | KINKED | QUOTIENT,
+    .more_traits = of_ladder,
     .settings =
         (const Setting[]){
             { .name = "horizon",
@@ -160,6 +183,13 @@ const Attention attention_cosformer = {
               .length = CONTEXT_AT_LEAST,
               .tries = { 40, 4096, 3 },
               .help = "length M at which the angles reach 90 degrees (at least the context)" },
+            { .name = "rope-ladder",
+              .kind = SETTING_CHOICE,
+              .value = 1,
+              .was = "2d",
+              .choices = ladders,
+              .rope = true,
+              .help = "width of RoPE's ladder of frequencies (2d: as before version 0.2)" },
             SETTING_WINDOW,
             SETTINGS_OF_HEADS,
             { 0 } },

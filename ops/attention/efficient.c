@@ -19,6 +19,9 @@
  *           = phi_if dphi_if - s_if sum over h of phi_ih dphi_ih
  *     dk_jf = psi_jf dpsi_jf
  *
+ * RoPE rotates q and k before the two softmaxes (--rope-at before): z depends on each feature, so
+ * rotating features in the numerator would mix what is divided by different numbers.
+ *
  * The same in plain loops: plain/efficient.c.
  */
 #include "ops/attention/engine/features.h"
@@ -81,8 +84,10 @@ static const FeatureMap map = {
 const Attention attention_efficient = {
     .name = "efficient",
     .summary = "linear, softmax of q over features and of k over positions (arXiv:1812.01243)",
-    .traits = HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT | NORMALISES_Q,
-    .settings = (const Setting[]){ SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
+    .position = "learned",
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT | NORMALISES_Q | BY_POSITION,
+    .settings =
+        (const Setting[]){ SETTING_ROPE_AT(1, 1), SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_linear,
     .rule = &map,
     .plain = plain_efficient,

@@ -32,7 +32,9 @@ const Attention attention_elu = {
     .name = "elu",
     .summary = "linear, features 1 + elu(x) (arXiv:2006.16236)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | KINKED | QUOTIENT,
-    .settings = (const Setting[]){ SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
+    .more_traits = linear_traits,
+    .settings =
+        (const Setting[]){ SETTING_ROPE_AT(0, 0), SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_linear,
     .rule = &map,
     .plain = plain_elu,

@@ -94,7 +94,9 @@ const Attention attention_exp = {
     .name = "exp",
     .summary = "linear, features e^x",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SMOOTH | QUOTIENT | EXACT_TO_60,
-    .settings = (const Setting[]){ SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
+    .more_traits = linear_traits,
+    .settings =
+        (const Setting[]){ SETTING_ROPE_AT(0, 0), SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_linear,
     .rule = &map,
     .plain = plain_exp,

@@ -10,28 +10,31 @@
  *     g_i = pool(q, w_q)_i               the pool of the queries that row i sees
  *     p_j = g_j * k_j                    for each key
  *     h_i = pool(p, w_k)_i
- *     o_i = h_i * v_i
+ *     o_i = h_i * v_i                    or 0, if row i sees no key
  *
  * In the paper every row sees the whole sequence, so g and h are one vector each. The causal form
  * is an extension: row i has the pools of the prefix that ends at i, and p_j uses the g of its own
  * row. Both forms walk over the keys once; causal rows read the pools on the way, the others at the
- * end. The paper's ablation has two other interactions:
+ * end. The paper's ablation replaces both products (--products first: only that of p, as before
+ * version 0.2):
  *
- *     p_j = g_j + k_j                    p_j = W [g_j; k_j]
+ *     p_j = g_j + k_j                    o_i = h_i + v_i               (add)
+ *     p_j = W [g_j; k_j]                 o_i = W' [h_i; v_i]           (concat)
  *
- * The backward pass is the same walk in reverse, with dp_j and dg from pooling.c:
+ * The backward pass is the same walk in reverse, with dp_j and dg from pooling.c, and do:
  *
- *     dv_i = do_i * h_i                  dh_i = do_i * v_i
  *     dg_j = dp_j * k_j                  dk_j = dp_j * g_j             (mul)
  *     dg_j = dk_j = dp_j                                               (add)
  *     [dg_j; dk_j] = W^T dp_j            dW = sum over j of dp_j [g_j; k_j]^T (concat)
+ *
+ * and the same for dh_i and dv_i, from do_i, with h_i, v_i and W' in the place of g_j, k_j and W.
  *
  * If all rows see the whole sequence, h receives the sum of all dh_i, and g that of all dg_j. Both
  * passes process chunks of TILE rows. The forward pass stores the states of both pools before each
  * chunk; from these the backward pass computes g, p and h of a chunk again, so its scratch memory
  * does not grow with T. If causal, it visits each chunk once, from the last to the first. The
- * gradients of w_q, w_k and W are summed per sequence, and the sums are added in the order of the
- * sequences.
+ * gradients of w_q, w_k, W and W' are summed per sequence, and the sums are added in the order of
+ * the sequences.
  *
  * engine/walk.c runs forward, engine/walk_back.c backward.
  *
@@ -41,14 +44,27 @@
 
 #include "ops/kernel/elementary.h"
 
+#include <string.h>
+
+/* p from g and k (0), or o from h and v (1). */
+static Interaction how_of(const Values *set, int product)
+{
+    const bool replaced = product == 0 || setting_is(set, "products", "both");
+
+    return replaced ? (Interaction)setting(set, "interaction") : MUL;
+}
+
 static Tensor *fastformer_mix(Tape *tape, const Mix *in)
 {
     Fastformer *op = tape_node(tape, sizeof *op, walk_backward, 4, in->v->dim);
     const int *q = in->q->dim;
 
-    op->in = *in, op->how = (Interaction)setting(&in->set, "interaction");
+    op->in = *in;
     op->pool_q = mix_tensor(in, "pool_q"), op->pool_k = mix_tensor(in, "pool_k");
-    op->concat = mix_tensor(in, "concat");
+    for (int i = 0; i < 2; i++) {
+        op->how[i] = how_of(&in->set, i);
+        op->matrix[i] = op->how[i] == CONCAT ? mix_tensor(in, i ? "concat_v" : "concat") : NULL;
+    }
     op->B = q[0], op->T = q[1], op->H = q[2], op->D = q[3];
     op->states = tape_keep(&op->node, (size_t)(op->B * op->H) * 2 * walk_states(op) * sizeof(real));
     walk_reserve(op);
@@ -59,9 +75,9 @@ static Tensor *fastformer_mix(Tape *tape, const Mix *in)
 /* 2 D per pool for logit and y; p and o, two products without a sum, count as one multiply-add. */
 static double fastformer_cost(const MixSize *s)
 {
-    bool concat = setting(&s->set, "interaction") == CONCAT;
+    const int matrices = (how_of(&s->set, 0) == CONCAT) + (how_of(&s->set, 1) == CONCAT);
 
-    return s->H * (5.0 * s->D + (concat ? 2.0 * s->D * s->D : 0));
+    return s->H * (5.0 * s->D + matrices * 2.0 * s->D * s->D);
 }
 
 /* The states of the pools. */
@@ -77,27 +93,33 @@ static size_t fastformer_state(const MixSize *s)
     return 2 * (size_t)s->H * pooling_state(s->D);
 }
 
-/* p of one key; W is the head's matrix, or NULL. */
-static void step_interact(Interaction how, const real *restrict W, const Pooling *g,
-                          const real *restrict k, real *restrict p)
-{
-    const real *restrict y = g->y;
-    const int D = g->D;
+/* One of the two products at one position of a head. */
+typedef struct {
+    Interaction how;
+    const real *W; /* of all heads; NULL: none */
+} StepProduct;
 
-    for (int d = 0; how == CONCAT && d < D; d++, W += 2 * D)
-        p[d] = row_dot(W, y, D) + row_dot(W + D, k, D);
-    for (int d = 0; how != CONCAT && d < D; d++)
-        p[d] = how == ADD ? y[d] + k[d] : y[d] * k[d];
+static StepProduct product_of(const Mix *in, int product)
+{
+    StepProduct x = { .how = how_of(&in->set, product) };
+
+    if (x.how == CONCAT)
+        x.W = mix_tensor(in, product ? "concat_v" : "concat")->data;
+    return x;
 }
 
-/* o = h * v, or zeros if the pool is empty. */
-static void step_meet(const Pooling *h, const real *restrict v, real *restrict u)
+/* p of g and k, or o of h and v; `head` as k and v are the head's. */
+static void step_interact(StepProduct x, int head, const Pooling *pool, const real *restrict k,
+                          real *restrict p)
 {
-    const real *restrict y = h->y;
-    bool empty = *h->l == 0;
+    const real *restrict y = pool->y;
+    const int D = pool->D;
+    const real *W = x.W ? x.W + (size_t)head * walk_matrix_size(D) : NULL;
 
-    for (int d = 0; d < h->D; d++)
-        u[d] = empty ? 0 : y[d] * v[d];
+    for (int d = 0; W && d < D; d++, W += 2 * D)
+        p[d] = row_dot(W, y, D) + row_dot(W + D, k, D);
+    for (int d = 0; x.how != CONCAT && d < D; d++)
+        p[d] = x.how == ADD ? y[d] + k[d] : y[d] * k[d];
 }
 
 /* p is stored where o will be. */
@@ -105,10 +127,9 @@ static void fastformer_step(const Step *s)
 {
     const Mix *in = s->in;
     const int D = in->q->dim[3];
-    const Interaction how = (Interaction)setting(&in->set, "interaction");
     const real *w_q = mix_tensor(in, "pool_q")->data, *w_k = mix_tensor(in, "pool_k")->data;
-    const real *W = how == CONCAT ? mix_tensor(in, "concat")->data : NULL;
-    const size_t size = pooling_state(D), per_head = W ? walk_matrix_size(how, D) : 0;
+    const StepProduct first = product_of(in, 0), second = product_of(in, 1);
+    const size_t size = pooling_state(D);
     Blend blend;
 
     for (int head = 0; head < in->q->dim[2]; head++) {
@@ -121,10 +142,13 @@ static void fastformer_step(const Step *s)
         pooling_at(&h, state + size);
         if (!s->padding) {
             pooling_add(&g, q);
-            step_interact(how, W ? W + head * per_head : NULL, &g, in->k->data + head * D, p.at);
+            step_interact(first, head, &g, in->k->data + head * D, p.at);
             pooling_add(&h, p);
         }
-        step_meet(&h, in->v->data + head * D, o);
+        if (*h.l == 0)
+            memset(o, 0, (size_t)D * sizeof *o); /* no key is visible */
+        else
+            step_interact(second, head, &h, in->v->data + head * D, o);
     }
 }
 
@@ -137,13 +161,22 @@ static const Engine engine = {
 };
 
 static const char *const interactions[] = { "mul", "add", "concat", NULL };
-static const char *const shares[] = { "qv", "layers", "heads", NULL };
+static const char *const products[] = { "first", "both", NULL };
+static const char *const replacing[] = { "add", "concat", NULL };
+static const char *const shares[] = { "qv", "layers", "pools", "heads", NULL };
+
+/* h_i + v_i and W' [h_i; v_i] are not 0 where v_i is. */
+static unsigned of_products(const Values *set)
+{
+    return how_of(set, 1) == MUL ? 0 : AFFINE_IN_V;
+}
 
 const Attention attention_fastformer = {
     .name = "fastformer",
     .summary = "additive attention: pooled queries and keys, O(n) (arXiv:2108.09084)",
     .layer = "pooled",
     .traits = IS_LINEAR | V_AS_WIDE | SMOOTH,
+    .more_traits = of_products,
     .operands =
         (const Operand[]){ { .name = "pool_q", .shape = "Hd", .help = "the pooling vector of q" },
                            { .name = "pool_k", .shape = "Hd", .help = "the pooling vector of p" },
@@ -152,12 +185,25 @@ const Attention attention_fastformer = {
                              .help = "the matrix W of each head",
                              .with = "interaction",
                              .is = "concat" },
+                           { .name = "concat_v",
+                             .shape = "HdD",
+                             .help = "the matrix W' of each head",
+                             .with = "interaction",
+                             .is = "concat",
+                             .and = "products",
+                             .as = "both" },
                            { 0 } },
     .settings = (const Setting[]){ { "interaction", SETTING_CHOICE, .choices = interactions,
-                                     .help = "how to combine the pooled q with k" },
+                                     .help = "how to combine the pooled q with k, and the pooled "
+                                             "result with v" },
+                                   { "products", SETTING_CHOICE, .value = 1, .was = "first",
+                                     .choices = products, .with = replacing,
+                                     .help = "which products --interaction replaces (first: as "
+                                             "before version 0.2)" },
                                    { "share", SETTING_SET, .choices = shares, .layer = true,
-                                     .help = "weights to share: of q and v, of all "
-                                             "layers, pooling vectors of all heads" },
+                                     .help = "weights to share: of q and v, across layers, the "
+                                             "pooling vectors across heads, or all parameters "
+                                             "across heads" },
                                    { 0 } },
     .engine = &engine,
     .plain = plain_fastformer,

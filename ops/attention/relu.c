@@ -33,7 +33,9 @@ const Attention attention_relu = {
     .name = "relu",
     .summary = "linear, features max(x, 0)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | RECTIFIED | KINKED | QUOTIENT,
-    .settings = (const Setting[]){ SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
+    .more_traits = linear_traits,
+    .settings =
+        (const Setting[]){ SETTING_ROPE_AT(0, 0), SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_linear,
     .rule = &map,
     .plain = plain_relu,

@@ -153,6 +153,7 @@ void arena_reset(Arena *arena)
 {
     if (arena->top->prev) { /* it grew: next time one block holds it all */
         blocks_free(arena->top);
+        arena->top = NULL; /* in case there is no memory */
         arena->top = block_new(NULL, arena->total);
     }
     arena->top->used = 0;

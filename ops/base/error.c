@@ -8,16 +8,24 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { LINE_MAX_BYTES = 380, ALIGN = 64, HUGE = 2 << 20 };
+enum { ALIGN = 64, HUGE = 2 << 20 };
 
-__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *fmt, va_list ap)
+_Thread_local Rescue *rescue;
+
+__attribute__((format(printf, 2, 0))) static void write_line(char line[ERROR_LINE], const char *fmt,
+                                                             va_list ap)
 {
-    char line[LINE_MAX_BYTES];
-
-    vsnprintf(line, sizeof line, fmt, ap);
+    vsnprintf(line, ERROR_LINE, fmt, ap);
     for (char *c = line; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
+}
+
+__attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *fmt, va_list ap)
+{
+    char line[ERROR_LINE];
+
+    write_line(line, fmt, ap);
     fflush(stdout);
     terminal_end_line();
     fprintf(stderr, "attn.c: %s: %s\n", kind, line);
@@ -28,9 +36,15 @@ noreturn void die(int code, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    say("error", fmt, ap);
+    if (rescue)
+        write_line(rescue->line, fmt, ap);
+    else
+        say("error", fmt, ap);
     va_end(ap);
-    exit(code);
+    if (!rescue)
+        exit(code);
+    rescue->code = code;
+    longjmp(rescue->back, 1);
 }
 
 void warn(const char *fmt, ...)

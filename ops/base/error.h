@@ -7,6 +7,7 @@
 #ifndef OPS_BASE_ERROR_H
 #define OPS_BASE_ERROR_H
 
+#include <setjmp.h>
 #include <stddef.h>
 #include <stdnoreturn.h>
 
@@ -25,6 +26,19 @@ noreturn void die(int code, const char *fmt, ...) __attribute__((format(printf, 
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 noreturn void bug_at(const char *file, int line, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/*
+ * A library must not end its host: while `rescue` points to one of these, die() on this thread
+ * leaves code and line there and jumps back, instead of printing and exiting. What was allocated
+ * on the way is lost, and BUG() still aborts.
+ */
+enum { ERROR_LINE = 380 };
+typedef struct {
+    jmp_buf back;
+    int code;
+    char line[ERROR_LINE];
+} Rescue;
+extern _Thread_local Rescue *rescue;
 
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 

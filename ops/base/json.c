@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { TEXT_MOST = 200 }; /* of a string that is shown */
+
 /* In a copy of the text, which is written over: strings are decoded where they lie. */
 typedef struct {
     unsigned char *at, *end;
@@ -140,6 +142,8 @@ static bool scan_number(Reader *r, Json *j)
     *r->at = 0;
     j->number = strtod((const char *)first, NULL);
     j->digits = strspn((const char *)first, "0123456789") == (size_t)(r->at - first);
+    if (j->digits && j->number >= 0x1p53)
+        j->string = arena_string(r->mem, (const char *)first);
     *r->at = behind;
     return isfinite(j->number) || missing(r, "number in the range of a double");
 }
@@ -286,4 +290,19 @@ const char *json_string(const Json *object, const char *name)
     const Json *j = json_find(object, name);
 
     return j && j->kind == JSON_STRING ? j->string : NULL;
+}
+
+Text json_text(const Json *value)
+{
+    Text text = { 0 };
+
+    if (value && value->kind == JSON_STRING)
+        text = text_cut(value->string, TEXT_MOST);
+    else if (value && value->kind == JSON_NUMBER)
+        text = text_number(value->number);
+    else if (value && value->kind == JSON_BOOL)
+        text_add(&text, "%s", value->number > 0 ? "yes" : "no");
+    for (const Json *j = value ? value->first : NULL; j; j = j->next)
+        text_add(&text, "%s%s", text.n ? " " : "", json_text(j).at);
+    return text;
 }

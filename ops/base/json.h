@@ -20,8 +20,9 @@ typedef enum { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_
 
 typedef struct Json {
     JsonKind kind;
-    const char *name;   /* of a member of an object, else NULL */
-    const char *string; /* UTF-8 */
+    const char *name; /* of a member of an object, else NULL */
+    const char
+        *string; /* UTF-8; of a number of digits from 2^53 on these, as a double may not hold it */
     double number;      /* 0 or 1 for a bool */
     bool digits;        /* the number is written in digits alone: no sign, point or exponent */
     int count;          /* of elements or members, */
@@ -42,5 +43,8 @@ const Json *json_find(const Json *object, const char *name);
 /* The value of a member; NaN, NULL: there is none of that kind. */
 double json_number(const Json *object, const char *name);
 const char *json_string(const Json *object, const char *name);
+
+/* A value for a reader: 0.5, yes, a word, "64 128" for a list or an object; empty for null. */
+Text json_text(const Json *value);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,17 @@ double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+Text machine_time(void)
+{
+    struct timespec now;
+    struct tm tm;
+    char date[32];
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    return text_format("%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
+}
+
 void machine_pause(void)
 {
     nanosleep(&(struct timespec){ .tv_nsec = PAUSE }, NULL);
@@ -25,6 +37,22 @@ double machine_memory(void)
     double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
 
     return pages > 0 && page > 0 ? pages * page : 1e30;
+}
+
+double machine_peak_memory(void)
+{
+    enum { UNIT = 1024 }; /* of ru_maxrss on Linux */
+    struct rusage usage;
+
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss * UNIT : 0;
+}
+
+Text machine_host(void)
+{
+    char name[256] = "";
+
+    gethostname(name, sizeof name - 1);
+    return text_format("%s", name);
 }
 
 Text machine_name(void)

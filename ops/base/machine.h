@@ -12,10 +12,17 @@ void machine_pause(void);
 
 double seconds_now(void); /* a monotonic clock */
 
+/* The time as in 2026-11-23T05:17:26.123Z: ISO 8601, UTC. */
+Text machine_time(void);
+
 /* The machine's memory in bytes; 1e30 if unknown. */
 double machine_memory(void);
 
-/* The name of the processor. */
+/* The most memory that this process has used so far, in bytes. */
+double machine_peak_memory(void);
+
+/* The names of the processor, and of the machine in its network. */
 Text machine_name(void);
+Text machine_host(void);
 
 #endif

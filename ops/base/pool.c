@@ -224,8 +224,9 @@ static void grow(Buffer *b, size_t bytes)
     if (b->size >= bytes)
         return;
     free(b->at);
+    *b = (Buffer){ NULL, 0 }; /* in case there is no memory */
+    b->at = xmalloc_aligned(bytes + bytes / 2);
     b->size = bytes + bytes / 2;
-    b->at = xmalloc_aligned(b->size);
 }
 
 void pool_reserve(Pool *pool, size_t bytes)

@@ -1,12 +1,13 @@
 #include "ops/base/terminal.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { USUAL_COLUMNS = 80, MOST_COLUMNS = 1000 };
+enum { USUAL_COLUMNS = 80, INDENT = 4, MOST_COLUMNS = 1000 };
 
 static int shown; /* characters of the line on the screen; 0: there is none */
 
@@ -41,6 +42,40 @@ void terminal_rewrite(const char *line)
         terminal_end_line();
     fprintf(stderr, "\r%s\033[K", line);
     shown = (int)strlen(line);
+}
+
+/* Characters of UTF-8 in the first n bytes. */
+static int characters(const char *s, size_t n)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += (s[i] & 0xc0) != 0x80;
+    return count;
+}
+
+void terminal_wrap(const char *text)
+{
+    const int room = isatty(STDERR_FILENO) ? terminal_columns() - 1 : INT_MAX;
+    const int indent = room > 4 * INDENT ? INDENT : 0;
+    int column = 0;
+
+    terminal_end_line();
+    for (const char *c = text; *c; c++) {
+        const bool space = *c == ' ';
+        const int word = characters(c + space, strcspn(c + space, " "));
+
+        const bool wrap = space && column + 1 + word > room && indent + word <= room;
+
+        if (wrap || (column >= room && characters(c, 1))) {
+            fprintf(stderr, "\n%*s", indent, "");
+            column = indent;
+        }
+        if (!wrap)
+            fputc(*c, stderr);
+        column += wrap ? 0 : characters(c, 1);
+    }
+    fputc('\n', stderr);
 }
 
 void terminal_end_line(void)

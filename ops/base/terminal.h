@@ -20,6 +20,12 @@ int terminal_columns(void);
  */
 void terminal_rewrite(const char *line);
 
+/*
+ * Prints the text and an end of line. On a terminal, lines end at spaces so that they fit, and what
+ * follows is indented; a word that is longer than a line is cut.
+ */
+void terminal_wrap(const char *text);
+
 /* Ends the line if there is one; die() and warn() call it. */
 void terminal_end_line(void);
 

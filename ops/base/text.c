@@ -1,7 +1,9 @@
 #include "ops/base/text.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,13 +45,35 @@ Text text_cut(const char *s, size_t most)
     return text_format("%.*s%s", (int)n, s, s[n] ? "..." : "");
 }
 
+static bool reads_as(const Text *text, double x)
+{
+    return strtod(text->at, NULL) == x;
+}
+
+/*
+ * The next decimal of 16 digits beyond that which is nearest to x. Doubles are closer to a power of
+ * two on the side of 0 than on the other, so a decimal that is not the nearest may still read as
+ * it.
+ */
+static Text next_decimal(double x)
+{
+    Text text = text_format("%.15e", x);
+
+    ++strchr(text.at, 'e')[-1]; /* not a 9: there would be a decimal of 15 digits */
+    return text;
+}
+
+/* Of a normal number, a decimal of up to 15 digits is always the nearest of 15 digits. */
 Text text_number(double x)
 {
     Text text = { 0 };
+    int exponent;
 
-    for (int precision = 15; isfinite(x) && precision <= 17; precision++) {
-        text = text_format("%.*g", precision, x);
-        if (strtod(text.at, NULL) == x)
+    for (int digits = fabs(x) < DBL_MIN ? 1 : 15; isfinite(x) && digits <= 17; digits++) {
+        text = text_format("%.*g", digits, x);
+        if (!reads_as(&text, x) && digits == 16 && fabs(frexp(x, &exponent)) == 0.5)
+            text = next_decimal(x);
+        if (reads_as(&text, x))
             break;
     }
     return text;
@@ -75,6 +99,38 @@ void text_json(const char *string, FILE *out)
             fprintf(out, "%s%.*s", *s == '"' || *s == '\\' ? "\\" : "", n, (const char *)s);
     }
     fputc('"', out);
+}
+
+/* The length of the character at s; 0: it cannot be shown. */
+static int shown(const char *s)
+{
+    const unsigned char *at = (const unsigned char *)s;
+    uint32_t code;
+
+    return *at < 0x20 || *at == 0x7f ? 0 : utf8_decode(at, UTF8_MOST, &code);
+}
+
+void text_shell(const char *s, FILE *out)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "_./,:+@=-";
+    bool escape = false;
+
+    for (const char *c = s; *c; c += shown(c) ? shown(c) : 1)
+        escape |= !shown(c);
+    if (*s && !s[strspn(s, plain)]) {
+        fputs(s, out);
+        return;
+    }
+    fputs(escape ? "\"$(printf '" : "'", out);
+    for (const char *c = s; *c; c++)
+        if (escape && !strchr(plain, *c))
+            fprintf(out, "\\%03o", (unsigned)(unsigned char)*c);
+        else if (*c == '\'')
+            fputs("'\\''", out);
+        else
+            fputc(*c, out);
+    fputs(escape ? "')\"" : "'", out);
 }
 
 int utf8_decode(const unsigned char *s, size_t n, uint32_t *code)

@@ -24,6 +24,12 @@ Text text_number(double x);
 /* s as a JSON string; a byte that is not UTF-8 becomes U+FFFD, NULL becomes null. */
 void text_json(const char *s, FILE *out);
 
+/*
+ * s as a word that a shell reads back as s. Control characters and what is not UTF-8 become escapes
+ * of printf, so that the word can be shown on a terminal.
+ */
+void text_shell(const char *s, FILE *out);
+
 /* UTF-8, strictly: no overlong forms, no surrogates, nothing above 10FFFF. */
 enum { UTF8_MOST = 4 };
 

@@ -181,7 +181,7 @@ void band_backward(void *ctx, int begin, int end)
         linear_chain_queries(&x.h, x.q, x.dphi, x.dc, x.z, x.h.F);
         for (int t = 0; t < op->T; t++)
             linear_dz(&x.h, t, row_of(x.q.f.at, t, x.h.F), x.dc[t], row_of(dz, t, x.h.F));
-        rows_rotate((Rows){ x.dpsi.at, x.h.F, 0, op->T }, op->angles, op->F, true);
+        linear_rotate(op, (Rows){ x.dpsi.at, x.h.F, 0, op->T }, true);
         sum_spans(&x, view_rows, dz, x.z);
         for (int t = 0; t < op->T; t++)
             for (int f = 0; f < op->F; f++)

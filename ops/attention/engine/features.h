@@ -34,6 +34,7 @@ typedef struct {
      * works on whole tiles, whose rows beyond the last position are undefined.
      */
     const void *(*prepare)(Node *node, const Mix *in);
+    int (*ladder)(const MixSize *size); /* see linear.h; NULL: all features */
 } FeatureMap;
 
 /* One feature per entry of q and k. */
@@ -49,5 +50,9 @@ size_t linear_state(const MixSize *size);
 double linear_cost(const MixSize *size);
 MixMemory linear_memory(const MixSize *size);
 int linear_rotated(const MixSize *size);
+int linear_rank(const MixSize *size);
+
+/* Rotated before the map, weights depend on positions: for Attention.more_traits. */
+unsigned linear_traits(const Values *set);
 
 #endif

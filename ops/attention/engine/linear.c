@@ -29,6 +29,23 @@ static const FeatureMap *map_of(const Attention *a)
     return a->rule;
 }
 
+/* Whether RoPE rotates q and k instead of features. */
+static bool is_before(const Attention *a, const Values *set)
+{
+    return attention_takes(a, "rope-at") && setting_is(set, "rope-at", "before");
+}
+
+static void make_angles(Linear *op, Tape *tape, const MixSize *size)
+{
+    const Mix *in = &op->in;
+    const real **at = is_before(in->attention, &in->set) ? &op->before : &op->angles;
+
+    op->ladder = linear_rotated(size);
+    op->angles = op->before = NULL;
+    if (in->rope)
+        *at = rope_angles(tape, op->T, op->ladder, in->rope_scale);
+}
+
 Tensor *linear_mix(Tape *tape, const Mix *in)
 {
     const FeatureMap *map = map_of(in->attention);
@@ -40,7 +57,7 @@ Tensor *linear_mix(Tape *tape, const Mix *in)
     op->F = map->features(op->D, s.m);
     op->stats = map->stats ? map->stats(op->F) : 0;
     op->window = setting(&in->set, "window");
-    op->angles = in->rope ? rope_angles(tape, op->T, op->F, in->rope_scale) : NULL;
+    make_angles(op, tape, &s);
     op->prepared = map->prepare ? map->prepare(&op->node, in) : NULL;
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
     op->c = tape_keep(&op->node, rows * sizeof(real));
@@ -53,9 +70,14 @@ Tensor *linear_mix(Tape *tape, const Mix *in)
 /*
  * The state holds z and S, the sum of (rotated psi) v^T, of each head; or with a window, psi,
  * rotated psi and v of the positions in it, as a ring buffer. Before that come the number of keys
- * that are not padding, and temporary memory for one position.
+ * that are not padding, and temporary memory for one position: rows of F or D numbers.
  */
-enum { OWN = 6 };
+enum { OWN = 7 };
+
+static int own_width(int F, int D)
+{
+    return F > D ? F : D;
+}
 
 size_t linear_state(const MixSize *s)
 {
@@ -63,7 +85,8 @@ size_t linear_state(const MixSize *s)
     int window = setting(&s->set, "window");
     size_t H = (size_t)s->H, ring = (size_t)(window < s->T ? window + 1 : s->T);
 
-    return 1 + OWN * F + (window > 0 ? ring * H * (2 * F + E) : H * (F + F * E));
+    return 1 + OWN * (size_t)own_width((int)F, s->D) +
+           (window > 0 ? ring * H * (2 * F + E) : H * (F + F * E));
 }
 
 /* One head at one position. */
@@ -72,7 +95,9 @@ typedef struct {
     const FeatureMap *map;
     int D, E, F, head, window;
     Span keys; /* the visible keys */
-    real *angles, *psi, *rotated, *phi, *z, *stat;
+    int ladder;
+    bool before; /* RoPE rotates x */
+    real *angles, *x, *psi, *rotated, *phi, *z, *stat;
     real *kept; /* z and S of the head; or the ring buffer of all heads */
 } StepHead;
 
@@ -83,7 +108,15 @@ static real *slot_of(const StepHead *x, int t)
     return x->kept + ((size_t)(t % (x->window + 1)) * (size_t)H + (size_t)x->head) * (size_t)wide;
 }
 
-/* Computes the features of one row, psi of a key or phi of a query, and rotates them. */
+/* Copies a row of q or k to x->x, rotated if that is done before the map. */
+static void step_row(const StepHead *x, const Tensor *from)
+{
+    memcpy(x->x, from->data + x->head * x->D, (size_t)x->D * sizeof(real));
+    if (x->before)
+        rope_rotate(x->x, x->angles, x->D, false);
+}
+
+/* Computes the features of that row, psi of a key or phi of a query, and rotates them. */
 static void step_features(const StepHead *x, bool key)
 {
     const Mix *in = x->s->in;
@@ -91,10 +124,10 @@ static void step_features(const StepHead *x, bool key)
     real *f = key ? x->psi : x->phi;
     MapRows m = { in, NULL, key, t + 1, x->head, t, 1, x->D, x->F, x->D, x->F, x->stat };
 
-    x->map->apply(&m, (key ? in->k : in->q)->data + x->head * x->D, f);
+    x->map->apply(&m, x->x, f);
     memcpy(x->rotated, f, (size_t)x->F * sizeof(real));
-    if (in->rope)
-        rope_rotate(x->rotated, x->angles, x->F, false);
+    for (int of = 0; in->rope && !x->before && of < x->F; of += x->ladder)
+        rope_rotate(x->rotated + of, x->angles, x->ladder, false);
 }
 
 /* Adds this position's key to the window, and computes z, the sum over the visible keys. */
@@ -152,6 +185,7 @@ static void step_head(StepHead *x)
     const real *v = x->s->in->v->data + x->head * x->E;
     real least = GUARD, c = 1;
 
+    step_row(x, x->s->in->k);
     step_features(x, true);
     if (x->window)
         step_keep_window(x, v);
@@ -160,8 +194,9 @@ static void step_head(StepHead *x)
     if (!x->s->o)
         return;
     real *o = x->s->o + x->head * x->E;
+    step_row(x, x->s->in->q);
     if (x->map->stats)
-        x->map->measure(x->s->in->q->data + x->head * x->D, x->z, x->F, x->stat);
+        x->map->measure(x->x, x->z, x->F, x->stat);
     step_features(x, false);
     step_sum(x, o);
     if (linear_has_quotient(x->map))
@@ -179,12 +214,13 @@ void linear_step(const Step *s)
     const MixSize size = mix_size(s->in);
     const FeatureMap *map = map_of(s->in->attention);
     const int F = map->features(size.D, size.m), window = setting(&s->in->set, "window");
-    real *own = s->state + 1, *kept = own + OWN * F;
+    const int wide = own_width(F, size.D), ladder = linear_rotated(&size);
+    real *own = s->state + 1, *kept = own + OWN * wide;
 
     if (!s->padding)
         s->state[0] += 1;
     if (s->in->rope)
-        rope_position(own, s->t, F, s->in->rope_scale);
+        rope_position(own, s->t, ladder, s->in->rope_scale);
     View view = { s->t + 1, (int)s->state[0], window, 0, true };
     for (int h = 0; h < size.H; h++) {
         StepHead x = { .s = s,
@@ -195,12 +231,15 @@ void linear_step(const Step *s)
                        .head = h,
                        .window = window,
                        .keys = view_keys(&view, s->t),
+                       .ladder = ladder,
+                       .before = s->in->rope && is_before(s->in->attention, &s->in->set),
                        .angles = own,
-                       .psi = own + F,
-                       .rotated = own + 2 * F,
-                       .phi = own + 3 * F,
-                       .z = own + 4 * F,
-                       .stat = own + 5 * F,
+                       .x = own + wide,
+                       .psi = own + 2 * wide,
+                       .rotated = own + 3 * wide,
+                       .phi = own + 4 * wide,
+                       .z = own + 5 * wide,
+                       .stat = own + 6 * wide,
                        .kept = kept };
 
         if (!window)
@@ -231,6 +270,20 @@ MixMemory linear_memory(const MixSize *s)
 
 int linear_rotated(const MixSize *s)
 {
+    const FeatureMap *map = map_of(s->attention);
+
+    if (is_before(s->attention, &s->set))
+        return s->D;
+    return map->ladder ? map->ladder(s) : map->features(s->D, s->m);
+}
+
+unsigned linear_traits(const Values *set)
+{
+    return setting_is(set, "rope-at", "before") ? BY_POSITION : 0;
+}
+
+int linear_rank(const MixSize *s)
+{
     return map_of(s->attention)->features(s->D, s->m);
 }
 
@@ -241,5 +294,5 @@ const Engine engine_linear = {
     .cost = linear_cost,
     .memory = linear_memory,
     .rotated = linear_rotated,
-    .rank = linear_rotated,
+    .rank = linear_rank,
 };

@@ -7,8 +7,16 @@
  *     o_i  = sum over j of A_ij v_j
  *
  * so the sums over j can be computed once for all i. A mechanism is just its feature maps
- * (features.h); scan.c (all positions) and band.c (a window) compute the sums. RoPE rotates phi and
- * psi in the numerator and leaves the denominator as it is.
+ * (features.h); scan.c (all positions) and band.c (a window) compute the sums.
+ *
+ * RoPE rotates phi and psi in the numerator and leaves the denominator as it is. With R_i the
+ * rotation of position i, (R_i phi_i) . (R_j psi_j) depends on i - j alone for fixed phi and psi. A
+ * map whose features depend on the position themselves, block by block, needs a whole ladder of
+ * frequencies in each block: `ladder` is its width, and every `ladder` features are rotated alike.
+ * With --rope-at before, q and k are rotated instead, before the map, so that the denominator is
+ * the sum of the same weights:
+ *
+ *     phi_i = phi(R_i q_i)      psi_j = psi(R_j k_j)      dq_i = R_i^T (gradient of R_i q_i)
  *
  * The gradient is the same for all maps. With the numerator n_i = sum over j of (phi_i . psi_j)
  * v_j, o_i = n_i / C_i. Let g be the gradient of o. By the quotient rule, changing n_i and C_i
@@ -43,8 +51,9 @@ typedef struct {
     Node node;
     Mix in;
     const FeatureMap *map;
-    int B, T, H, D, E, F, stats, window;
-    const real *angles; /* (T, F), or NULL */
+    int B, T, H, D, E, F, stats, window, ladder;
+    const real *angles; /* of the features (T, ladder), or NULL */
+    const real *before; /* of q and k, instead (T, D), or NULL */
     const void *prepared;
     real *c;    /* (B, H, T) */
     real *stat; /* (B, H, T, stats) */
@@ -69,10 +78,14 @@ bool linear_has_quotient(const FeatureMap *map);
 typedef struct {
     Rows x, f, rotated, dx; /* dx: memory for the gradient of x */
 } Features;
+void linear_rotate(const Linear *op, Rows f, bool back); /* features; without RoPE, nothing */
 void linear_keys(const LinearHead *h, Features to);
 void linear_queries(const LinearHead *h, Features to);
 
-/* Row r of z is z + r * ldz. Forward, before linear_queries(): computes the stats of q. */
+/*
+ * Row r of z is z + r * ldz. Forward, before linear_queries(): computes the stats of q, whose rows
+ * it gathers.
+ */
 void linear_measure(const LinearHead *h, Rows q, const real *z, int ldz);
 /* Forward, after linear_queries(): computes c. */
 void linear_divisors(const LinearHead *h, Rows phi, const real *z, int ldz);

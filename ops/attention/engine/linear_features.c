@@ -32,6 +32,12 @@ static int rows_inside(const LinearHead *h, Rows x)
     return max(0, min(x.n, h->op->T - x.t0));
 }
 
+void linear_rotate(const Linear *op, Rows f, bool back)
+{
+    for (int of = 0; op->angles && of < op->F; of += op->ladder)
+        rows_rotate((Rows){ f.at + of, f.ld, f.t0, f.n }, op->angles, op->ladder, back);
+}
+
 static MapRows map_rows(const LinearHead *h, bool key, Rows x, int ldf)
 {
     const Linear *op = h->op;
@@ -58,18 +64,25 @@ static void make_features(const LinearHead *h, bool key, Features to)
     if (!op->angles)
         return;
     memcpy(to.rotated.at, to.f.at, bytes);
-    rows_rotate((Rows){ to.rotated.at, to.rotated.ld, to.x.t0, n }, op->angles, op->F, false);
+    linear_rotate(op, (Rows){ to.rotated.at, to.rotated.ld, to.x.t0, n }, false);
+}
+
+/* Rows of q or k, rotated if that is done before the map. */
+static void gather(const LinearHead *h, Rows to, const real *from)
+{
+    head_gather(&h->head, to, from, h->op->D);
+    rows_rotate((Rows){ to.at, to.ld, to.t0, rows_inside(h, to) }, h->op->before, h->op->D, false);
 }
 
 void linear_keys(const LinearHead *h, Features to)
 {
-    head_gather(&h->head, to.x, h->op->in.k->data, h->op->D);
+    gather(h, to.x, h->op->in.k->data);
     make_features(h, true, to);
 }
 
 void linear_queries(const LinearHead *h, Features to)
 {
-    head_gather(&h->head, to.x, h->op->in.q->data, h->op->D);
+    gather(h, to.x, h->op->in.q->data);
     make_features(h, false, to);
 }
 
@@ -77,9 +90,10 @@ void linear_measure(const LinearHead *h, Rows q, const real *z, int ldz)
 {
     const Linear *op = h->op;
 
+    if (op->stats > 0)
+        gather(h, q, op->in.q->data);
     for (int r = 0; op->stats > 0 && r < rows_inside(h, q); r++)
-        op->map->measure(op->in.q->data + head_place(&h->head, q.t0 + r, op->D),
-                         z + (size_t)r * (size_t)ldz, op->F,
+        op->map->measure(row_of(q.at, r, q.ld), z + (size_t)r * (size_t)ldz, op->F,
                          own_row(h, op->stat, q.t0 + r, op->stats));
 }
 
@@ -175,6 +189,7 @@ static Rows chain_rows(const LinearHead *h, bool key, Features at, real *df)
 
     m.n = h->op->prepared ? at.x.n : dx.n;
     h->op->map->chain(&m, at.x.at, at.f.at, df, dx.at);
+    rows_rotate(dx, h->op->before, h->op->D, true);
     return dx;
 }
 
@@ -184,7 +199,7 @@ void linear_chain_queries(const LinearHead *h, Features q, Rows dphi, const real
     const Linear *op = h->op;
     int n = rows_inside(h, dphi);
 
-    rows_rotate((Rows){ dphi.at, dphi.ld, dphi.t0, n }, op->angles, op->F, true);
+    linear_rotate(op, (Rows){ dphi.at, dphi.ld, dphi.t0, n }, true);
     for (int r = 0; r < n; r++) {
         real *row = row_of(dphi.at, r, dphi.ld);
 

@@ -267,7 +267,7 @@ static void rotate_back(Scan *x)
 {
     int n = min(TILE, x->h.op->T - x->v.t0);
 
-    rows_rotate((Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, x->h.op->angles, x->h.op->F, true);
+    linear_rotate(x->h.op, (Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, true);
 }
 
 /* From the last chunk to the first: R, r, dk and dv. */

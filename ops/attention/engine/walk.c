@@ -23,10 +23,9 @@ int walk_rows_from(const Walk *x, int t0)
     return min(TILE, x->op->T - t0);
 }
 
-/* The size of a head's W, if there is one. */
-size_t walk_matrix_size(Interaction how, int D)
+size_t walk_matrix_size(int D)
 {
-    return how == CONCAT ? 2 * (size_t)D * (size_t)D : 0;
+    return 2 * (size_t)D * (size_t)D;
 }
 
 /* The keys of the chunk at t0, in place. */
@@ -43,17 +42,23 @@ Rows walk_part(Rows from, int t0, int n)
     return (Rows){ from.at, from.ld, t0, n };
 }
 
+/* to = W [y; from], for the rows y of a pool. */
+static void join(const Walk *x, const Halves *of, const Pooling *y, Rows from, Rows to)
+{
+    rows_multiply(to, (Rows){ y->rows, y->ld, 0, TILE }, x->op->D, of->transposed[0], false);
+    rows_multiply(to, from, x->op->D, of->transposed[1], true);
+}
+
 /* Computes p of the chunk's keys. */
 static void interact(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
     Rows k = walk_keys_at(x, t0, op->in.k);
-    bool add = op->how == ADD;
+    bool add = op->how[0] == ADD;
 
-    if (op->how == CONCAT) {
+    if (op->how[0] == CONCAT) {
         head_gather(&x->head, walk_part(x->k, t0, k.n), op->in.k->data, op->D);
-        rows_multiply(x->p, (Rows){ x->g.rows, x->g.ld, t0, TILE }, op->D, x->transposed[0], false);
-        rows_multiply(x->p, x->k, op->D, x->transposed[1], true);
+        join(x, &x->of[0], &x->g, x->k, x->p);
         return;
     }
     for (int r = 0; r < k.n; r++) {
@@ -80,11 +85,18 @@ void walk_pool_keys(Walk *x, int t0)
     pooling_add(&x->h, walk_part(x->p, t0, walk_keys_from(x, t0)));
 }
 
-/* o_i = h_i * v_i */
+/* o_i = h_i * v_i, h_i + v_i or W' [h_i; v_i] */
 static void meet(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
+    bool add = op->how[1] == ADD;
 
+    if (op->how[1] == CONCAT) {
+        head_gather(&x->head, walk_part(x->v, t0, TILE), op->in.v->data, op->D);
+        join(x, &x->of[1], &x->h, x->v, x->u);
+        head_scatter(&x->head, (Grad){ op->node.y->data, false }, walk_part(x->u, t0, TILE), op->D);
+        return;
+    }
     for (int r = 0; r < walk_rows_from(x, t0); r++) {
         size_t at = head_place(&x->head, t0 + r, op->D);
         const real *restrict h = row_of(x->h.rows, r, x->h.ld), *restrict v = op->in.v->data + at;
@@ -92,7 +104,7 @@ static void meet(Walk *x, int t0)
 
         head_ask(&x->head, t0 + r, op->in.v->data, op->D);
         for (int d = 0; d < op->D; d++)
-            u[d] = h[d] * v[d];
+            u[d] = add ? h[d] + v[d] : h[d] * v[d];
     }
 }
 
@@ -121,20 +133,22 @@ static Rows rows(real **free, int ld)
     return (Rows){ carve(free, TILE, ld), ld, 0, TILE };
 }
 
-/* Loads both halves of the head's W and their transposes, and takes memory for dW. */
-static void open_matrix(Walk *x, real **free)
+/* Loads both halves of the head's W, or W', and their transposes, and takes memory for dW. */
+static Halves open_matrix(const Walk *x, const Tensor *matrix, real **free)
 {
     int D = x->op->D, ld = x->k.ld, deep = up_to(D, MR);
-    const real *W = x->op->concat->data + (size_t)x->head.h * walk_matrix_size(CONCAT, D);
+    const real *W = matrix->data + (size_t)x->head.h * walk_matrix_size(D);
+    Halves of;
 
     for (int half = 0; half < 2; half++) {
-        x->W[half] = carve(free, deep, ld), x->dW[half] = carve(free, deep, ld);
-        x->transposed[half] = carve(free, deep, ld);
-        memset(x->dW[half], 0, (size_t)deep * (size_t)ld * sizeof(real));
+        of.W[half] = carve(free, deep, ld), of.dW[half] = carve(free, deep, ld);
+        of.transposed[half] = carve(free, deep, ld);
+        memset(of.dW[half], 0, (size_t)deep * (size_t)ld * sizeof(real));
         for (int d = 0; d < D; d++)
-            memcpy(row_of(x->W[half], d, ld), W + (2 * d + half) * D, (size_t)D * sizeof(real));
-        rows_transpose((Rows){ x->W[half], ld, 0, D }, x->transposed[half], ld, D);
+            memcpy(row_of(of.W[half], d, ld), W + (2 * d + half) * D, (size_t)D * sizeof(real));
+        rows_transpose((Rows){ of.W[half], ld, 0, D }, of.transposed[half], ld, D);
     }
+    return of;
 }
 
 static Pooling open_pool(const Walk *x, const Tensor *w, real *states, real **free)
@@ -162,8 +176,10 @@ Walk walk_open(const Fastformer *op, int number)
     x.h = open_pool(&x, op->pool_k, own + states, &free);
     x.k = rows(&free, ld), x.p = rows(&free, ld);
     x.d = rows(&free, ld), x.dk = rows(&free, ld);
-    if (walk_matrix_size(op->how, op->D) > 0)
-        open_matrix(&x, &free);
+    x.v = rows(&free, ld), x.u = rows(&free, ld);
+    for (int i = 0; i < 2; i++)
+        if (op->matrix[i])
+            x.of[i] = open_matrix(&x, op->matrix[i], &free);
     return x;
 }
 
@@ -171,9 +187,9 @@ Walk walk_open(const Fastformer *op, int number)
 void walk_reserve(const Fastformer *op)
 {
     size_t ld = (size_t)up_to(op->D, NR), deep = (size_t)up_to(op->D, MR);
-    size_t matrices = walk_matrix_size(op->how, op->D) > 0 ? 6 * deep * ld + MR : 0;
+    size_t matrices = op->matrix[0] ? 12 * deep * ld + MR : 0;
 
-    pool_reserve(op->node.tape->pool, ((6 * TILE + 2) * ld + 4 * TILE + matrices) * sizeof(real));
+    pool_reserve(op->node.tape->pool, ((8 * TILE + 2) * ld + 4 * TILE + matrices) * sizeof(real));
 }
 
 /* For a sequence that is all padding. */

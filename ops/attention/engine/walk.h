@@ -12,13 +12,19 @@ typedef enum { MUL, ADD, CONCAT } Interaction;
 typedef struct {
     Node node;
     Mix in;
-    Tensor *pool_q, *pool_k, *concat; /* concat: NULL for the other interactions */
-    Interaction how;
+    Tensor *pool_q, *pool_k;
+    Tensor *matrix[2];  /* W and W', where the interaction is concat */
+    Interaction how[2]; /* p from g and k, and o from h and v */
     int B, T, H, D;
-    Grad dq, dk, dv, dw_q, dw_k, dW;
+    Grad dq, dk, dv, dw_q, dw_k, dW[2];
     real *states; /* (B, H, 2, chunks + 1): of g and h: the state before each chunk, and the last */
-    real *partial; /* (B, H): dw_q, dw_k and dW of each head, contiguous */
+    real *partial; /* (B, H): dw_q, dw_k, dW and dW' of each head, contiguous */
 } Fastformer;
+
+/* The halves of a W, (D, D') each, transposed, and their gradients. */
+typedef struct {
+    real *W[2], *transposed[2], *dW[2];
+} Halves;
 
 /* One head of one sequence, with a chunk of it in a thread's scratch memory. */
 typedef struct {
@@ -26,8 +32,9 @@ typedef struct {
     Head head;
     int n; /* keys from n on are padding */
     Pooling g, h;
-    Rows k, p, d, dk;                   /* k for concat; p becomes dg, then dq; d is dh, then dp */
-    real *W[2], *transposed[2], *dW[2]; /* concat: g's half and k's, (D, D'); transposed */
+    Rows k, p, d, dk; /* k for concat; p becomes dg, then dq; d is dh, then dp */
+    Rows v, u;        /* for concat: v and o, then do */
+    Halves of[2];     /* of W: g's and k's; of W': h's and v's */
 } Walk;
 
 int walk_chunks(const Fastformer *op);
@@ -37,7 +44,7 @@ size_t walk_states(const Fastformer *op); /* the size of a pool's states, in num
 int walk_keys_from(const Walk *x, int t0);
 int walk_rows_from(const Walk *x, int t0);
 
-size_t walk_matrix_size(Interaction how, int D);            /* the size of a head's W, if any */
+size_t walk_matrix_size(int D);                             /* the size of a head's W */
 Rows walk_keys_at(const Walk *x, int t0, const Tensor *of); /* the keys of the chunk, in place */
 Rows walk_part(Rows from, int t0, int n);
 

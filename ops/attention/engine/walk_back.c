@@ -3,11 +3,36 @@
 
 #include <string.h>
 
-/* Computes dv and dh of the chunk. */
-static void meet_back(Walk *x, int t0)
+/* The rows of a = W [y; x], and where their gradients go. */
+typedef struct {
+    Rows y, x, da, dy, dx;
+} Joined;
+
+/* Computes dy and dx, and adds the first n rows to dW. */
+static void join_back(Halves *of, Joined j, int D, int n)
+{
+    rows_multiply(j.dy, j.da, D, of->W[0], false);
+    rows_multiply(j.dx, j.da, D, of->W[1], false);
+    rows_multiply_over(of->dW[0], D, j.da, j.y, n);
+    rows_multiply_over(of->dW[1], D, j.da, j.x, n);
+}
+
+static void meet_back_concat(Walk *x, int t0)
+{
+    const Fastformer *op = x->op;
+    Rows h = { x->h.rows, x->h.ld, t0, TILE };
+
+    head_gather(&x->head, walk_part(x->u, t0, TILE), op->node.y->grad, op->D);
+    head_gather(&x->head, walk_part(x->v, t0, TILE), op->in.v->data, op->D);
+    join_back(&x->of[1], (Joined){ h, x->v, x->u, x->d, x->dk }, op->D, walk_rows_from(x, t0));
+    head_scatter(&x->head, op->dv, walk_part(x->dk, t0, TILE), op->D);
+}
+
+static void meet_back_rows(Walk *x, int t0)
 {
     const Fastformer *op = x->op;
     int rows = walk_rows_from(x, t0);
+    bool mul = op->how[1] == MUL;
 
     for (int r = 0; r < rows; r++) {
         size_t at = head_place(&x->head, t0 + r, op->D);
@@ -18,28 +43,34 @@ static void meet_back(Walk *x, int t0)
         head_ask(&x->head, t0 + r, op->node.y->grad, op->D);
         head_ask(&x->head, t0 + r, op->in.v->data, op->D);
         for (int d = 0; d < op->D; d++) {
-            dh[d] = du[d] * v[d];
-            dv[d] = du[d] * h[d];
+            dh[d] = mul ? du[d] * v[d] : du[d];
+            dv[d] = mul ? du[d] * h[d] : du[d];
         }
         grad_add(op->dv, at, dv, op->D);
     }
-    if (!op->in.causal)
-        pooling_back(&x->h, walk_part(x->d, t0, rows), (Rows){ 0 });
+}
+
+/* Computes dv and dh of the chunk. */
+static void meet_back(Walk *x, int t0)
+{
+    if (x->op->how[1] == CONCAT)
+        meet_back_concat(x, t0);
+    else
+        meet_back_rows(x, t0);
+    if (!x->op->in.causal)
+        pooling_back(&x->h, walk_part(x->d, t0, walk_rows_from(x, t0)), (Rows){ 0 });
 }
 
 /* From dp of the chunk computes dg, overwriting p, and dk, and adds to dW. */
 static void interact_back(Walk *x, int t0)
 {
-    const Interaction how = x->op->how;
+    const Interaction how = x->op->how[0];
     Rows g = { x->g.rows, x->g.ld, t0, TILE }, k = walk_keys_at(x, t0, x->op->in.k);
     bool mul = how == MUL;
     int D = x->op->D;
 
     if (how == CONCAT) {
-        rows_multiply(x->p, x->d, D, x->W[0], false);
-        rows_multiply(x->dk, x->d, D, x->W[1], false);
-        rows_multiply_over(x->dW[0], D, x->d, g, k.n);
-        rows_multiply_over(x->dW[1], D, x->d, x->k, k.n);
+        join_back(&x->of[0], (Joined){ g, x->k, x->d, x->p, x->dk }, D, k.n);
         return;
     }
     for (int r = 0; r < k.n; r++) {
@@ -125,7 +156,19 @@ static void back_bidirectional(Walk *x)
 /* The size of a head's parameters, in numbers. */
 static size_t partial_size(const Fastformer *op)
 {
-    return 2 * (size_t)op->D + walk_matrix_size(op->how, op->D);
+    const size_t matrices = !!op->matrix[0] + !!op->matrix[1];
+
+    return 2 * (size_t)op->D + matrices * walk_matrix_size(op->D);
+}
+
+/* Copies the gradients of the head's W and W', if it has them. */
+static void leave_matrices(const Walk *x, real *to)
+{
+    const int D = x->op->D;
+
+    for (int m = 0; m < 2; m++)
+        for (int i = 0; x->op->matrix[m] && i < 2 * D; i++, to += D)
+            memcpy(to, row_of(x->of[m].dW[i % 2], i / 2, x->k.ld), (size_t)D * sizeof(real));
 }
 
 static void backward_head(const Fastformer *op, int number)
@@ -141,8 +184,7 @@ static void backward_head(const Fastformer *op, int number)
         back_causal(&x);
     else if (x.n > 0)
         back_bidirectional(&x);
-    for (int i = 0; walk_matrix_size(op->how, op->D) > 0 && i < 2 * D; i++)
-        memcpy(x.h.dw + (i + 1) * D, row_of(x.dW[i % 2], i / 2, x.k.ld), (size_t)D * sizeof(real));
+    leave_matrices(&x, x.h.dw + D);
     if (x.n > 0)
         return;
     walk_pass_nothing(&x, op->dv);
@@ -159,18 +201,21 @@ static void backward_heads(void *ctx, int begin, int end)
 /* Sums over the batch, in its order. */
 static void backward_parameters(const Fastformer *op)
 {
-    int D = op->D, matrix = (int)walk_matrix_size(op->how, op->D);
+    int D = op->D, matrix = (int)walk_matrix_size(D);
     const real *d = op->partial;
 
     for (int number = 0; number < op->B * op->H; number++, d += partial_size(op)) {
-        Grad dw_q = op->dw_q, dw_k = op->dw_k, dW = op->dW;
-        size_t head = (size_t)(number % op->H), at = head * (size_t)D;
+        Grad to[] = { op->dw_q, op->dw_k, op->dW[0], op->dW[1] };
+        const real *from = d;
 
-        dw_q.add |= number >= op->H, dw_k.add |= number >= op->H, dW.add |= number >= op->H;
-        grad_add(dw_q, at, d, D);
-        grad_add(dw_k, at, d + D, D);
-        if (matrix > 0)
-            grad_add(dW, head * (size_t)matrix, d + 2 * D, matrix);
+        for (int i = 0; i < 4; i++) {
+            const int n = i < 2 ? D : op->matrix[i - 2] ? matrix : 0;
+
+            to[i].add |= number >= op->H;
+            if (n > 0)
+                grad_add(to[i], (size_t)(number % op->H) * (size_t)n, from, n);
+            from += n;
+        }
     }
 }
 
@@ -186,8 +231,9 @@ void walk_backward(Node *node)
     op->dq = tape_grad(tape, op->in.q);
     op->dw_q = tape_grad(tape, op->pool_q);
     op->dw_k = tape_grad(tape, op->pool_k);
-    if (walk_matrix_size(op->how, op->D) > 0)
-        op->dW = tape_grad(tape, op->concat);
+    for (int i = 0; i < 2; i++)
+        if (op->matrix[i])
+            op->dW[i] = tape_grad(tape, op->matrix[i]);
     op->partial = arena_take(tape->mem, bytes);
     walk_reserve(op);
     pool_for(tape->pool, op->B * op->H, 1, backward_heads, op);

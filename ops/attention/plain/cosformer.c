@@ -8,6 +8,9 @@
  * Backward: each entry of u is in two of them,
  *
  *     du_ic = [u_ic > 0] (df_ic cos w_i + df_i,D+c sin w_i)
+ *
+ * RoPE rotates max(u_i, 0), so its frequencies begin anew in the second half of the features; with
+ * --rope-ladder 2d they do not.
  */
 #include "ops/attention/plain/linear.h"
 
@@ -41,5 +44,7 @@ static void back(const PlainFeatures *r)
 
 void plain_cosformer(const PlainHead *x)
 {
-    plain_linear(x, 2 * x->D, phi, back);
+    bool each_half = setting_is(&x->mix->set, "rope-ladder", "d");
+
+    plain_linear(x, 2 * x->D, each_half ? x->D : 2 * x->D, phi, back);
 }

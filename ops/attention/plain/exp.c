@@ -21,5 +21,5 @@ static void back(const PlainFeatures *r)
 
 void plain_exp(const PlainHead *x)
 {
-    plain_linear(x, x->D, phi, back);
+    plain_linear(x, x->D, x->D, phi, back);
 }

@@ -3,19 +3,21 @@
  *
  *     pool(x, w)_i = sum over j in V(i) of a_ij x_j       a_i = softmax of w.x_j / sqrt(D)
  *
- * and o_i uses two of them, with the elementwise product * (add and concat replace the first *):
+ * and o_i uses two of them, with the elementwise product *, which add and concat replace (or only
+ * the first, with --products first):
  *
  *     y = pool(q, pool_q)       p_j = y_j * k_j, or y_j + k_j, or W [y_j; k_j]
- *     h = pool(p, pool_k)       o_i = h_i * v_i
+ *     h = pool(p, pool_k)       o_i = h_i * v_i, or h_i + v_i, or W' [h_i; v_i]
  *
- * Backward. dh_i = g_i * v_i and dv_i = g_i * h_i. A pooled row appears in the average and in its
+ * where o_i = 0 if row i sees no key. Backward. A pooled row appears in the average and in its
  * weights: with da_ij = dy_i.x_j and ds_i from the softmax,
  *
  *     dx_j = sum over i of (a_ij dy_i + ds_ij w / sqrt(D))
  *     dw = sum over i and j of ds_ij x_j / sqrt(D)
  *
  * Between the pools, mul: dy_j = dp_j * k_j, dk_j = dp_j * y_j; add: both are dp_j; concat:
- * [dy_j; dk_j] = W^T dp_j, dW = sum over j of dp_j [y_j; k_j]^T.
+ * [dy_j; dk_j] = W^T dp_j, dW = sum over j of dp_j [y_j; k_j]^T. After them the same, with h, v and
+ * the gradient of o in the place of y, k and dp.
  */
 #include "ops/attention/plain/pairs.h"
 
@@ -59,65 +61,88 @@ static void pool_back(const PlainHead *x, const Pooled *p)
     }
 }
 
-static bool is(const PlainHead *x, const char *interaction)
+/* One of the two products: p_j from y_j and k_j, or o_i from h_i and v_i. */
+typedef struct {
+    const PlainHead *x;
+    bool mul, add;
+    const char *matrix;  /* of concat */
+    const double *y, *k; /* (T, D) */
+    double *p, *dy, *dk;
+} Product;
+
+static Product product(const PlainHead *x, bool second, const double *y, const double *k)
 {
-    return setting_is(&x->mix->set, "interaction", interaction);
+    const Values *set = &x->mix->set;
+    bool kept = second && setting_is(set, "products", "first");
+
+    return (Product){ .x = x,
+                      .mul = kept || setting_is(set, "interaction", "mul"),
+                      .add = !kept && setting_is(set, "interaction", "add"),
+                      .matrix = second ? "concat_v" : "concat",
+                      .y = y,
+                      .k = k };
 }
 
-/* p_j from y_j and k_j, for all j. */
-static void interact(const PlainHead *x, const double *y, double *p)
+/* Row j, where it sees a key. */
+static void interact(const Product *m, int j)
 {
-    const double *k = x->in.k;
-    int D = x->D;
+    int D = m->x->D;
+    const double *y = m->y + j * D, *k = m->k + j * D;
 
-    for (int j = 0; j < x->T; j++, y += D, k += D, p += D)
-        for (int c = 0; c < D; c++)
-            if (is(x, "concat")) {
-                const double *W = plain_operand(x, "concat") + 2 * D * c;
+    for (int c = 0; c < D && plain_seen(m->x, j); c++)
+        if (m->mul || m->add)
+            m->p[j * D + c] = m->mul ? y[c] * k[c] : y[c] + k[c];
+        else {
+            const double *W = plain_operand(m->x, m->matrix) + 2 * D * c;
 
-                p[c] = plain_dot(W, y, D) + plain_dot(W + D, k, D);
-            } else
-                p[c] = is(x, "mul") ? y[c] * k[c] : y[c] + k[c];
+            m->p[j * D + c] = plain_dot(W, y, D) + plain_dot(W + D, k, D);
+        }
 }
 
-static void interact_back(const PlainHead *x, const double *y, const double *dp, double *dy)
+static void interact_back(const Product *m, const double *dp, int j)
 {
-    const double *k = x->in.k;
-    double *dk = x->d.k;
-    int D = x->D;
+    int D = m->x->D;
+    const double *y = m->y + j * D, *k = m->k + j * D;
+    double *dy = m->dy + j * D, *dk = m->dk + j * D;
 
-    for (int j = 0; j < x->T; j++, y += D, k += D, dp += D, dy += D, dk += D)
-        for (int c = 0; c < D; c++)
-            if (is(x, "concat")) {
-                double *W = plain_operand(x, "concat") + 2 * D * c;
-                double *dW = plain_gradient(x, "concat") + 2 * D * c;
+    for (int c = 0; c < D && plain_seen(m->x, j); c++) {
+        double d = dp[j * D + c];
 
-                plain_add(dy, dp[c], W, D), plain_add(dk, dp[c], W + D, D);
-                plain_add(dW, dp[c], y, D), plain_add(dW + D, dp[c], k, D);
-            } else {
-                dy[c] += is(x, "mul") ? dp[c] * k[c] : dp[c];
-                dk[c] += is(x, "mul") ? dp[c] * y[c] : dp[c];
-            }
+        if (m->mul || m->add) {
+            dy[c] += m->mul ? d * k[c] : d;
+            dk[c] += m->mul ? d * y[c] : d;
+        } else {
+            double *W = plain_operand(m->x, m->matrix) + 2 * D * c;
+            double *dW = plain_gradient(m->x, m->matrix) + 2 * D * c;
+
+            plain_add(dy, d, W, D), plain_add(dk, d, W + D, D);
+            plain_add(dW, d, y, D), plain_add(dW + D, d, k, D);
+        }
+    }
 }
 
 void plain_fastformer(const PlainHead *x)
 {
     int n = x->T * x->D;
-    double *p = plain_zeros(x, n), *dp = plain_zeros(x, n);
+    double *dp = plain_zeros(x, n);
     Pooled q = pool(x, x->in.q, x->d.q, "pool_q"), h;
+    Product first = product(x, false, q.y, x->in.k), second;
 
-    interact(x, q.y, p);
-    h = pool(x, p, dp, "pool_k");
-    for (int c = 0; c < n; c++)
-        x->o[c] += h.y[c] * x->in.v[c];
+    first.p = plain_zeros(x, n), first.dy = q.dy, first.dk = x->d.k;
+    for (int j = 0; j < x->T; j++)
+        interact(&first, j);
+    h = pool(x, first.p, dp, "pool_k");
+    second = product(x, true, h.y, x->in.v);
+    second.p = x->o, second.dy = h.dy, second.dk = x->d.v;
+    for (int i = 0; i < x->T; i++)
+        interact(&second, i);
     if (!x->g)
         return;
 
-    for (int c = 0; c < n; c++) {
-        h.dy[c] += x->g[c] * x->in.v[c];
-        x->d.v[c] += x->g[c] * h.y[c];
-    }
+    for (int i = 0; i < x->T; i++)
+        interact_back(&second, x->g, i);
     pool_back(x, &h);
-    interact_back(x, q.y, dp, q.dy);
+    for (int j = 0; j < x->T; j++)
+        interact_back(&first, dp, j);
     pool_back(x, &q);
 }

@@ -51,8 +51,8 @@ static void count(const PlainHead *x, double *L)
 void plain_flash_gau(const PlainHead *x)
 {
     int D = x->D;
-    double *ql = plain_rotated(x, plain_operand(x, "ql"), D), *dql = plain_gradient(x, "ql");
-    double *kl = plain_rotated(x, plain_operand(x, "kl"), D), *dkl = plain_gradient(x, "kl");
+    double *ql = plain_rotated(x, plain_operand(x, "ql"), D, D), *dql = plain_gradient(x, "ql");
+    double *kl = plain_rotated(x, plain_operand(x, "kl"), D, D), *dkl = plain_gradient(x, "kl");
     double *L = plain_products(x, ql, kl, D), *dL;
 
     plain_pairs(x, weigh, back);
@@ -66,6 +66,6 @@ void plain_flash_gau(const PlainHead *x)
     count(x, dL);
     plain_times(x, dL, kl, D, dql);
     plain_transposed_times(x, dL, ql, D, dkl);
-    plain_rotate_back(x, dql, D);
-    plain_rotate_back(x, dkl, D);
+    plain_rotate_back(x, dql, D, D);
+    plain_rotate_back(x, dkl, D, D);
 }

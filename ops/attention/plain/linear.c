@@ -13,15 +13,24 @@
  *
  *     df_i = R_i^T (sum over j in V(i) of dn_ij R_j e_j) + dz_i sum over l in V(i) of e_l
  *     de_j = R_j^T (sum over i of dn_ij R_i f_i) + sum over i of dz_i f_i      i: j in V(i)
+ *
+ * With --rope-at before, R is 1 above, and f_i = phi(R_i q_i), e_j = psi(R_j k_j): the gradient of
+ * R_i q_i is multiplied by R_i^T.
  */
 #include "ops/attention/plain/linear.h"
 
 typedef struct {
     const PlainHead *x;
-    int F;
+    int F, ladder;
+    double *u[2], *du[2];    /* of q and k, as phi takes them */
     double *f, *e, *rf, *re; /* (T, F), before and after rotation */
     double *sum, *A;         /* (T), z before the guard; (T, T) */
 } Linear;
+
+static double *rotated(const Linear *l, double *features)
+{
+    return plain_rotates_before(l->x) ? features : plain_rotated(l->x, features, l->F, l->ladder);
+}
 
 static void forward(Linear *l)
 {
@@ -29,8 +38,8 @@ static void forward(Linear *l)
     int T = x->T;
     double *w = plain_products(x, l->f, l->e, l->F);
 
-    l->rf = plain_rotated(x, l->f, l->F);
-    l->re = plain_rotated(x, l->e, l->F);
+    l->rf = rotated(l, l->f);
+    l->re = rotated(l, l->e);
     l->A = plain_products(x, l->rf, l->re, l->F);
     l->sum = plain_zeros(x, T);
     for (int i = 0; i < T; i++) {
@@ -62,8 +71,10 @@ static void backward(const Linear *l, double *df, double *de)
     }
     plain_times(x, dn, l->re, l->F, df);
     plain_transposed_times(x, dn, l->rf, l->F, de);
-    plain_rotate_back(x, df, l->F);
-    plain_rotate_back(x, de, l->F);
+    if (!plain_rotates_before(x)) {
+        plain_rotate_back(x, df, l->F, l->ladder);
+        plain_rotate_back(x, de, l->F, l->ladder);
+    }
     plain_times(x, dw, l->e, l->F, df);
     plain_transposed_times(x, dw, l->f, l->F, de);
 }
@@ -76,18 +87,44 @@ static PlainFeatures row(const Linear *l, int i, bool of_key, const double *df)
     return (PlainFeatures){ .x = l->x,
                             .i = i,
                             .of_key = of_key,
-                            .u = (of_key ? l->x->in.k : l->x->in.q) + i * D,
-                            .du = (of_key ? l->x->d.k : l->x->d.q) + i * D,
+                            .u = l->u[of_key] + i * D,
+                            .du = l->du[of_key] + i * D,
                             .f = (of_key ? l->e : l->f) + i * l->F,
                             .df = df + i * l->F };
 }
 
-void plain_linear(const PlainHead *x, int F, void (*phi)(const PlainFeatures *r),
+/* Copies of q and k, rotated if that is done before the map, and their gradients. */
+static void take_rows(Linear *l)
+{
+    const PlainHead *x = l->x;
+    double *const from[] = { x->in.q, x->in.k };
+
+    for (int key = 0; key < 2; key++) {
+        l->u[key] = plain_rotates_before(x) ? plain_rotated(x, from[key], x->D, x->D) : from[key];
+        l->du[key] = plain_zeros(x, x->T * x->D);
+    }
+}
+
+static void give_rows(const Linear *l)
+{
+    const PlainHead *x = l->x;
+    double *const to[] = { x->d.q, x->d.k };
+
+    for (int key = 0; key < 2; key++) {
+        if (plain_rotates_before(x))
+            plain_rotate_back(x, l->du[key], x->D, x->D);
+        plain_add(to[key], 1, l->du[key], x->T * x->D);
+    }
+}
+
+void plain_linear(const PlainHead *x, int F, int ladder, void (*phi)(const PlainFeatures *r),
                   void (*back)(const PlainFeatures *r))
 {
-    Linear l = { .x = x, .F = F, .f = plain_zeros(x, x->T * F), .e = plain_zeros(x, x->T * F) };
+    Linear l = { .x = x, .F = F, .ladder = ladder };
     double *df = plain_zeros(x, x->T * F), *de = plain_zeros(x, x->T * F);
 
+    l.f = plain_zeros(x, x->T * F), l.e = plain_zeros(x, x->T * F);
+    take_rows(&l);
     for (int i = 0; i < x->T; i++) {
         PlainFeatures q = row(&l, i, false, df), k = row(&l, i, true, de);
 
@@ -105,4 +142,5 @@ void plain_linear(const PlainHead *x, int F, void (*phi)(const PlainFeatures *r)
         back(&q);
         back(&k);
     }
+    give_rows(&l);
 }

@@ -3,7 +3,8 @@
  *
  *     A_ij = phi(q_i).psi(k_j) / guard(sum over l in V(i) of phi(q_i).psi(k_l))
  *
- * where RoPE rotates the features in the numerator only. A mechanism is its feature map.
+ * where RoPE rotates the features in the numerator only, or q and k before the map. A mechanism is
+ * its feature map.
  */
 #ifndef OPS_ATTENTION_PLAIN_LINEAR_H
 #define OPS_ATTENTION_PLAIN_LINEAR_H
@@ -21,8 +22,11 @@ typedef struct {
     const double *df;
 } PlainFeatures;
 
-/* `phi` computes f from u (phi or psi), and `back` adds to du from df, u and f. */
-void plain_linear(const PlainHead *x, int F, void (*phi)(const PlainFeatures *r),
+/*
+ * `phi` computes f from u (phi or psi), and `back` adds to du from df, u and f. The F features are
+ * blocks of `ladder` that are rotated alike.
+ */
+void plain_linear(const PlainHead *x, int F, int ladder, void (*phi)(const PlainFeatures *r),
                   void (*back)(const PlainFeatures *r));
 
 #endif

@@ -19,7 +19,7 @@ void plain_pairs(const PlainHead *x, void (*weigh)(const PlainRow *r),
                  void (*back)(const PlainRow *r))
 {
     int T = x->T, D = x->D, E = x->E;
-    double *q = plain_rotated(x, x->in.q, D), *k = plain_rotated(x, x->in.k, D);
+    double *q = plain_rotated(x, x->in.q, D, D), *k = plain_rotated(x, x->in.k, D, D);
     double *s = plain_products(x, q, k, D), *A = plain_zeros(x, T * T), *dA = NULL, *ds = NULL;
 
     for (int i = 0; i < T; i++) {
@@ -43,6 +43,6 @@ void plain_pairs(const PlainHead *x, void (*weigh)(const PlainRow *r),
     }
     plain_times(x, ds, k, D, x->d.q);
     plain_transposed_times(x, ds, q, D, x->d.k);
-    plain_rotate_back(x, x->d.q, D);
-    plain_rotate_back(x, x->d.k, D);
+    plain_rotate_back(x, x->d.q, D, D);
+    plain_rotate_back(x, x->d.k, D, D);
 }

@@ -45,5 +45,5 @@ static void back(const PlainFeatures *r)
 
 void plain_performer(const PlainHead *x)
 {
-    plain_linear(x, x->m, phi, back);
+    plain_linear(x, x->m, x->m, phi, back);
 }

@@ -144,11 +144,11 @@ static double angle(RopeScale scale, int i, int c, int width)
     return i * pow(10000 * pow(s, width / (width - 2.0)), -(double)c / width);
 }
 
-static void rotate(const PlainHead *x, double *rows, int width, double sign)
+static void rotate(const PlainHead *x, double *rows, int width, int ladder, double sign)
 {
     for (int i = 0; x->mix->rope && i < x->T; i++)
         for (int c = 0; c < width; c += 2) {
-            double w = sign * angle(x->mix->rope_scale, i, c, width);
+            double w = sign * angle(x->mix->rope_scale, i, c % ladder, ladder);
             double *pair = rows + i * width + c, first = pair[0];
 
             pair[0] = first * cos(w) - pair[1] * sin(w);
@@ -156,18 +156,24 @@ static void rotate(const PlainHead *x, double *rows, int width, double sign)
         }
 }
 
-double *plain_rotated(const PlainHead *x, const double *rows, int width)
+double *plain_rotated(const PlainHead *x, const double *rows, int width, int ladder)
 {
     double *copy = plain_zeros(x, x->T * width);
 
     plain_add(copy, 1, rows, x->T * width);
-    rotate(x, copy, width, 1);
+    rotate(x, copy, width, ladder, 1);
     return copy;
 }
 
-void plain_rotate_back(const PlainHead *x, double *rows, int width)
+void plain_rotate_back(const PlainHead *x, double *rows, int width, int ladder)
 {
-    rotate(x, rows, width, -1);
+    rotate(x, rows, width, ladder, -1);
+}
+
+bool plain_rotates_before(const PlainHead *x)
+{
+    return x->mix->rope && attention_takes(x->mix->attention, "rope-at") &&
+           setting_is(&x->mix->set, "rope-at", "before");
 }
 
 static int named(const PlainHead *x, const char *name)

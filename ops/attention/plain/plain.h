@@ -65,10 +65,13 @@ double plain_guard(double z);
 
 /*
  * A copy of rows (T, width) rotated by RoPE; and rows of a gradient rotated back, in place. Without
- * RoPE, nothing is rotated.
+ * RoPE, nothing is rotated. The frequencies start again every `ladder` numbers of a row.
  */
-double *plain_rotated(const PlainHead *x, const double *rows, int width);
-void plain_rotate_back(const PlainHead *x, double *rows, int width);
+double *plain_rotated(const PlainHead *x, const double *rows, int width, int ladder);
+void plain_rotate_back(const PlainHead *x, double *rows, int width, int ladder);
+
+/* Whether RoPE rotates q and k before the feature map: --rope-at before. */
+bool plain_rotates_before(const PlainHead *x);
 
 /* One of the mechanism's own operands by name, and its gradient. */
 double *plain_operand(const PlainHead *x, const char *name);
