@@ -13,7 +13,8 @@ enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: an upper bound of a configuration
 /*
  * Since version 4 the configuration's keys are CONFIG.<name>, and settings at their defaults are
  * left out: so a file does not mention settings that its mechanism does not have, and stays valid
- * when settings are added. Version 3 had "attnc.<name>" for all of them.
+ * when settings are added. Where a formula has changed, a setting names both forms, and a file
+ * without the key means the old one (Setting.was). Version 3 had "attnc.<name>" for all of them.
  */
 #define CONFIG "attnc.config."
 static const char VERSION[] = "4", OLDEST[] = "3";
@@ -67,7 +68,7 @@ static void put_meta(File *f, const char *key, const char *value)
 
 static void put_config(File *file, const Config *of)
 {
-    const Values values = settings_default(of->attention);
+    const Values values = settings_unsaved(of->attention);
     Config c = *of, plain = { .set = values };
     const Setting *key;
 
@@ -170,7 +171,7 @@ static Config load_config(const Safetensors *s, const char *path)
     if (!c.attention)
         die(EXIT_DATA, "%s: this version has no attention called '%.40s'", path,
             safetensors_meta(s, "attnc.attn"));
-    c.set = settings_default(c.attention);
+    c.set = settings_unsaved(c.attention);
     for (int i = 0; config_key(i); i++)
         load_value(s, path, i, &c);
     refuse_unknown(s, path);

@@ -2,11 +2,22 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", NULL };
 const char *const ffn_names[] = { "gelu", "swiglu", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
 const char *const task_names[] = { "causal", "mlm", "classify", NULL };
+
+int position_default(const Attention *a)
+{
+    int i = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
+
+    if (a->position)
+        for (i = 0; strcmp(position_names[i], a->position) != 0; i++)
+            ;
+    return i;
+}
 
 #define NUMBER(key, field, min, max)                                                               \
     {                                                                                              \

@@ -21,6 +21,9 @@ typedef enum { TASK_CAUSAL, TASK_MLM, TASK_CLASSIFY } Task;
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
 extern const char *const task_names[];
 
+/* The positions that a model with this attention has by default. */
+int position_default(const Attention *a);
+
 typedef struct {
     const Attention *attention;
     int vocab, layers, heads, width, context;

@@ -59,17 +59,6 @@ static Text needless(const Config *c)
     return text;
 }
 
-/* The first number below its minimum, or NULL. */
-static const Setting *too_small(const Config *c)
-{
-    const Setting *s;
-
-    for (int i = 0; (s = settings_at(i)); i++)
-        if (c->set.at[i] != 0 && c->set.at[i] < s->least)
-            return s;
-    return NULL;
-}
-
 /* The width that RoPE rotates. */
 static int rotated(const Config *c)
 {
@@ -92,8 +81,7 @@ static double largest_matrix(const Config *c)
 
 Text config_misfit(const Config *c)
 {
-    Text why = { 0 }, option = needless(c);
-    const Setting *small = too_small(c);
+    Text why = { 0 }, option = needless(c), wrong = settings_misfit(c->attention, &c->set);
     const char *direction = attention_refuses(c->attention, c->task == TASK_CAUSAL);
 
     if (direction)
@@ -106,9 +94,8 @@ Text config_misfit(const Config *c)
                  c->width, near_divisor(c->width, c->heads));
     else if (c->task == TASK_CLASSIFY && c->tied)
         text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
-    else if (small)
-        text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", small->name,
-                 setting(&c->set, small->name), small->least);
+    else if (wrong.n)
+        why = wrong;
     else if (c->position == POSITION_ROPE && rotated(c) % 2 != 0)
         text_add(
             &why,

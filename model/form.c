@@ -48,40 +48,7 @@ const Form *form_of_config(const Config *c, Text *why)
     if (!why->n)
         text_add(why, "no class combines position %s, ffn %s and layer-norm %s",
                  position_names[c->position], ffn_names[c->ffn], norm_names[c->norm]);
-    return NULL;
-}
-
-static void put_number(FILE *out, const char *name, int value)
-{
-    fprintf(out, ",\n  \"%s\": %d", name, value);
-}
-
-static void put_word(FILE *out, const char *name, const char *value)
-{
-    fprintf(out, ",\n  \"%s\": \"%s\"", name, value);
-}
-
-/* With the names of ./train's options, and Hugging Face's vocab_size. */
-static void own_config(const Config *of, FILE *out)
-{
-    Config c = *of;
-    const Setting *key;
-
-    put_word(out, "attn", c.attention->name);
-    put_number(out, "vocab_size", c.vocab);
-    for (int i = 0; (key = config_key(i)); i++) {
-        const int value = *config_value(&c, i);
-        const Text name = setting_key(key);
-
-        if (config_value(&c, i) == &c.vocab || !config_has(&c, i))
-            continue;
-        if (key->kind == SETTING_CHOICE)
-            put_word(out, name.at, key->choices[value]);
-        for (int bit = 0; key->kind == SETTING_SET && key->choices[bit]; bit++)
-            fprintf(out, ",\n  \"%s_%s\": %d", name.at, key->choices[bit], value >> bit & 1);
-        if (key->kind == SETTING_NUMBER || key->kind == SETTING_FLAG)
-            put_number(out, name.at, value);
-    }
+    return &form_own[c->task];
 }
 
 /*
@@ -92,18 +59,13 @@ void form_config(const Form *form, const Config *c, FILE *out)
 {
     const char *type = sizeof(real) == sizeof(double) ? "float64" : "float32";
 
-    fprintf(out, "{\n  \"model_type\": \"%s\"", form ? form->name : "attn.c");
-    put_word(out, "dtype", type);
-    put_word(out, "torch_dtype", type);
-    if (form) {
-        fprintf(out, ",\n  \"architectures\": [\"%s\"]", form->class_name);
-        fprintf(out, ",\n  \"bos_token_id\": null,\n  \"eos_token_id\": null");
-        fprintf(out, ",\n  \"tie_word_embeddings\": %s", c->tied ? "true" : "false");
-        put_number(out, "vocab_size", c->vocab);
-        form->config(c, out);
-    } else {
-        own_config(c, out);
-    }
+    fprintf(out, "{\n  \"model_type\": \"%s\"", form->name);
+    fprintf(out, ",\n  \"dtype\": \"%s\",\n  \"torch_dtype\": \"%s\"", type, type);
+    fprintf(out, ",\n  \"architectures\": [\"%s\"]", form->class_name);
+    fprintf(out, ",\n  \"bos_token_id\": null,\n  \"eos_token_id\": null");
+    fprintf(out, ",\n  \"tie_word_embeddings\": %s", c->tied ? "true" : "false");
+    fprintf(out, ",\n  \"vocab_size\": %d", c->vocab);
+    form->config(c, out);
     fprintf(out, "\n}\n");
 }
 
@@ -127,9 +89,6 @@ FormTensors form_tensors(const Form *form, const Model *model, Arena *mem)
     FormTensors to = { .mem = mem, .room = room };
 
     to.entry = arena_take(mem, (size_t)room * sizeof *to.entry);
-    if (form)
-        form->tensors(model, &to);
-    for (const Param *p = form ? NULL : model->params.first; p; p = p->next)
-        form_add(&to, p->tensor, "%s", p->name);
+    form->tensors(model, &to);
     return to;
 }

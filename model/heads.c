@@ -66,7 +66,7 @@ static double heads_projections(const Config *c, const MixSize *s)
 
 static double heads_parameters(const Config *c, const MixSize *s)
 {
-    return c->layers * (heads_projections(c, s) + own_matrices(c, s));
+    return c->layers * (heads_projections(c, s) + own_matrices(c));
 }
 
 /* Two norms, q, k, v, o, and a sum; o normed, with its scale; the gate, and o times it. */

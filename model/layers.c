@@ -39,12 +39,13 @@ double make_add_gain(const Maker *m)
     return 1 / sqrt(2.0 * m->config->layers);
 }
 
-/* A vector shared by all heads exists once. */
+/* An operand shared by all heads exists once: the vectors, or all. */
 static int shape_of(const Config *c, const Operand *o, int dim[4])
 {
     const MixSize s = config_mix_size(c);
-    const bool shared = attention_takes(c->attention, "share") && !o->shape[2] &&
-                        setting_is(&c->set, "share", "heads");
+    const bool shared = attention_takes(c->attention, "share") &&
+                        (setting_is(&c->set, "share", "heads") ||
+                         (!o->shape[2] && setting_is(&c->set, "share", "pools")));
 
     for (int d = 0; o->shape[d]; d++)
         dim[d] = operand_dimension(&s, o->shape[d]);
@@ -77,7 +78,17 @@ void make_own(Block *b, const Maker *m)
             b->own[i] = make_operand(m, o);
 }
 
-double own_matrices(const Config *c, const MixSize *size)
+static double matrix_numbers(const Config *c, const Operand *o)
+{
+    int dim[4], ndim = shape_of(c, o, dim);
+    double n = 1;
+
+    for (int d = 0; d < ndim; d++)
+        n *= dim[d];
+    return n;
+}
+
+double own_matrices(const Config *c)
 {
     const Operand *o;
     double sum = 0;
@@ -85,7 +96,7 @@ double own_matrices(const Config *c, const MixSize *size)
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
         if (*o->shape != 'B' && o->shape[2] && !o->draw &&
             attention_needs(c->attention, &c->set, i))
-            sum += operand_numbers(size, o);
+            sum += matrix_numbers(c, o);
     return sum;
 }
 

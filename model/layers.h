@@ -37,7 +37,7 @@ double make_add_gain(const Maker *m); /* of the matrices that add to the residua
 void make_own(Block *b, const Maker *m);
 
 /* The size of those that are trained matrices. */
-double own_matrices(const Config *c, const MixSize *size);
+double own_matrices(const Config *c);
 
 /* Callback with the operands of each mix of a pass, in order; valid only during the call. */
 typedef struct {

@@ -4,8 +4,11 @@
  *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
  *     y       = x + (mix(q, k, v) W_o^T + q)
  *
- * Weights that may be shared (section 3.2): W_q and W_v; those of all blocks; and the two pooling
- * vectors of all heads of a block.
+ * Weights that may be shared: W_q and W_v, whose product is then computed once; those of all blocks
+ * (both are the paper's default, section 3.2: then attention has 3 (H D)^2 + 2 H D parameters,
+ * whatever the number of blocks); the two pooling vectors of all heads of a block; or all
+ * parameters of a head, so that W_q, W_k and W_v are (D, width), and all but W_o exist once for all
+ * heads.
  */
 #include "model/layers.h"
 
@@ -14,13 +17,25 @@ static bool shares(const Config *c, const char *what)
     return setting_is(&c->set, "share", what);
 }
 
+/* v is q; a model of an older version computes it again, and resumes to the same bits. */
+static bool computes_once(const Config *c)
+{
+    return shares(c, "qv") && setting_is(&c->set, "products", "both");
+}
+
+/* The rows of W_q, W_k and W_v: of all heads, or of the one that all share. */
+static int rows_of(const Config *c)
+{
+    return shares(c, "heads") ? c->width / c->heads : c->width;
+}
+
 static void make_weights(Block *b, const Maker *m)
 {
-    int width = m->config->width;
+    int width = m->config->width, rows = rows_of(m->config);
 
-    b->q = make_dense(m, "attn.wq", width, width, 1);
-    b->k = make_dense(m, "attn.wk", width, width, 1);
-    b->v = shares(m->config, "qv") ? b->q : make_dense(m, "attn.wv", width, width, 1);
+    b->q = make_dense(m, "attn.wq", rows, width, 1);
+    b->k = make_dense(m, "attn.wk", rows, width, 1);
+    b->v = shares(m->config, "qv") ? b->q : make_dense(m, "attn.wv", rows, width, 1);
     b->o = make_dense(m, "attn.wo", width, width, make_add_gain(m));
     make_own(b, m);
 }
@@ -36,10 +51,25 @@ static void pooled_make(Block *b, const Maker *m)
         make_weights(b, m);
 }
 
-/* Repeats a vector that all heads share. */
+/* Repeats an operand that all heads share. */
 static Tensor *for_all_heads(Pass *p, Tensor *x)
 {
-    return !x || x->dim[0] == p->size.H ? x : op_repeat(p->tape, x, p->size.H);
+    if (!x || x->dim[0] == p->size.H)
+        return x;
+    Tensor *y = op_repeat(p->tape, x, p->size.H);
+    return x->ndim == 2 ? y : tensor_reshape(y, SHAPE(p->size.H, x->dim[1], x->dim[2]));
+}
+
+static DenseWeights of_all_heads(Pass *p, DenseWeights d)
+{
+    const int H = p->size.H;
+
+    if (!shares(p->config, "heads"))
+        return d;
+    d.w = op_repeat(p->tape, d.w, H);
+    if (d.b)
+        d.b = tensor_reshape(op_repeat(p->tape, d.b, H), SHAPE(H * (int)d.b->n));
+    return d;
 }
 
 static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
@@ -47,9 +77,9 @@ static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
     Tensor *h = pass_norm(p, x, b->attention_norm);
     Mix in = pass_operands(p);
 
-    in.q = pass_heads(p, h, b->q);
-    in.k = pass_heads(p, h, b->k);
-    in.v = pass_heads(p, h, b->v);
+    in.q = pass_heads(p, h, of_all_heads(p, b->q));
+    in.k = pass_heads(p, h, of_all_heads(p, b->k));
+    in.v = computes_once(p->config) ? in.q : pass_heads(p, h, of_all_heads(p, b->v));
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = for_all_heads(p, b->own[i]);
     Dense out = { .x = pass_mix(p, &in), .w = b->o.w, .b = b->o.b, .r = in.q };
@@ -66,21 +96,22 @@ static void pooled_size(const Config *c, MixSize *s)
 static double pooled_projections(const Config *c, const MixSize *s)
 {
     (void)s;
-    return 4.0 * c->width * c->width;
+    return (computes_once(c) ? 3.0 : 4.0) * c->width * c->width;
 }
 
 static double pooled_parameters(const Config *c, const MixSize *s)
 {
-    double width = c->width;
-    double once = pooled_projections(c, s) - (shares(c, "qv") ? width * width : 0);
+    (void)s;
+    const double of_heads = (shares(c, "qv") ? 2.0 : 3.0) * rows_of(c);
 
-    return (once + own_matrices(c, s)) * (shares(c, "layers") ? 1 : c->layers);
+    return ((of_heads + c->width) * c->width + own_matrices(c)) *
+           (shares(c, "layers") ? 1 : c->layers);
 }
 
-/* Two norms, q, k, v, o, a sum, and o with q. */
+/* Two norms, q, k, v unless it is q, o, a sum, and o with q. */
 static double pooled_kept(const Config *c, const MixSize *s)
 {
-    return 8.0 * c->width + attention_memory(s).kept;
+    return (computes_once(c) ? 7.0 : 8.0) * c->width + attention_memory(s).kept;
 }
 
 static double pooled_back(const Config *c, const MixSize *s)

@@ -1,0 +1,94 @@
+/*
+ * Our own classes for transformers (tools/export/modeling_attnc.py), which compute every model. The
+ * tensors keep their names, with what PyTorch puts around those of a module:
+ *
+ *     blocks.0.attn.wq         model.blocks.0.attn.wq.weight
+ *     blocks.0.attn.wq.bias    model.blocks.0.attn.wq.bias
+ *     head                     head.weight
+ *
+ * and the configuration has the names of ./train's options.
+ */
+#include "model/form.h"
+
+#include <string.h>
+
+static bool is_bias(const char *name)
+{
+    const size_t n = strlen(name);
+
+    return n > 5 && strcmp(name + n - 5, ".bias") == 0;
+}
+
+static void own_tensors(const Model *model, FormTensors *to)
+{
+    for (const Param *p = model->params.first; p; p = p->next)
+        form_add(to, p->tensor, "%s%s%s", strcmp(p->name, "head") == 0 ? "" : "model.", p->name,
+                 is_bias(p->name) ? "" : ".weight");
+}
+
+static void put_value(const Setting *key, int value, FILE *out)
+{
+    const Text name = setting_key(key);
+
+    for (int bit = 0; key->kind == SETTING_SET && key->choices[bit]; bit++)
+        fprintf(out, ",\n  \"%s_%s\": %d", name.at, key->choices[bit], value >> bit & 1);
+    if (key->kind == SETTING_CHOICE)
+        fprintf(out, ",\n  \"%s\": \"%s\"", name.at, key->choices[value]);
+    if (key->kind == SETTING_NUMBER || key->kind == SETTING_FLAG)
+        fprintf(out, ",\n  \"%s\": %d", name.at, value);
+}
+
+/* "tied" and "vocab" have names of transformers, which form_config() writes. */
+static void own_config(const Config *of, FILE *out)
+{
+    const char *class_name = form_own[of->task].class_name;
+    Config c = *of;
+    const Setting *key;
+
+    fprintf(out,
+            ",\n  \"auto_map\": {\n    \"AutoConfig\": \"configuration_attnc.AttncConfig\",\n"
+            "    \"AutoModel\": \"modeling_attnc.AttncModel\",\n"
+            "    \"AutoModel%s\": \"modeling_attnc.%s\"\n  }",
+            strstr(class_name, "For"), class_name);
+    fprintf(out, ",\n  \"attn\": \"%s\"", c.attention->name);
+    for (int i = 0; (key = config_key(i)); i++)
+        if (config_value(&c, i) != &c.vocab && config_value(&c, i) != &c.tied && config_has(&c, i))
+            put_value(key, *config_value(&c, i), out);
+}
+
+/* Whether the source reads the setting, or each value of a set, from the configuration. */
+static bool reads(const char *source, const Setting *s)
+{
+    static const char *const itself[] = { "", NULL };
+    const char *const *choice = s->kind == SETTING_SET ? s->choices : itself;
+    bool all = true;
+
+    for (; *choice && all; choice++) {
+        const char *join = **choice ? "_" : "";
+
+        all = strstr(source, text_format("config.%s%s%s", setting_key(s).at, join, *choice).at);
+    }
+    return all;
+}
+
+Text form_lacks(const Config *c, const char *source)
+{
+    const Setting *s = c->attention->settings;
+
+    while (s && s->name && reads(source, s))
+        s++;
+    if (!strstr(source, text_format("class %s(", form_own[c->task].class_name).at))
+        return text_format("--task %s", task_names[c->task]);
+    if (!strstr(source, text_format("\"%s\":", c->attention->name).at))
+        return text_format("--attn %s", c->attention->name);
+    return s && s->name ? text_format("--%s", s->name) : (Text){ 0 };
+}
+
+#define OWN(kind)                                                                                  \
+    {                                                                                              \
+        .name = "attnc", .class_name = "AttncFor" kind, .own = true, .config = own_config,         \
+        .tensors = own_tensors                                                                     \
+    }
+const Form form_own[] = { [TASK_CAUSAL] = OWN("CausalLM"),
+                          [TASK_MLM] = OWN("MaskedLM"),
+                          [TASK_CLASSIFY] = OWN("SequenceClassification") };
