@@ -12,7 +12,7 @@
 /* As much of a name as leaves room for the rest in one line of die(). */
 #define PATH "%.120s"
 
-static unsigned char *read_named(const char *path, size_t *bytes)
+static unsigned char *read_named(const char *path, Corpus *corpus, size_t *bytes)
 {
     unsigned char *at = file_read(path, bytes);
     const char *looks = file_looks_like(at, *bytes);
@@ -21,17 +21,19 @@ static unsigned char *read_named(const char *path, size_t *bytes)
         die(EXIT_DATA, PATH " is empty: there is nothing to train on", path);
     if (looks)
         warn(PATH " looks like %s; its bytes are used as they are", path, looks);
+    corpus->file[corpus->files++] = (CorpusFile){ path, *bytes, hash_bytes(0, at, *bytes) };
     return at;
 }
 
 /* All files in one piece of memory. */
-static Bytes read_all(const CorpusFiles *files, unsigned char **owned)
+static Bytes read_all(const CorpusFiles *files, Corpus *corpus)
 {
+    unsigned char **owned = &corpus->owned;
     Bytes all = { NULL, 0 };
 
     for (int i = 0; i < files->n; i++) {
         size_t n;
-        unsigned char *at = read_named(files->path[i], &n);
+        unsigned char *at = read_named(files->path[i], corpus, &n);
 
         if (i == 0) {
             *owned = at;
@@ -59,12 +61,12 @@ static size_t character_start(Bytes text, size_t at)
 
 Corpus corpus_read(CorpusFiles files)
 {
-    Corpus corpus = { .floor = 0 };
-    Bytes all = read_all(&files, &corpus.owned);
+    Corpus corpus = { .file = xmalloc(((size_t)files.n + 1) * sizeof(CorpusFile)) };
+    Bytes all = read_all(&files, &corpus);
 
     corpus.train = all;
     if (files.validation_path) {
-        corpus.more = read_named(files.validation_path, &corpus.validation.n);
+        corpus.more = read_named(files.validation_path, &corpus, &corpus.validation.n);
         corpus.validation.at = corpus.more;
     } else {
         corpus.train.n = character_start(all, all.n - (size_t)((double)all.n * files.held_back));
@@ -89,6 +91,7 @@ Corpus corpus_stories(uint64_t seed, size_t bytes)
 
 void corpus_free(Corpus *corpus)
 {
+    free(corpus->file);
     free(corpus->owned);
     free(corpus->more);
     *corpus = (Corpus){ .floor = 0 };

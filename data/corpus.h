@@ -6,8 +6,17 @@
 
 #include <stdint.h>
 
+/* A text as it was read; the last one may be for validation. */
+typedef struct {
+    const char *path;
+    size_t bytes;
+    uint64_t hash; /* hash_bytes() */
+} CorpusFile;
+
 typedef struct {
     Bytes train, validation;
+    CorpusFile *file; /* none of the built-in stories */
+    int files;
     double floor;                /* bits a byte that no model can beat on validation; 0: unknown */
     unsigned char *owned, *more; /* freed by corpus_free() */
 } Corpus;

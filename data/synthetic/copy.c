@@ -90,7 +90,7 @@ const Synthetic synthetic_reverse = {
 
 const Synthetic synthetic_selective_copy = {
     .name = "selective-copy",
-    .summary = "repeat symbols that stand among blanks",
+    .summary = "repeat symbols scattered among blanks",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
     .symbols = SYMBOLS,
     .part = 4,

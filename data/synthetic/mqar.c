@@ -42,8 +42,8 @@ static void misfit(SyntheticShape s, Text *why)
     else if (s.T < 4 * s.items)
         text_add(why, "mqar needs 4 positions for each of %d pairs, at least %d, not %d", s.items,
                  4 * s.items, s.T);
-    else if (s.symbols <= s.T)
-        text_add(why, "mqar needs a vocabulary of more tokens than the %d positions, not %d", s.T,
+    else if (s.symbols < 4 * s.items)
+        text_add(why, "mqar needs a vocabulary of 4 tokens for each of %d pairs, not %d", s.items,
                  s.symbols);
 }
 
@@ -57,8 +57,8 @@ static void word(SyntheticShape s, int token, Text *word_of_it)
         text_add(word_of_it, "v%d", token - s.symbols / 2);
 }
 
-/* One of n tokens from `first` on that is at none of the positions t-2, t-4, ...: V > T >= 4K, so
- * at least about half of them are not. */
+/* One of n tokens from `first` on that is at none of the positions t-2, t-4, ...: V >= 4K, so at
+ * least about half of them are not. */
 static int draw_other(SyntheticRow *row, int t, int first, int n)
 {
     for (;;) {
