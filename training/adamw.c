@@ -41,6 +41,7 @@ const OptimiserKind optimiser_adamw = {
     .name = "adamw",
     .summary = "AdamW (arXiv:1711.05101)",
     .moment = { "m", "v" },
+    .square = "v",
     .rate = 2e-3,
     .warmup = 10,
     .defaults = { .beta1 = 0.9, .beta2 = 0.99, .decay = 0.1 },

@@ -14,11 +14,29 @@ typedef struct {
     double targets;
 } Evaluation;
 
-/*
- * Over at most `rows` of the held-back rows, each as long as the model's context,
- * spread evenly over all of them; 0: all. The same rows every time, B at once; resets
- * the tape.
- */
+/* A row with what the model says of each of its targets: a loss, and V logits. */
+typedef struct {
+    Batch row;
+    const real *loss, *logits;
+    int V;
+} Answer;
+
+int answer_of(const Answer *a, int t); /* the likeliest for target t */
+
+/* Rows that are held back, each as long as the model's context. */
+typedef struct {
+    const Source *source;
+    int B;       /* at once */
+    size_t rows; /* at most so many, spread evenly over all of them; 0: all */
+    void (*see)(void *ctx, const Answer *answer); /* called for each, in order */
+    void *ctx;
+    const volatile sig_atomic_t *stop; /* if set meanwhile, it ends soon */
+} Reading;
+
+/* The same rows every time, with the same answers for any B; resets the tape. */
+void evaluate_each(Tape *tape, const Model *model, const Reading *r);
+
+/* Their means. */
 Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows);
 
 /* The same, but if *stop is set meanwhile it ends soon, with no meaning. */

@@ -130,11 +130,16 @@ double optimiser_numbers(const OptimiserKind *kind, const Config *c)
 
 int optimiser_moments(const Optimiser *o, const Param *p, Moment out[OPTIMISER_MOMENTS])
 {
+    const OptimiserKind *kind = kind_of(o, p);
     const int n = moments(o, p);
     real *at = o->state + state_before(o, p);
 
-    for (int i = 0; i < n; i++, at += p->tensor->n)
-        out[i] = (Moment){ kind_of(o, p)->moment[i], at, p->tensor->n };
+    for (int i = 0; i < n; i++, at += p->tensor->n) {
+        const char *name = kind->moment[i];
+
+        out[i] =
+            (Moment){ name, at, p->tensor->n, kind->square && strcmp(kind->square, name) == 0 };
+    }
     return n;
 }
 

@@ -34,6 +34,7 @@ typedef struct {
 typedef struct OptimiserKind {
     const char *name, *summary;            /* for --optimizer and --help */
     const char *moment[OPTIMISER_MOMENTS]; /* their names in a checkpoint */
+    const char *square;                    /* the one that is never negative; NULL: none */
     double rate;                           /* the default --learning-rate */
     int warmup;                            /* by default at most 1 / warmup of all updates */
     Hyper defaults;                        /* a 0: it has no such number */
@@ -85,6 +86,7 @@ typedef struct {
     const char *name; /* "m", "v", "momentum" */
     real *at;
     size_t n;
+    bool square; /* never negative */
 } Moment;
 
 /* The moments of a parameter, and their number: 0 if it is fixed. */

@@ -68,11 +68,22 @@ static double evaluation_seconds(const Pace *p)
     return p->some * row_seconds(p) + 2 * save_seconds(p);
 }
 
-double pace_last_rows(const Pace *p, double elapsed)
+/* What there is time for, of all rows; at least some. */
+static double rows_in_time(const Pace *p, double all, double elapsed)
 {
     double row = row_seconds(p), seconds = fmin(last_share * p->limit, p->limit - elapsed);
 
-    return p->limit > 0 && row > 0 ? fmin(p->all, fmax(p->some, floor(seconds / row))) : p->all;
+    return p->limit > 0 && row > 0 ? fmin(all, fmax(p->some, floor(seconds / row))) : all;
+}
+
+double pace_last_rows(const Pace *p, double elapsed)
+{
+    return rows_in_time(p, p->all, elapsed);
+}
+
+double pace_test_rows(const Pace *p, double elapsed)
+{
+    return rows_in_time(p, p->test, elapsed);
 }
 
 /* What follows the last step: an evaluation, and the last one if that has more rows. */
@@ -80,7 +91,8 @@ static double closing_seconds(const Pace *p)
 {
     double rows = pace_last_rows(p, 0);
 
-    return evaluation_seconds(p) + (rows > p->some ? rows * row_seconds(p) : 0) + save_seconds(p);
+    return evaluation_seconds(p) + (rows > p->some ? rows * row_seconds(p) : 0) +
+           pace_test_rows(p, 0) * row_seconds(p) + save_seconds(p);
 }
 
 double pace_left(const Pace *p, int step, double elapsed)

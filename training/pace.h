@@ -4,7 +4,7 @@
  *
  *     a run = steps, with an evaluation on `some` rows every `interval` of them, and at the end
  *             an evaluation on `all` rows, of which a run with a limit takes what a tenth of it
- *             is enough for, but at least `some`
+ *             is enough for, but at least `some`; and the same of the test data
  */
 #ifndef TRAINING_PACE_H
 #define TRAINING_PACE_H
@@ -20,7 +20,8 @@ typedef struct {
 typedef struct {
     int steps, interval;
     double batch;     /* rows of a step */
-    double some, all; /* rows of an evaluation */
+    double some, all; /* rows of an evaluation, */
+    double test;      /* and of the test data; 0: none */
     double limit;     /* seconds; 0: none */
 
     /* measured so far */
@@ -34,8 +35,9 @@ void pace_mean(PaceMean *m, double n, double seconds);
 
 double pace_median_step(const Pace *p);
 
-/* The rows of the last evaluation, if it begins now. */
+/* The rows of the last evaluation, and of that on the test data, if it begins now. */
 double pace_last_rows(const Pace *p, double elapsed);
+double pace_test_rows(const Pace *p, double elapsed);
 
 /* Seconds from after `step` to the end of the run; `elapsed`: since its start. */
 double pace_left(const Pace *p, int step, double elapsed);

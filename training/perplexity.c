@@ -24,13 +24,19 @@ double score_bits(const Score *s)
     return s->nats / (log(2) * s->bytes);
 }
 
+double score_word_ppl(const Score *s)
+{
+    return s->words > 0 ? exp(s->nats / s->words) : (double)NAN;
+}
+
 /* The sum is evaluate()'s; the squares are Welford's, which avoid cancellation. */
-static void score_add(Score *s, double loss, size_t bytes)
+void score_add(Score *s, double loss, size_t bytes, int words)
 {
     double off = loss - s->mean;
 
     s->targets++;
     s->bytes += (double)bytes;
+    s->words += words;
     s->nats += loss;
     s->mean += off / s->targets;
     s->squares += off * (loss - s->mean);
@@ -41,9 +47,26 @@ int perplexity_scores(Protocol p)
     return p.bucket > 0 ? (p.length + p.bucket - 1) / p.bucket : 1;
 }
 
+int perplexity_batch(int length)
+{
+    return length < TOKENS_AT_ONCE ? TOKENS_AT_ONCE / length : 1;
+}
+
 static int batch_of(Protocol p)
 {
-    return p.batch > 0 ? p.batch : p.length < TOKENS_AT_ONCE ? TOKENS_AT_ONCE / p.length : 1;
+    return p.batch > 0 ? p.batch : perplexity_batch(p.length);
+}
+
+Text perplexity_misfit(const Model *model, int length, size_t tokens)
+{
+    const int context = model->config.context;
+
+    if (model->position && length > context)
+        return text_format("the model has learned positions for %d tokens only", context);
+    if (tokens <= (size_t)length)
+        return text_format("the text has %zu tokens, and a window takes one more than its length",
+                           tokens);
+    return (Text){ 0 };
 }
 
 void perplexity_check(const Model *model, Protocol p, size_t tokens)
@@ -75,11 +98,11 @@ typedef struct {
     const Tokens *text;
     Protocol p;
     size_t targets, windows;
-} Reading;
+} Windows;
 
-static Reading reading_of(const Model *model, const Tokens *text, Protocol p)
+static Windows windows_of(const Model *model, const Tokens *text, Protocol p)
 {
-    Reading r = { &model->config, text, p, text->n - 1, 0 };
+    Windows r = { &model->config, text, p, text->n - 1, 0 };
     size_t L = (size_t)p.length, S = (size_t)p.stride;
 
     if (p.length < 1 || p.stride < 1 || p.stride > p.length || text->n <= L)
@@ -91,7 +114,7 @@ static Reading reading_of(const Model *model, const Tokens *text, Protocol p)
 }
 
 /* Window k, without targets that earlier windows have scored. */
-static void read_window(const Reading *r, size_t k, Batch row)
+static void read_window(const Windows *r, size_t k, Batch row)
 {
     size_t L = (size_t)r->p.length, S = (size_t)r->p.stride;
     size_t end = L + k * S < r->targets ? L + k * S : r->targets;
@@ -105,8 +128,26 @@ static void read_window(const Reading *r, size_t k, Batch row)
     source_hide(r->config, k, row);
 }
 
+static bool is_space(unsigned char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The words that begin in the bytes of a token, which follow those of `before`. */
+static int words_begun(Bytes before, Bytes token)
+{
+    bool space = before.n > 0 && is_space(before.at[before.n - 1]);
+    int begun = 0;
+
+    for (size_t i = 0; i < token.n; i++) {
+        begun += space && !is_space(token.at[i]);
+        space = is_space(token.at[i]);
+    }
+    return begun;
+}
+
 /* The targets of a window one by one, so that sums have the same bits for any batch. */
-static void score_window(const Reading *r, Batch row, const real *loss, const real *logits,
+static void score_window(const Windows *r, Batch row, const real *loss, const real *logits,
                          Score *score)
 {
     int V = r->config->vocab, bucket = r->p.bucket > 0 ? r->p.bucket : row.T;
@@ -117,13 +158,18 @@ static void score_window(const Reading *r, Batch row, const real *loss, const re
 
         if (target < 0)
             continue;
-        score_add(s, (double)loss[t], tokenizer_token(r->text->tokenizer, target).n);
-        if (r->config->task == TASK_MLM)
+        const Bytes token = tokenizer_token(r->text->tokenizer, target);
+        if (r->config->task == TASK_MLM) {
+            score_add(s, (double)loss[t], token.n, 0);
             s->right += target == sample_likeliest(logits + (size_t)t * (size_t)V, V);
+        } else {
+            score_add(s, (double)loss[t], token.n,
+                      words_begun(tokenizer_token(r->text->tokenizer, row.id[t]), token));
+        }
     }
 }
 
-static void score_batch(const Reading *r, Tape *tape, const Model *model, Batch batch, Score *score)
+static void score_batch(const Windows *r, Tape *tape, const Model *model, Batch batch, Score *score)
 {
     tape_reset(tape);
     Tensor *logits = model_logits(tape, model, batch.id, batch.B, batch.T, 0);
@@ -139,7 +185,7 @@ static void score_batch(const Reading *r, Tape *tape, const Model *model, Batch 
 
 void perplexity(Tape *tape, const Model *model, const Tokens *text, Protocol p, Score *score)
 {
-    const Reading r = reading_of(model, text, p);
+    const Windows r = windows_of(model, text, p);
     const bool before = tape->forward_only;
     int B = batch_of(p);
     size_t n = (size_t)B * (size_t)p.length;

@@ -36,12 +36,26 @@ typedef struct {
 /* Of some targets. */
 typedef struct {
     double targets, bytes, nats, right; /* right: of a masked model, with the highest probability */
+    double words;                       /* of a causal model: those that begin in the targets */
     double mean, squares; /* the mean of the losses, and the sum of their squared deviations */
 } Score;
+
+void score_add(Score *s, double loss, size_t bytes, int words);
 
 double score_loss(const Score *s);  /* nats per target */
 double score_error(const Score *s); /* its standard error, as if targets were independent */
 double score_bits(const Score *s);  /* per byte */
+
+/* The perplexity of words, e^(nats / words), whatever the tokens are: white space ends a word.
+ * NaN: there is none. */
+double score_word_ppl(const Score *s);
+
+/* The windows that are read at once: about 16,000 tokens. */
+int perplexity_batch(int length);
+
+/* Why a text with that many tokens has no windows of that length, whatever the protocol;
+ * empty: there can. */
+Text perplexity_misfit(const Model *model, int length, size_t tokens);
 
 /*
  * Dies if it cannot be done: EXIT_USAGE if windows would skip targets or the model lacks

@@ -2,16 +2,18 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "ops/base/machine.h"
+#include "ops/base/text.h"
+#include "training/folder.h"
 #include "training/tensorboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, LINE_BYTES = 512 };
+enum { PATH_BYTES = FOLDER_PATH };
 
 struct Run {
     char path[PATH_BYTES];
@@ -20,24 +22,6 @@ struct Run {
     Tensorboard *board; /* NULL: there is none */
     LossCurve train, validation;
 };
-
-/* mkdir -p. Returns false if the last part existed already. */
-static bool make_folder(const char *path)
-{
-    char part[PATH_BYTES];
-    size_t n = strlen(path);
-    bool made = false;
-
-    for (size_t i = 1; i <= n; i++)
-        if (i == n || path[i] == '/') {
-            memcpy(part, path, i);
-            part[i] = 0;
-            made = mkdir(part, 0777) == 0;
-            if (!made && errno != EEXIST)
-                die(EXIT_IO, "cannot create the folder %.200s: %s", part, strerror(errno));
-        }
-    return made;
-}
 
 static void join(char *to, const char *folder, const char *name)
 {
@@ -53,27 +37,11 @@ static Run *run_new(const Origin *origin)
     return run;
 }
 
-static void open_folder(Run *run, const char *path)
+/* Without the slash that join() adds. */
+static void use_folder(Run *run, const char *path)
 {
-    struct stat info;
-
     join(run->path, path, "");
-    make_folder(path);
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
     run->path[strlen(run->path) - 1] = 0;
-}
-
-static void find_folder(Run *run, const char *name)
-{
-    char numbered[256];
-
-    for (int i = 1;; i++) {
-        snprintf(numbered, sizeof numbered, i == 1 ? "%.200s" : "%.200s-%d", name, i);
-        join(run->path, "runs", numbered);
-        if (make_folder(run->path))
-            return;
-    }
 }
 
 static void open_log(Run *run, int flags)
@@ -86,14 +54,19 @@ static void open_log(Run *run, int flags)
         die(EXIT_IO, "cannot write %.200s: %s", log, strerror(errno));
 }
 
-Run *run_open(const char *path, const char *name, const Origin *origin)
+Run *run_open(const char *path, const char *name, bool overwrite, const Origin *origin)
 {
     Run *run = run_new(origin);
 
-    if (path)
-        open_folder(run, path);
-    else
-        find_folder(run, name);
+    if (path) {
+        use_folder(run, path);
+        folder_make(path);
+    } else {
+        folder_make_numbered(run->path, name);
+    }
+    folder_lock(run->path);
+    folder_check(run->path, overwrite);
+    folder_put_aside();
     open_log(run, O_TRUNC);
     return run;
 }
@@ -131,9 +104,10 @@ static void add_point(Run *run, const char *split, int step, double loss)
 }
 
 /* JSON has no NaN: unknown values are left out. */
-static int field(char *to, const char *name, double value)
+static void field(Text *line, const char *name, double value)
 {
-    return isfinite(value) ? sprintf(to, ",\"%s\":%.9g", name, value) : 0;
+    if (isfinite(value))
+        text_add(line, ",\"%s\":%s", name, text_number(value).at);
 }
 
 void run_board(Run *run, int first, const char *config)
@@ -159,38 +133,57 @@ static void show_on_board(const Run *run, const LogLine *l)
     tensorboard_scalars(run->board, instant_now(l->step), scalar, n);
 }
 
+/* In one call, so that a reader never sees half a line. */
+static void append(const Run *run, const char *line, size_t n)
+{
+    if (write(run->log, line, n) != (ssize_t)n)
+        die(EXIT_IO, "cannot write %.200s/log.jsonl: %s", run->path, strerror(errno));
+}
+
+void run_start(Run *run, int step, const char *members)
+{
+    Arena *mem = arena_new();
+    const char *line =
+        arena_format(mem, "{\"step\":%d,\"split\":\"start\",\"time\":\"%s\",\"run\":{%s}}\n", step,
+                     machine_time().at, members);
+
+    append(run, line, strlen(line));
+    arena_free(mem);
+}
+
 void run_log(Run *run, LogLine l)
 {
-    char line[LINE_BYTES];
-    int n = sprintf(line, "{\"step\":%d,\"split\":\"%.10s\"", l.step, l.split);
+    Text line = text_format("{\"step\":%d,\"split\":\"%.10s\"", l.step, l.split);
 
-    n += field(line + n, "loss", l.loss);
-    n += field(line + n, "ppl", exp(l.loss));
-    n += field(line + n, "bits_per_byte", l.bits);
-    n += field(line + n, "accuracy", l.accuracy);
-    n += field(line + n, "lr", l.rate);
-    n += field(line + n, "grad_norm", l.grad_norm);
-    n += field(line + n, "tokens", l.tokens);
-    n += field(line + n, "tok_s", l.tokens_per_second);
-    n += field(line + n, "seconds", l.seconds);
-    n += sprintf(line + n, "}\n");
-    if (write(run->log, line, (size_t)n) != n) /* one call: a reader never sees half a line */
-        die(EXIT_IO, "cannot write %.200s/log.jsonl: %s", run->path, strerror(errno));
+    field(&line, "loss", l.loss);
+    field(&line, "ppl", exp(l.loss));
+    field(&line, "bits_per_byte", l.bits);
+    field(&line, "accuracy", l.accuracy);
+    field(&line, "lr", l.rate);
+    field(&line, "grad_norm", l.grad_norm);
+    field(&line, "tokens", l.tokens);
+    field(&line, "tok_s", l.tokens_per_second);
+    field(&line, "seconds", l.seconds);
+    text_add(&line, ",\"time\":\"%s\"", machine_time().at);
+    field(&line, "peak_memory", l.last ? machine_peak_memory() : (double)NAN);
+    text_add(&line, "}\n");
+    append(run, line.at, line.n);
     add_point(run, l.split, l.step, l.loss);
     if (run->board)
         show_on_board(run, &l);
 }
 
-/* Parses a line of this program's log; false if it is not one. */
+/* Parses a line of this program's log; false if it is not one. A line of the start has no loss. */
 static bool read_line(const char *line, char split[8], int *step, double *loss)
 {
-    return sscanf(line, "{\"step\":%9d,\"split\":\"%7[a-z]\",\"loss\":%lf", step, split, loss) == 3;
+    *loss = (double)NAN;
+    return sscanf(line, "{\"step\":%9d,\"split\":\"%7[a-z]\",\"loss\":%lf", step, split, loss) >= 2;
 }
 
 /* Whether a run with that progress has logged the line. */
 static bool is_kept(Progress p, const char *split, int step)
 {
-    if (strcmp(split, "train") == 0)
+    if (strcmp(split, "train") == 0 || strcmp(split, "start") == 0)
         return step <= p.step;
     return strcmp(split, "val") == 0 && step <= p.evaluated;
 }
@@ -208,13 +201,13 @@ static void keep_log(Run *run, Progress p)
         return;
     char *log = (char *)file_read(path, &bytes);
     for (char *line = log, *end; (end = strchr(line, '\n')); line = end + 1) {
-        size_t n = (size_t)(end + 1 - line);
-
+        *end = 0; /* or sscanf() would look at all that follows */
         if (!read_line(line, split, &step, &loss) || !is_kept(p, split, step))
             continue;
         add_point(run, split, step, loss);
-        memmove(log + kept, line, n);
-        kept += n;
+        memmove(log + kept, line, (size_t)(end - line));
+        kept += (size_t)(end - line);
+        log[kept++] = '\n';
     }
     file_replace(path, &(Piece){ log, kept }, 1);
     free(log);
@@ -224,7 +217,8 @@ Run *run_resume(const char *path, Progress p, const Origin *origin)
 {
     Run *run = run_new(origin);
 
-    open_folder(run, path);
+    use_folder(run, path);
+    folder_lock(run->path);
     keep_log(run, p);
     open_log(run, 0);
     return run;
@@ -237,6 +231,8 @@ void run_save(const Run *run, const char *name, const Model *model, const Optimi
 
     join(path, run->path, name);
     saved_write(path, model, o, progress, run->origin);
+    if (strcmp(name, "model.safetensors") == 0)
+        folder_drop(); /* of a run that is overwritten */
 }
 
 const LossCurve *run_training_curve(const Run *run)
@@ -254,6 +250,7 @@ void run_close(Run *run)
     close(run->log);
     if (run->board)
         tensorboard_close(run->board);
+    folder_unlock();
     free(run->train.x), free(run->train.y);
     free(run->validation.x), free(run->validation.y);
     free(run);

@@ -1,6 +1,6 @@
 /*
- * The folder of a run: config.json, log.jsonl, model.safetensors (the
- * last weights), best.safetensors (those of the best validation loss), loss.svg.
+ * The folder of a run: config.json, log.jsonl, model.safetensors (the latest weights),
+ * best.safetensors (those with the lowest validation loss), loss.svg.
  */
 #ifndef TRAINING_RUN_H
 #define TRAINING_RUN_H
@@ -15,37 +15,43 @@ typedef struct Run Run;
 /*
  * A line of the log, a JSON object whose keys are
  *
- *     step, split, loss, ppl, bits_per_byte, accuracy, lr, grad_norm, tokens, tok_s, seconds
+ *     step, split, loss, ppl, bits_per_byte, accuracy, lr, grad_norm, tokens, tok_s, seconds, time,
+ *     peak_memory
  *
- * A key whose value is NaN is left out. The loss is in nats per target; only that of a
- * causal model of text has bits per byte as well.
+ * A key whose value is NaN is left out. The loss is in nats per target; only causal models of text
+ * also have bits per byte.
  */
 typedef struct {
     int step;
-    const char *split; /* "train", "val", or "final": at the end, on all validation data
-                          or, with a time limit, what there was time for */
+    bool last;         /* the last line of this part of the run, with the peak memory */
+    const char *split; /* "train", "val", or at the end "final" and "test": on all validation and
+                          test data or, with a time limit, what there was time for */
     double loss, bits, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 
 /*
- * Creates the folder and its parents, and starts a new log. `path` NULL: the first
- * of runs/<name>, runs/<name>-2, ... that does not exist. The origin is saved in
- * every checkpoint and must outlive the run.
+ * Creates the folder and its parents, locks it (training/folder.h), and starts a new log. `path`
+ * NULL: the first of runs/<name>, runs/<name>-2, ... that does not exist. With `overwrite`, an
+ * existing run is replaced as soon as the new one has a checkpoint. The origin is saved in every
+ * checkpoint and must outlive the run.
  */
-Run *run_open(const char *path, const char *name, const Origin *origin);
+Run *run_open(const char *path, const char *name, bool overwrite, const Origin *origin);
 
-/* Resumes a run with that progress in its folder: lines of the log about later steps, and about its
- * end, are dropped. */
+/* Resumes a run in its folder from this progress: log lines of later steps, and those of its end,
+ * are dropped. */
 Run *run_resume(const char *path, Progress p, const Origin *origin);
 const char *run_path(const Run *run);
 
-/* Replaces a file of the folder atomically by what `print` prints. */
+/* Atomically replaces a file in the folder with what `print` prints. */
 void run_file(const Run *run, const char *name, Print *print, void *ctx);
 
 /* Logs to a TensorBoard file as well. `first`: the first step that will be logged, or -1 for a new
  * run; `config`: its description in Markdown. */
 void run_board(Run *run, int first, const char *config);
 
+/* Logs the start of a part of the run, after this step: a line with the split "start", whose "run"
+ * is an object with these members. */
+void run_start(Run *run, int step, const char *members);
 void run_log(Run *run, LogLine line);
 void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
               Progress progress);

@@ -11,8 +11,11 @@
 /* The beginning of any message about a checkpoint. */
 #define PATH "%.200s"
 #define OPTION "attnc.option."
+#define TOKENIZER "attnc.tokenizer"
+#define BEST_LOSS "attnc.best_val_loss"
+#define LAST_LOSS "attnc.val_loss"
 
-enum { PROGRESS = 5, TEXT_BYTES = 40, KEY_BYTES = 128 };
+enum { PROGRESS = 5, TEXT_BYTES = 40, KEY_BYTES = 128, STEPS_MOST = 1000000000 };
 
 /* The counts of a progress, with their keys in the file. */
 typedef struct {
@@ -51,7 +54,7 @@ static void put_progress(Parts *parts, Progress p)
 {
     Count count[PROGRESS];
     const double number[] = { p.best, p.loss };
-    const char *const key[] = { "attnc.best_val_loss", "attnc.val_loss" };
+    const char *const key[] = { BEST_LOSS, LAST_LOSS };
 
     counts(&p, count);
     for (int i = 0; i < PROGRESS; i++) {
@@ -61,12 +64,8 @@ static void put_progress(Parts *parts, Progress p)
         put(parts, count[i].key, text);
     }
     for (int i = 0; i < 2; i++)
-        if (isfinite(number[i])) {
-            char *text = room(parts, TEXT_BYTES);
-
-            snprintf(text, TEXT_BYTES, "%.17g", number[i]);
-            put(parts, key[i], text);
-        }
+        if (isfinite(number[i]))
+            put(parts, key[i], arena_string(parts->mem, text_number(number[i]).at));
 }
 
 static void put_origin(Parts *parts, const Origin *o, const char *tokenizer)
@@ -77,7 +76,7 @@ static void put_origin(Parts *parts, const Origin *o, const char *tokenizer)
     put(parts, "attnc.data", o->task);
     put(parts, "attnc.corpus", corpus);
     if (tokenizer)
-        put(parts, "attnc.tokenizer", tokenizer);
+        put(parts, TOKENIZER, tokenizer);
     for (int i = 0; i < o->options; i++) {
         char *key = room(parts, KEY_BYTES);
 
@@ -134,31 +133,67 @@ static const char *meta_of(const Saved *s, const char *key)
     return value;
 }
 
+static int read_count(const Saved *s, const char *key)
+{
+    const char *value = meta_of(s, key);
+    char *end;
+    long n = strtol(value, &end, 10);
+
+    if (*value < '0' || *value > '9' || *end || n < 0 || n > STEPS_MOST)
+        die(EXIT_DATA, PATH ": %s is '%.40s', which is not a number of steps", s->path, key, value);
+    return (int)n;
+}
+
+static double read_loss(const Saved *s, const char *key, double missing)
+{
+    const char *value = safetensors_meta(s->file, key);
+    char *end;
+
+    if (!value)
+        return missing;
+    double loss = strtod(value, &end);
+    if (end == value || *end || !isfinite(loss))
+        die(EXIT_DATA, PATH ": %s is '%.40s', which is not a finite number", s->path, key, value);
+    return loss;
+}
+
 static void read_progress(Saved *s)
 {
+    Progress *p = &s->progress;
     Count count[PROGRESS];
-    const char *best = safetensors_meta(s->file, "attnc.best_val_loss"),
-               *loss = safetensors_meta(s->file, "attnc.val_loss");
 
-    counts(&s->progress, count);
-    for (int i = 0; i < PROGRESS; i++) {
-        const char *value = meta_of(s, count[i].key);
-        char *end;
-        long n = strtol(value, &end, 10);
+    counts(p, count);
+    for (int i = 0; i < PROGRESS; i++)
+        *count[i].at = read_count(s, count[i].key);
+    p->best = read_loss(s, BEST_LOSS, HUGE_VAL);
+    p->loss = read_loss(s, LAST_LOSS, (double)NAN);
+    if (p->evaluated > p->step || p->best_step > p->evaluated || p->bad > p->step - p->updates ||
+        (p->best_step > 0) != isfinite(p->best))
+        die(EXIT_DATA,
+            PATH ": its progress contradicts itself: %d steps, %d of them updates and %d skipped "
+                 "at the end, evaluated at %d, best at %d with the loss %s",
+            s->path, p->step, p->updates, p->bad, p->evaluated, p->best_step,
+            text_number(p->best).at);
+}
 
-        if (*value < '0' || *value > '9' || *end || n < 0 || n > 1000000000)
-            die(EXIT_DATA, PATH ": %s is '%.40s', which is not a number of steps", s->path,
-                count[i].key, value);
-        *count[i].at = (int)n;
-    }
-    s->progress.best = best ? strtod(best, NULL) : HUGE_VAL;
-    s->progress.loss = loss ? strtod(loss, NULL) : (double)NAN;
+/* Tasks of text need a tokenizer; synthetic ones have none. */
+static bool is_of_text(const Saved *s)
+{
+    const char *task = saved_task(s);
+
+    for (int i = 0; task_names[i]; i++)
+        if (strcmp(task, task_names[i]) == 0)
+            return true;
+    return false;
 }
 
 static void read_tokenizer(Saved *s)
 {
-    const char *saved = safetensors_meta(s->file, "attnc.tokenizer");
+    const char *saved = safetensors_meta(s->file, TOKENIZER);
 
+    if (is_of_text(s) != (saved != NULL))
+        die(EXIT_DATA, PATH ": its task is %.40s, but it has %s", s->path, saved_task(s),
+            saved ? "a tokenizer" : "no tokenizer");
     if (!saved)
         return;
     s->tokenizer = tokenizer_load(saved);
@@ -171,27 +206,33 @@ static void read_tokenizer(Saved *s)
             s->path, size, vocab);
 }
 
-static void find_file(Saved *s, const char *path, bool best)
+/* The file of a run's folder, or the path itself, in `to`. */
+static void find_file(char *to, size_t room, const char *path, bool best)
 {
     struct stat info;
-    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    const bool found = stat(path, &info) == 0, folder = found && S_ISDIR(info.st_mode);
     const char *name = best ? "/best.safetensors" : "/model.safetensors";
 
+    if (!found && strcmp(path, "-") != 0)
+        die(EXIT_IO, "cannot open '%.200s': %s", path, strerror(errno));
     if (best && !folder)
         die(EXIT_USAGE, "--best needs a run's folder, and %.200s is not one", path);
-    if (snprintf(s->path, sizeof s->path, "%s%s", path, folder ? name : "") >= (int)sizeof s->path)
+    if (snprintf(to, room, "%s%s", path, folder ? name : "") >= (int)room)
         die(EXIT_IO, "the path %.60s... is too long", path);
-    if (folder && stat(s->path, &info) != 0)
+    if (folder && stat(to, &info) != 0)
         die(EXIT_IO, "%.200s is not a run's folder: there is no %s in it (%s)", path, name + 1,
             strerror(errno));
 }
 
+/* Nothing is allocated before the file is found: a caller of the library may go on without it. */
 Saved *saved_read(const char *path, bool best)
 {
-    Saved *s = xmalloc(sizeof *s);
+    char at[sizeof((Saved *)0)->path];
 
+    find_file(at, sizeof at, path, best);
+    Saved *s = xmalloc(sizeof *s);
     *s = (Saved){ .mem = arena_new() };
-    find_file(s, path, best);
+    memcpy(s->path, at, sizeof at);
     s->file = checkpoint_load(s->path, &s->model, s->mem);
     read_progress(s);
     read_tokenizer(s);
@@ -233,14 +274,37 @@ const char *saved_file(const Saved *s, int i)
     return saved_option(s, name);
 }
 
+static int entries_beside(const Safetensors *file)
+{
+    int n = 0;
+
+    for (int i = 0; i < file->entries; i++)
+        n += strncmp(file->entry[i].name, BESIDE, strlen(BESIDE)) == 0;
+    return n;
+}
+
+static void check_not_negative(const Saved *s, const char *name, const real *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (at[i] < 0)
+            die(EXIT_DATA, PATH ": number %zu of %s is negative", s->path, i, name);
+}
+
 void saved_optimiser(const Saved *s, Optimiser *o)
 {
     Moment moment[OPTIMISER_MOMENTS];
+    int left = entries_beside(s->file);
 
     o->step = s->progress.updates;
     for (const Param *p = o->params->first; p; p = p->next)
-        for (int i = 0, n = optimiser_moments(o, p, moment); i < n; i++)
-            checkpoint_fill(
-                s->file, s->path,
-                checkpoint_entry(moment_name(s->mem, &moment[i], p), p->tensor, moment[i].at));
+        for (int i = 0, n = optimiser_moments(o, p, moment); i < n; i++, left--) {
+            const char *name = moment_name(s->mem, &moment[i], p);
+
+            checkpoint_fill(s->file, s->path, checkpoint_entry(name, p->tensor, moment[i].at));
+            if (moment[i].square)
+                check_not_negative(s, name, moment[i].at, moment[i].n);
+        }
+    if (left)
+        die(EXIT_DATA, PATH " has %d tensor%s that %s does not know", s->path, left,
+            left == 1 ? "" : "s", o->kind->name);
 }

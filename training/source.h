@@ -52,8 +52,12 @@ typedef struct {
     Source source;
     int n;
     Tokens train[CLASSES_MAX], validation[CLASSES_MAX];
+    const int *label; /* the class of each text; NULL: text i is class i */
 } ClassSource;
 void source_classes(ClassSource *s, int context);
+
+/* The same with nothing to train on, whatever the lengths of the texts. */
+void source_held_back_classes(ClassSource *s);
 
 /* Rows of a synthetic task, generated on demand; no run trains on those that are held back. */
 typedef struct {

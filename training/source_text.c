@@ -104,15 +104,16 @@ static size_t windows_of(const ClassSource *s, int T)
     return least / (size_t)T;
 }
 
-/* The same number of windows of every text, spread over it: row k is from text k % n. */
+/* The same number of windows of every text, spread over it; text after text, so that rows spread
+ * evenly over all are evenly from all texts. */
 static void class_held_back(const Source *source, size_t k, Batch row)
 {
     const ClassSource *s = (const ClassSource *)source;
-    size_t which = k % (size_t)s->n, windows = windows_of(s, row.T);
-    Tokens from = s->validation[which];
-    size_t all = from.n / (size_t)row.T;
+    const size_t windows = windows_of(s, row.T), which = k / windows;
+    const Tokens from = s->validation[which];
+    const size_t all = from.n / (size_t)row.T, window = k % windows * all / windows;
 
-    class_row(row, from.at + k / (size_t)s->n * all / windows * (size_t)row.T, (int)which);
+    class_row(row, from.at + window * (size_t)row.T, s->label ? s->label[which] : (int)which);
 }
 
 static size_t class_rows(const Source *source, int T)
@@ -122,7 +123,7 @@ static size_t class_rows(const Source *source, int T)
     return windows_of(s, T) * (size_t)s->n;
 }
 
-void source_classes(ClassSource *s, int context)
+void source_held_back_classes(ClassSource *s)
 {
     s->source = (Source){ .batch = class_batch,
                           .row = class_held_back,
@@ -131,6 +132,11 @@ void source_classes(ClassSource *s, int context)
                           .counted = true,
                           .whole = true,
                           .target = "window" };
+}
+
+void source_classes(ClassSource *s, int context)
+{
+    source_held_back_classes(s);
     for (int i = 0; i < s->n; i++)
         check_length(s->train[i], s->validation[i], context);
 }

@@ -7,6 +7,8 @@
 #include "training/display.h"
 #include "training/pace.h"
 
+#include <string.h>
+
 /* After BAD_STEPS in a row without a finite gradient the run has failed. */
 enum { BAD_STEPS = 5 };
 static const double redraw_seconds = 0.25; /* of the line on a terminal */
@@ -82,6 +84,7 @@ static void update(Loop *l, const LogLine *line)
     l->progress.bad++;
 }
 
+/* If it is interrupted, the progress is still that before it. */
 static LogLine step(Loop *l, int number)
 {
     const TrainOptions *o = l->o;
@@ -91,10 +94,15 @@ static LogLine step(Loop *l, int number)
                      .accuracy = (double)NAN,
                      .rate = schedule_rate(&o->schedule, number) };
     double start = seconds_now();
+    int done = 0;
 
-    for (int i = 0; i < o->accumulation; i++)
-        line.loss += learn(l, (uint64_t)(number - 1) * (uint64_t)o->accumulation + (uint64_t)i) /
+    for (; done == 0 || (done < o->accumulation && !*l->t->stop); done++)
+        line.loss += learn(l, (uint64_t)(number - 1) * (uint64_t)o->accumulation + (uint64_t)done) /
                      o->accumulation;
+    if (done < o->accumulation) {
+        params_zero_grad(&l->t->model->params);
+        return line;
+    }
     line.grad_norm = gradient_norm(l->t->tape->pool, l->mem, &l->t->model->params);
     update(l, &line);
     l->progress.step = number;
@@ -136,11 +144,11 @@ static void save_last(Loop *l)
     l->saved = l->progress.step;
 }
 
-static Evaluation evaluate_rows(Loop *l, double rows)
+static Evaluation evaluate_rows(Loop *l, const Source *source, double rows)
 {
     const Training *t = l->t;
     double start = seconds_now();
-    Evaluation e = evaluate_until(t->tape, t->model, t->source, l->o->batch, (size_t)rows, t->stop);
+    Evaluation e = evaluate_until(t->tape, t->model, source, l->o->batch, (size_t)rows, t->stop);
 
     pace_mean(&l->pace.rows, rows, seconds_now() - start);
     return e;
@@ -150,6 +158,7 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
 {
     LogLine line = { .step = l->progress.step,
                      .split = split,
+                     .last = strcmp(split, "final") == 0,
                      .loss = e.loss,
                      .bits = source_bits(l->t->source, true, e.loss),
                      .accuracy = e.accuracy,
@@ -167,7 +176,7 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
 static bool validate(Loop *l)
 {
     Progress *p = &l->progress;
-    Evaluation e = l->latest = evaluate_rows(l, l->pace.some);
+    Evaluation e = l->latest = evaluate_rows(l, l->t->source, l->pace.some);
 
     if (*l->t->stop)
         return false;
@@ -205,6 +214,7 @@ static Pace pace_of(const Training *t, const TrainOptions *o)
                    .batch = (double)o->batch * o->accumulation,
                    .some = some > 0 ? fmin(some, all) : all,
                    .all = all,
+                   .test = t->test ? (double)t->test->rows(t->test, t->model->config.context) : 0,
                    .limit = o->max_seconds };
 }
 
@@ -256,9 +266,15 @@ static Stop run_steps(Loop *l)
 
     while (!why && l->progress.step < l->o->steps) {
         LogLine line = step(l, l->progress.step + 1);
+        if (l->progress.step < line.step) {
+            if (l->progress.step > 0)
+                save_last(l);
+            return STOP_ASKED;
+        }
         why = stop_after(l, &line);
         if (why == STOP_DIVERGED)
             return why;
+        line.last = why == STOP_ASKED || why == STOP_AT;
         bool logged = line.step % l->o->log_interval == 0 || line.step == 1 || why;
 
         if (logged)
@@ -270,6 +286,18 @@ static Stop run_steps(Loop *l)
             why = STOP_ASKED;
     }
     return why ? why : STOP_STEPS;
+}
+
+/* On data that no choice depended on, if there is such. False: interrupted. */
+static bool judge_test(Loop *l, TrainResult *r)
+{
+    const double rows = pace_test_rows(&l->pace, seconds_now() - l->start);
+
+    if (!l->t->test)
+        return true;
+    r->test = evaluate_rows(l, l->t->test, rows);
+    r->whole_test = rows >= l->pace.test;
+    return !*l->t->stop;
 }
 
 /*
@@ -285,12 +313,14 @@ static bool judge(Loop *l, TrainResult *r)
         return false;
     double rows = pace_last_rows(&l->pace, seconds_now() - l->start);
     bool done = rows <= l->pace.some && l->latest.targets > 0;
-    r->last = done ? l->latest : evaluate_rows(l, rows);
-    if (*l->t->stop)
+    r->last = done ? l->latest : evaluate_rows(l, l->t->source, rows);
+    if (*l->t->stop || !judge_test(l, r))
         return false;
     r->whole = rows >= l->pace.all;
     r->best = p->best;
     r->best_step = p->best_step;
+    if (l->t->test)
+        log_evaluation(l, "test", r->test);
     log_evaluation(l, "final", r->last);
     *p = before;
     p->loss = r->last.loss;
@@ -315,4 +345,21 @@ TrainResult train(const Training *t, const TrainOptions *o)
     result.seconds = seconds_now() - l.start;
     arena_free(l.mem);
     return result;
+}
+
+Estimate train_estimate(const Training *t, const TrainOptions *o)
+{
+    enum { FEWEST = 2, MOST = 20 };
+    const double patience = 2; /* seconds */
+    Loop l = { .t = t, .o = o, .pace = pace_of(t, o) };
+
+    loop_open(&l);
+    const int before = l.progress.step;
+    for (int i = 1; i <= MOST && !*t->stop; i++)
+        if (i <= FEWEST || seconds_now() - l.start < patience)
+            step(&l, before + i);
+    evaluate_rows(&l, t->source, fmin(l.pace.some, o->batch));
+    const Estimate e = { pace_left(&l.pace, before, 0), pace_median_step(&l.pace) };
+    arena_free(l.mem);
+    return e;
 }

@@ -39,7 +39,9 @@ typedef struct {
     Stop why;
     Evaluation last; /* of the last weights; of a run with a time limit perhaps not on all rows, */
     bool whole;      /* or else on all of them */
-    double best;     /* the lowest loss of the evaluations during training */
+    Evaluation test; /* the same, on the test data; no targets: there is none */
+    bool whole_test;
+    double best; /* the lowest loss of the evaluations during training */
     int best_step, steps;
     int saved;                    /* the step of the last checkpoint; 0: there is none */
     double seconds, step_seconds; /* the whole loop; the median step */
@@ -48,7 +50,7 @@ typedef struct {
 typedef struct {
     Tape *tape;
     Model *model;
-    const Source *source;
+    const Source *source, *test; /* test: data that no choice depends on; NULL: none */
     Run *run;
     const Saved *from; /* to resume; NULL: a new run */
     const volatile sig_atomic_t *stop;
@@ -60,8 +62,14 @@ typedef struct {
  *
  * An evaluation is due every eval_interval steps, and after the last. An interruption adds none,
  * so a run that is interrupted or killed, and resumed, at any step, leaves the same files as one
- * that is not. A time limit includes the evaluation at the end.
+ * that is not. A signal is heard within a batch. A time limit includes the evaluations at the end.
  */
 TrainResult train(const Training *t, const TrainOptions *o);
+
+/* How long that would take, by a few steps: it changes the weights, and writes nothing. */
+typedef struct {
+    double seconds, step_seconds;
+} Estimate;
+Estimate train_estimate(const Training *t, const TrainOptions *o);
 
 #endif

@@ -1,0 +1,278 @@
+#include "training/folder.h"
+
+#include "ops/base/error.h"
+#include "ops/base/text.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOCK ".lock"
+#define ASIDE ".replaced"
+#define EVENTS "events.out.tfevents."
+
+/* The first three tell that there is a run. */
+static const char *const files[] = { "model.safetensors", "log.jsonl",      "config.json",
+                                     "best.safetensors",  "tokenizer.json", "loss.svg" };
+enum { FILES = sizeof files / sizeof *files, TELLING = 3 };
+
+static struct {
+    char path[FOLDER_PATH];
+    int dir, lock; /* -1: nothing is locked */
+} held = { .dir = -1, .lock = -1 };
+
+/* Returns false if the last part existed already. */
+static bool make_all(const char *path)
+{
+    char part[FOLDER_PATH];
+    size_t n = strlen(path);
+    bool made = false;
+
+    for (size_t i = 1; i <= n; i++)
+        if (i == n || path[i] == '/') {
+            memcpy(part, path, i);
+            part[i] = 0;
+            made = mkdir(part, 0777) == 0;
+            if (!made && errno != EEXIST)
+                die(EXIT_IO, "cannot create the folder %.200s: %s", part, strerror(errno));
+        }
+    return made;
+}
+
+void folder_make(const char *path)
+{
+    struct stat info;
+
+    make_all(path);
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
+}
+
+void folder_make_numbered(char path[FOLDER_PATH], const char *name)
+{
+    int i = 1;
+
+    do
+        snprintf(path, FOLDER_PATH, i == 1 ? "runs/%.200s" : "runs/%.200s-%d", name, i);
+    while (i++, !make_all(path));
+}
+
+static int open_in(int dir, const char *name)
+{
+    return openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool exists(int dir, const char *name)
+{
+    return faccessat(dir, name, F_OK, 0) == 0;
+}
+
+/* The first file that tells of a run, or NULL. */
+static const char *telling(int dir)
+{
+    for (int i = 0; i < TELLING; i++)
+        if (exists(dir, files[i]))
+            return files[i];
+    return exists(dir, ASIDE) ? ASIDE : NULL;
+}
+
+bool folder_has_run(const char *path)
+{
+    const int dir = open_in(AT_FDCWD, path);
+    const bool has = dir >= 0 && telling(dir);
+
+    if (dir >= 0)
+        close(dir);
+    return has;
+}
+
+/* Dies if another process has locked the file. */
+static void check_lock(int lock, const char *path)
+{
+    struct flock who = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    if (fcntl(lock, F_GETLK, &who) == 0 && who.l_type != F_UNLCK)
+        die(EXIT_IO, "%s is using the run in %.200s; wait for it, or choose another --out-dir",
+            who.l_pid > 0 ? text_format("process %ld", (long)who.l_pid).at : "another process",
+            path);
+}
+
+/* Closing the file would unlock it if this process had locked it. */
+static void check_use(int dir, const char *path)
+{
+    const int lock = held.dir < 0 ? openat(dir, LOCK, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+
+    if (lock >= 0) {
+        check_lock(lock, path);
+        close(lock);
+    }
+}
+
+void folder_check(const char *path, bool overwrite)
+{
+    const int dir = open_in(AT_FDCWD, path);
+    const char *found = dir < 0 ? NULL : telling(dir);
+
+    if (dir < 0)
+        return;
+    check_use(dir, path);
+    if (found && !exists(dir, "log.jsonl") && !exists(dir, ASIDE))
+        die(EXIT_USAGE, "%.200s has a %s, but no log of a run; choose another --out-dir", path,
+            found);
+    if (found && !overwrite)
+        die(EXIT_USAGE, "%.200s has a run already: --resume continues it, --overwrite starts over",
+            path);
+    close(dir);
+}
+
+static void visit(int dir, void (*f)(int dir, const char *name, int to), int to)
+{
+    const int copy = open_in(dir, ".");
+    DIR *list = copy < 0 ? NULL : fdopendir(copy);
+
+    for (struct dirent *e; list && (e = readdir(list));)
+        f(dir, e->d_name, to);
+    if (list)
+        closedir(list);
+}
+
+/* "NAME" and a rest that begins with a '.' or is empty. */
+static const char *after_name(const char *name, const char *file)
+{
+    const size_t n = strlen(file);
+
+    return strncmp(name, file, n) == 0 && (!name[n] || name[n] == '.') ? name + n : NULL;
+}
+
+/* .NAME.PID.tmp (ops/base/file.h) */
+static void remove_temporary(int dir, const char *name, int to)
+{
+    (void)to;
+    for (int i = 0; *name == '.' && i < FILES; i++) {
+        const char *rest = after_name(name + 1, files[i]);
+
+        if (rest && rest[0] && strspn(rest + 1, "0123456789") > 0 &&
+            strcmp(rest + 1 + strspn(rest + 1, "0123456789"), ".tmp") == 0)
+            unlinkat(dir, name, 0);
+    }
+}
+
+/* What a run writes, and how its weights were evaluated. */
+static bool is_of_run(const char *name)
+{
+    for (int i = 0; i < FILES; i++)
+        if (strcmp(name, files[i]) == 0)
+            return true;
+    return strncmp(name, EVENTS, strlen(EVENTS)) == 0 || strcmp(name, "eval.csv") == 0;
+}
+
+static void move(int dir, const char *name, int to)
+{
+    if (is_of_run(name) && renameat(dir, name, to, name) != 0)
+        warn("cannot move %s of %.200s: %s", name, held.path, strerror(errno));
+}
+
+static void drop(int dir, const char *name, int to)
+{
+    (void)to;
+    if (is_of_run(name))
+        unlinkat(dir, name, 0);
+}
+
+/* The weights are the first to go: while they are missing, those put aside are the only ones. */
+void folder_put_aside(void)
+{
+    if (!telling(held.dir))
+        return;
+    const int aside = mkdirat(held.dir, ASIDE, 0777) == 0 ? open_in(held.dir, ASIDE) : -1;
+    if (aside < 0)
+        die(EXIT_IO, "cannot create %.200s/" ASIDE ": %s", held.path, strerror(errno));
+    if (exists(held.dir, *files))
+        move(held.dir, *files, aside);
+    visit(held.dir, move, aside);
+    close(aside);
+}
+
+/* The files that were put aside are dropped, or moved back if there are no weights but theirs. */
+static void end_aside(bool back)
+{
+    const int aside = open_in(held.dir, ASIDE);
+
+    if (aside < 0)
+        return;
+    if (back)
+        warn("the run in %.200s is not overwritten: the new one saved nothing", held.path);
+    visit(aside, back ? move : drop, held.dir);
+    close(aside);
+    unlinkat(held.dir, ASIDE, AT_REMOVEDIR);
+}
+
+void folder_drop(void)
+{
+    end_aside(false);
+}
+
+static int open_lock(int dir, const char *path)
+{
+    struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    const int lock = openat(dir, LOCK, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+
+    if (lock < 0)
+        die(EXIT_IO, "cannot write %.200s/" LOCK ": %s", path, strerror(errno));
+    if (fcntl(lock, F_SETLK, &whole) == 0)
+        return lock;
+    if (errno != EACCES && errno != EAGAIN) {
+        warn("%.200s cannot be locked (%s): no other process may use it", path, strerror(errno));
+        return lock;
+    }
+    check_lock(lock, path);
+    close(lock); /* unlocked in between */
+    return -1;
+}
+
+/* Whether it is still the one that others would open: who had it before may have removed it. */
+static bool is_current(int dir, int lock)
+{
+    struct stat mine, theirs;
+
+    return fstat(lock, &mine) == 0 && fstatat(dir, LOCK, &theirs, AT_SYMLINK_NOFOLLOW) == 0 &&
+           mine.st_ino == theirs.st_ino;
+}
+
+void folder_lock(const char *path)
+{
+    static bool registered;
+
+    if (held.dir >= 0)
+        return;
+    const int dir = open_in(AT_FDCWD, path);
+    if (dir < 0)
+        die(EXIT_IO, "cannot open the folder %.200s: %s", path, strerror(errno));
+    do
+        held.lock = open_lock(dir, path);
+    while (held.lock < 0 || (!is_current(dir, held.lock) && close(held.lock) == 0));
+    held.dir = dir;
+    snprintf(held.path, sizeof held.path, "%s", path);
+    if (!registered && atexit(folder_unlock) == 0)
+        registered = true;
+    if (ftruncate(held.lock, 0) != 0 || dprintf(held.lock, "%ld\n", (long)getpid()) < 0)
+        die(EXIT_IO, "cannot write %.200s/" LOCK ": %s", path, strerror(errno));
+    visit(dir, remove_temporary, -1);
+    end_aside(!exists(dir, *files));
+}
+
+void folder_unlock(void)
+{
+    if (held.dir < 0)
+        return;
+    end_aside(!exists(held.dir, *files));
+    unlinkat(held.dir, LOCK, 0); /* before it is unlocked: nobody else has it now */
+    close(held.lock);
+    close(held.dir);
+    held.dir = held.lock = -1;
+}
