@@ -1,22 +1,21 @@
 /* ./sample: text from a trained model, printed while it is generated. */
 #include "model/sample.h"
 #include "data/stops.h"
-#include "ops/base/buffer.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/machine.h"
 #include "ops/base/text.h"
+#include "tools/common/lines.h"
 #include "tools/common/options.h"
-#include "training/saved.h"
+#include "tools/common/trained.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* TIMED: tokens at the start and at the end whose median time is reported. */
-enum { TOKENS = 1 << 24, TIMED = 64, PATH_SHOWN = 200 };
+enum { TOKENS = 1 << 24, TIMED = 64 };
 
 static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
 static const char *prompt_text, *prompt_path;
@@ -100,22 +99,12 @@ static void check_written(bool written)
 static void settle(int files)
 {
     if (files != 1)
-        die(EXIT_USAGE, "sample takes one run, not %d: %s", files, program.usage);
+        die(EXIT_USAGE, "sample takes one run, not %d: %s", files, options_usage(&program).at);
     if (prompt_text && prompt_path)
         die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: give one of them");
     if (interactive && (prompt_text || prompt_path || samples > 1))
         die(EXIT_USAGE, "--interactive reads prompts from standard input, one sample for each: "
                         "leave out --prompt, --prompt-file and --samples");
-}
-
-static Saved *writer_open(const char *path)
-{
-    Saved *w = saved_read(path, best);
-
-    if (!w->tokenizer || w->model.config.task != TASK_CAUSAL)
-        die(EXIT_DATA, "%s was trained on %s: it cannot continue a text",
-            text_cut(w->path, PATH_SHOWN).at, saved_task(w));
-    return w;
 }
 
 typedef struct {
@@ -229,25 +218,12 @@ static void write_samples(const Saved *w, Pool *pool)
     free(file);
 }
 
-/* The next line, without its end; false: there is none. */
-static bool read_line(Buffer *line)
-{
-    int c;
-
-    if (isatty(STDIN_FILENO))
-        fprintf(stderr, "> ");
-    line->n = 0;
-    while ((c = getchar()) != EOF && c != '\n')
-        buffer_add(line, &(unsigned char){ (unsigned char)c }, 1);
-    return c != EOF || line->n > 0;
-}
-
 /* Each line is a text to continue, and an empty one is all of the text before it. */
 static void converse(const Saved *w, Pool *pool)
 {
     Buffer line = { 0 }, all = { 0 };
 
-    for (uint64_t number = 0; release_signals(), read_line(&line); number++) {
+    for (uint64_t number = 0; release_signals(), lines_next(&line); number++) {
         if (line.n > 0)
             all.n = 0;
         buffer_add(&all, line.at, line.n);
@@ -270,7 +246,7 @@ int main(int argc, char **argv)
 {
     settle(options_parse(&program, argc, argv));
     catch_signals();
-    Saved *w = writer_open(argv[0]);
+    Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
     Pool *pool = pool_new(threads);
     if (interactive)
         converse(w, pool);

@@ -156,8 +156,9 @@ static void run_model(int words, char **word, Pool *pool)
     const TextChoice choice = { (const char *const *)word + 1, words - 1, (double)NAN, 0 };
 
     if (words == 0)
-        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s", program.usage);
-    Saved *run = trained_read(word[0], best, "./analyse");
+        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s",
+            options_usage(&program).at);
+    Saved *run = trained_read(word[0], best, TRAINED_CAUSAL | TRAINED_MASKED, "./analyse");
     if (study.unmasked && run->model.config.task != TASK_CAUSAL)
         die(EXIT_USAGE, "--unmask is for causal models, but this one is bidirectional");
     if (study.length == 0)

@@ -23,7 +23,7 @@
 /* RESULTS: out, A, and a gradient for each operand. */
 enum { RESULTS = OPERANDS_MAX + 2, PATH_SHOWN = 100 };
 
-static SettingsOptions settings = { .attention = -1 };
+static SettingsOptions settings = { .attention = -1, .has_context = true };
 static bool causal, rope, with_matrix, by_steps;
 static const char *rope_scale;
 static int threads;
@@ -151,6 +151,7 @@ static Job job_open(const Input *in)
                        .rope_scale = settings_rope_scale(rope_scale),
                        .set = in->set } };
 
+    settings_fit_context(&j.mix.set, in->attention, CONTEXT_IF_ASKED, (int)in->size['N']);
     if (in->lengths)
         j.mix.length = convert_lengths(j.mem, in);
     for (int i = 0; i < OPERANDS_MAX; i++)
@@ -295,7 +296,7 @@ static void write_results(const Job *j, const char *path)
 static void check_files(int files, char **file)
 {
     if (files != 2)
-        die(EXIT_USAGE, "attend takes two files, not %d: %s", files, program.usage);
+        die(EXIT_USAGE, "attend takes two files, not %d: %s", files, options_usage(&program).at);
     if (strcmp(file[1], "-") == 0)
         die(EXIT_USAGE, "the results must go to a file, not to standard output");
     if (strcmp(file[0], file[1]) == 0 || file_same(file[0], file[1]))
@@ -313,6 +314,7 @@ static const Attention *settle(int files, char **file, Values *set)
     settings_rope_scale(rope_scale);
     if (rope_scale && !rope)
         die(EXIT_USAGE, "--rope-scale needs --rope");
+    settings_check_rotated(&program, rope, "--rope");
     if (with_matrix && !(a->traits & HAS_MATRIX))
         die(EXIT_USAGE, "--matrix: %s has no matrix, since its output is not a weighted sum of v",
             a->name);

@@ -84,7 +84,7 @@ static void field(FILE *out, double x)
 {
     fputc(',', out);
     if (x > 0)
-        fprintf(out, "%.9g", x);
+        fputs(text_number(x).at, out);
 }
 
 void row_write(Row r, double peak, FILE *out)

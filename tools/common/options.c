@@ -1,6 +1,7 @@
 #include "tools/common/options.h"
 
 #include "ops/base/error.h"
+#include "tools/common/build.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,8 +10,6 @@
 #include <unistd.h>
 
 enum { SHOWN = 60 }; /* keeps error messages short, whatever was typed */
-
-const char attn_version[] = "0.1";
 
 /* Whether the n bytes at `given` are one of some names with ',' between them. */
 static bool is_alias(const char *given, size_t n, const char *names)
@@ -51,8 +50,22 @@ static const char *const elsewhere[][2] = {
     { "gpu", "everything runs on the processor: --threads" },
     { "dtype", "numbers are 32-bit floating point" },
     { "compile", "there is nothing to compile" },
+    { "num-epochs", "training is counted in steps: --max-iters, or --max-time" },
+    { "num-train-epochs", "training is counted in steps: --max-iters, or --max-time" },
+    { "start", "./sample RUN --prompt TEXT continues a text" },
+    { "num-samples", "./sample RUN --samples N prints several" },
+    { "max-new-tokens",
+      "./sample RUN --tokens N sets the length, --sample-tokens that after training" },
     { "wandb", "--tensorboard writes files for TensorBoard, and log.jsonl has every number" },
 };
+
+/* "wandb" is also --wandb-project. */
+static bool is_elsewhere(const char *name, size_t n, const char *known)
+{
+    const size_t m = strlen(known);
+
+    return n >= m && options_same(name, m, known) && (n == m || name[m] == '-' || name[m] == '_');
+}
 
 static noreturn void refuse_name(const Program *program, const char *arg)
 {
@@ -65,8 +78,9 @@ static noreturn void refuse_name(const Program *program, const char *arg)
         if (o->kind != OPTION_GROUP)
             options_nearer(&near, o->name);
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        if (options_same(name, near.n, elsewhere[i][0]))
-            die(EXIT_USAGE, "there is no --%s: %s", elsewhere[i][0], elsewhere[i][1]);
+        if (is_elsewhere(name, near.n, elsewhere[i][0]))
+            die(EXIT_USAGE, "there is no --%.*s: %s", near.n < SHOWN ? (int)near.n : SHOWN, name,
+                elsewhere[i][1]);
     if (near.name)
         die(EXIT_USAGE, "unknown option %s: did you mean --%s?", text_cut(arg, SHOWN).at,
             near.name);
@@ -142,8 +156,12 @@ static void read_option(Arguments *a, const char *arg)
         options_help(a->program);
         leave();
     }
+    if (strcmp(arg, "--print") == 0) {
+        options_page(a->program, a->next < a->argc ? a->argv[a->next] : NULL);
+        leave();
+    }
     if (strcmp(arg, "--version") == 0) {
-        printf("attn.c %s\n", attn_version);
+        build_print(stdout);
         leave();
     }
     find_option(a, arg, name, (size_t)(equals - name));
@@ -167,6 +185,22 @@ static bool next(Arguments *a)
     if (!a->ended && is_option(arg))
         read_option(a, arg);
     return true;
+}
+
+/* `help [OPTION]`, unless there is a file of that name. */
+static void read_help(const Program *program, int argc, char **argv)
+{
+    if (argc < 2 || argc > 3 || strcmp(argv[1], "help") != 0 || access("help", F_OK) == 0)
+        return;
+    const char *name = argc == 3 ? argv[2] + strspn(argv[2], "-") : NULL;
+    const Option *o = name ? options_find(program, name) : NULL;
+    if (name && !o)
+        refuse_name(program, argv[2]);
+    if (o)
+        options_help_one(o);
+    else
+        options_help(program);
+    leave();
 }
 
 static void apply(const Program *program, const Preset *preset)
@@ -197,13 +231,12 @@ static void hold_streams(void)
  * Three passes: the first finds misspelt names and prints --help, before defaults are changed; the
  * second applies presets; the third sets everything else, overriding presets.
  */
-int options_parse(const Program *program, int argc, char **argv)
+int options_words(const Program *program, int argc, char **argv)
 {
     const Arguments start = { .program = program, .argc = argc, .next = 1, .argv = argv };
     Arguments a = start;
     int words = 0;
 
-    hold_streams();
     while (next(&a))
         ;
     for (a = start; next(&a);)
@@ -218,6 +251,19 @@ int options_parse(const Program *program, int argc, char **argv)
         else if (a.option->kind != OPTION_PRESET)
             options_take(a.option, a.value);
     return words;
+}
+
+const Option *options_find(const Program *program, const char *name)
+{
+    return find(program, name, strlen(name));
+}
+
+int options_parse(const Program *program, int argc, char **argv)
+{
+    hold_streams();
+    options_call(argc > 0 ? argv[0] : NULL);
+    read_help(program, argc, argv);
+    return options_words(program, argc, argv);
 }
 
 static const Option *option_of(const Program *program, const char *name)

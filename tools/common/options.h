@@ -22,12 +22,12 @@
 #ifndef TOOLS_COMMON_OPTIONS_H
 #define TOOLS_COMMON_OPTIONS_H
 
+#include "ops/base/json.h"
 #include "ops/base/text.h"
+#include "tools/common/build.h"
 
 #include <stdbool.h>
 #include <stdio.h>
-
-extern const char attn_version[];
 
 typedef enum {
     OPTION_GROUP,    /* not an option: a heading in --help */
@@ -75,13 +75,15 @@ typedef struct {
     const char *const *choices; /* CHOICE, SET: the names, ending with NULL, */
     Choice (*choice)(int i);    /* or the i-th row of a table, whose name is NULL past the end */
     const Preset *presets;      /* PRESET: ends with a row of zeros */
-    const char *word;           /* the name of the value in --help; NULL: the kind's */
-    const char *help;           /* for --help, which appends names and default */
-    char letter;                /* 'o': -o is a short form */
-    const char *alias;          /* "lr,rate": other names for the option; NULL: none */
-    bool any;                   /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
-    bool given;                 /* set by options_parse */
-    bool restored;              /* set by options_restore */
+    const char *also;           /* INT: a word that stands for the number `means`; NULL: none */
+    int means;
+    const char *word;  /* the name of the value in --help; NULL: the kind's */
+    const char *help;  /* for --help, which appends names and default */
+    char letter;       /* 'o': -o is a short form */
+    const char *alias; /* "lr,rate": other names for the option; NULL: none */
+    bool any;          /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
+    bool given;        /* set by options_parse */
+    bool restored;     /* set by options_restore */
 } Option;
 
 typedef struct {
@@ -92,16 +94,37 @@ typedef struct {
 
 /*
  * Fills in the values and moves all other arguments to the front of argv, in order; returns their
- * number. --help and --version print and exit. Mistakes end in die(EXIT_USAGE). If standard streams
- * are closed, their file descriptors are reserved, so that no file gets them.
+ * number. --help, `help [OPTION]` and --version print and exit. Mistakes end in die(EXIT_USAGE). If
+ * standard streams are closed, their file descriptors are reserved, so that no file gets them.
  */
 int options_parse(const Program *program, int argc, char **argv);
+
+/* The same for words that are not a program's command line: leaves standard streams alone. */
+int options_words(const Program *program, int argc, char **argv);
 
 /* At the end of a program: dies (EXIT_IO) if standard output could not be written. */
 void options_finish(void);
 
-/* Prints --help to stdout. */
+/*
+ * Prints --help to stdout, or what it says of one option; and a manual page or completion ("man",
+ * "bash", "zsh", "fish").
+ */
 void options_help(const Program *program);
+void options_help_one(const Option *option);
+void options_page(const Program *program, const char *format);
+
+/*
+ * The program as it was called, ./train or attnc-train; its usage with this name; and a text that
+ * names it, for free(). options_parse() sets it with options_call().
+ */
+Text options_name(const Program *program);
+Text options_usage(const Program *program);
+char *options_named(const Program *program, const char *text);
+void options_call(const char *name);
+
+/* The help of an option with its names, default and aliases; the name of its value. */
+Text options_describe(const Option *o);
+const char *options_word(const Option *o);
 
 /* The i-th name of a choice, a set or a preset; NULL past the end or for other kinds. */
 Choice options_choice(const Option *o, int i);
@@ -142,12 +165,25 @@ bool options_same(const char *given, size_t n, const char *name);
 /* Sets an option unless the command line or its preset did. False: no such option, or not valid. */
 bool options_restore(const Program *program, const char *name, const char *value);
 
+/* The option of that name, or NULL. */
+const Option *options_find(const Program *program, const char *name);
+
+/*
+ * Sets options by the members of a JSON object that options_json() may have printed, in the file
+ * `path`, as options_restore() does; an empty value leaves the default. Those that `skip` names are
+ * left alone. Dies (EXIT_DATA) if there is no such option, or its value is not valid. Values may
+ * lie in `mem` or in the object.
+ */
+typedef bool SkipOption(const char *name, const Json *config);
+void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
+                    Arena *mem);
+
 /* Parses the number [-]digits[.digits][e[-+]digits] at s, and returns its end in `end`; false:
  * there is none, or it is not finite. */
 bool options_number(const char *s, const char **end, double *value);
 
 /* Prints all values as a JSON object, one per line, names with '_'; null: not set. Numbers are
- * exact; a byte that is not UTF-8 becomes U+FFFD. */
-void options_json(const Program *program, FILE *out);
+ * exact; a byte that is not UTF-8 becomes U+FFFD. `more`: members that follow, or "". */
+void options_json(const Program *program, const char *more, FILE *out);
 
 #endif

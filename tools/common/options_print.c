@@ -1,5 +1,8 @@
 #include "tools/common/options.h"
 
+#include "ops/base/error.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: in total, and of the widest left column */
@@ -11,9 +14,51 @@ static const char *const words[] = {
     [OPTION_SET] = "NAME,...",
 };
 
-static const char *word(const Option *o)
+const char *options_word(const Option *o)
 {
     return o->word ? o->word : words[o->kind];
+}
+
+static const char *called; /* argv[0]; NULL: unknown */
+
+void options_call(const char *name)
+{
+    called = name;
+}
+
+/* "./train", as the table calls it. */
+static Text own_name(const Program *program)
+{
+    return text_format("%.*s", (int)strcspn(program->usage, " "), program->usage);
+}
+
+Text options_name(const Program *program)
+{
+    const char *slash = called ? strrchr(called, '/') : NULL;
+
+    if (!called || !*called)
+        return own_name(program);
+    return text_format("%.100s", slash && strncmp(called, "./", 2) != 0 ? slash + 1 : called);
+}
+
+char *options_named(const Program *program, const char *text)
+{
+    const Text name = options_name(program), own = own_name(program);
+    char *all = xmalloc((strlen(text) + 1) * (name.n + 1)), *to = all;
+
+    for (const char *next; (next = strstr(text, own.at)); text = next + own.n)
+        to += sprintf(to, "%.*s%s", (int)(next - text), text, name.at);
+    strcpy(to, text);
+    return all;
+}
+
+Text options_usage(const Program *program)
+{
+    char *usage = options_named(program, program->usage);
+    const Text text = text_format("%s", usage);
+
+    free(usage);
+    return text;
 }
 
 static int columns(const char *s, size_t n)
@@ -58,11 +103,11 @@ static Text margin(const Option *o)
                           : text_format("  --%s%s", o->kind == OPTION_FLAG ? "[no-]" : "", o->name);
 
     if (o->kind != OPTION_FLAG)
-        text_add(&text, " %s", word(o));
+        text_add(&text, " %s", options_word(o));
     return text;
 }
 
-static void print_option(const Option *o, int indent)
+Text options_describe(const Option *o)
 {
     const Text value = options_value(o);
     Text text = text_format("%s", o->help);
@@ -76,7 +121,7 @@ static void print_option(const Option *o, int indent)
     for (const char *name = o->alias; name; name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL)
         text_add(&text, "%s --%.*s", name == o->alias ? "; also" : ",", (int)strcspn(name, ","),
                  name);
-    print_row(margin(o).at, indent, text.at);
+    return text;
 }
 
 static void print_choices(const Option *o)
@@ -86,9 +131,16 @@ static void print_choices(const Option *o)
 
     for (int i = 0; (c = options_choice(o, i)).name; i++)
         widest = (int)strlen(c.name) > widest ? (int)strlen(c.name) : widest;
-    printf("\n--%s %s\n", o->name, word(o));
+    printf("\n--%s %s\n", o->name, options_word(o));
     for (int i = 0; (c = options_choice(o, i)).name; i++)
         print_row(text_format("  %s", c.name).at, widest + 4, c.summary);
+}
+
+void options_help_one(const Option *option)
+{
+    print_row(margin(option).at, (int)margin(option).n + 2, options_describe(option).at);
+    if (options_choice(option, 0).summary)
+        print_choices(option);
 }
 
 void options_help(const Program *program)
@@ -99,7 +151,7 @@ void options_help(const Program *program)
         if (o->kind != OPTION_GROUP && margin(o).n > widest && margin(o).n <= MARGIN)
             widest = margin(o).n;
     int indent = (int)widest + 2;
-    printf("usage: %s\n\n", program->usage);
+    printf("usage: %s\n\n", options_usage(program).at);
     print_row("", 0, program->summary);
     if (program->options->kind != OPTION_GROUP)
         printf("\n");
@@ -107,15 +159,19 @@ void options_help(const Program *program)
         if (o->kind == OPTION_GROUP)
             printf("\n%s\n", o->name);
         else
-            print_option(o, indent);
+            print_row(margin(o).at, indent, options_describe(o).at);
     printf("\n");
-    print_row("  -h, --help", indent, "print this and exit");
-    print_row("  --version", indent, "print the version and exit");
+    print_row("  -h, --help", indent, "print this and exit; also `help`, or `help OPTION`");
+    print_row("  --version", indent, "print the version and how it was built, and exit");
     for (const Option *o = program->options; o->name; o++)
         if (options_choice(o, 0).summary)
             print_choices(o);
-    if (program->notes)
-        printf("\n%s\n", program->notes);
+    if (program->notes) {
+        char *notes = options_named(program, program->notes);
+
+        printf("\n%s\n", notes);
+        free(notes);
+    }
 }
 
 static void print_texts(const OptionTexts *texts, FILE *out)
@@ -147,7 +203,7 @@ static void print_json(const Option *o, FILE *out)
         fputs(value.n ? value.at : "null", out);
 }
 
-void options_json(const Program *program, FILE *out)
+void options_json(const Program *program, const char *more, FILE *out)
 {
     const char *before = "{\n";
 
@@ -161,5 +217,5 @@ void options_json(const Program *program, FILE *out)
         print_json(o, out);
         before = ",\n";
     }
-    fputs("\n}\n", out);
+    fprintf(out, "%s%s%s\n}\n", *more ? before : "", *more ? "  " : "", more);
 }

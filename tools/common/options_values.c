@@ -67,8 +67,6 @@ void options_nearer(Nearest *near, const char *name)
 {
     size_t m = strlen(name), d = distance(near->given, near->n, name);
 
-    if (near->n >= 3 && begins(name, near->given, near->n))
-        d = 1;
     if (d <= 2 && 2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
         near->name = name;
         near->distance = d;
@@ -124,7 +122,9 @@ static bool read_int(const Option *o, const char *s)
 {
     int value;
 
-    if (!read_whole(o, s, &s, &value) || *s)
+    if (o->also && strcmp(s, o->also) == 0)
+        value = o->means;
+    else if (!read_whole(o, s, &s, &value) || *s)
         return false;
     *(int *)o->at = value;
     return true;

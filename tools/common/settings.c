@@ -36,17 +36,17 @@ static int taker_count(const char *setting)
     return n;
 }
 
-/* The help text of a setting, in static memory. */
-static const char *help_of(const Setting *s)
+/* The help text of setting i, in static memory. */
+static const char *help_of(int i)
 {
     static char room[SETTINGS_MAX][256];
-    static int used;
+    const Setting *s = settings_at(i);
     enum { FEW = 3 };
 
     if (taker_count(s->name) > FEW)
         return s->help;
-    snprintf(room[used], sizeof *room, "%.100s: %.150s", takers(s->name).at, s->help);
-    return room[used++];
+    snprintf(room[i], sizeof *room, "%.100s: %.150s", takers(s->name).at, s->help);
+    return room[i];
 }
 
 static Option option_of(int i, SettingsOptions *to)
@@ -59,26 +59,27 @@ static Option option_of(int i, SettingsOptions *to)
     Option o = { .name = s->name, .kind = kinds[s->kind], .max = s->most, .choices = s->choices };
 
     o.at = s->kind == SETTING_FLAG ? (void *)&to->flag[i] : &to->set.at[i];
-    o.help = help_of(s);
+    o.help = help_of(i);
+    if (s->length == CONTEXT_IF_ASKED && to->has_context)
+        o.also = "context", o.means = SETTING_CONTEXT;
     to->set.at[i] = s->value;
     to->flag[i] = s->value;
     return o;
 }
 
-static bool with_layers; /* this program has options for settings that shape the layer */
-
-static const Setting *offered(int i)
+/* The i-th setting, if the program has an option for it. */
+static const Setting *offered(const Program *program, int i)
 {
-    const Setting *s = settings_at(i);
+    const Option *o = program->options;
 
-    return s && (with_layers || !s->layer) ? s : NULL;
+    while (o->name && strcmp(o->name, settings_at(i)->name) != 0)
+        o++;
+    return o->name ? settings_at(i) : NULL;
 }
 
 void settings_add(Program *program, SettingsOptions *s, bool layers)
 {
     int n = 0, at = 0;
-
-    with_layers = layers;
 
     while (program->options[n].name)
         n++;
@@ -88,7 +89,7 @@ void settings_add(Program *program, SettingsOptions *s, bool layers)
     for (int i = 0; settings_at(i); i++) {
         const Option o = option_of(i, s);
 
-        if (offered(i))
+        if (layers || !settings_at(i)->layer)
             *to++ = o;
     }
     while (at < n)
@@ -113,19 +114,19 @@ void settings_check_rope(const Program *program, const char *option, const Atten
         refuse(option, a, takers(NULL));
 }
 
+void settings_check_rotated(const Program *program, bool rope, const char *by)
+{
+    for (int i = 0; !rope && settings_at(i); i++)
+        if (settings_at(i)->rope && options_given(program, settings_at(i)->name))
+            die(EXIT_USAGE, "--%s needs %s", settings_at(i)->name, by);
+}
+
 const char *settings_given(const Program *program)
 {
     for (int i = 0; settings_at(i); i++)
-        if (offered(i) && options_given(program, settings_at(i)->name))
+        if (offered(program, i) && options_given(program, settings_at(i)->name))
             return settings_at(i)->name;
     return NULL;
-}
-
-static void check_value(const Setting *s, int value)
-{
-    if (value != 0 && value < s->least)
-        die(EXIT_USAGE, "--%s is %d: it must be at least %d (or 0, the default)", s->name, value,
-            s->least);
 }
 
 void settings_check_some(const Program *program, const Attention *const *some)
@@ -135,7 +136,7 @@ void settings_check_some(const Program *program, const Attention *const *some)
 
         while (*a && !attention_takes(*a, settings_at(i)->name))
             a++;
-        if (!*a && offered(i))
+        if (!*a && offered(program, i))
             settings_check(program, settings_at(i)->name, *some);
     }
 }
@@ -147,11 +148,14 @@ Values settings_part(const Program *program, const SettingsOptions *s, const Att
     for (int i = 0; settings_at(i); i++) {
         const Setting *it = settings_at(i);
 
-        if (!offered(i) || !attention_takes(a, it->name) || !options_set(program, it->name))
+        if (!offered(program, i) || !attention_takes(a, it->name) ||
+            !options_set(program, it->name))
             continue;
         set.at[i] = it->kind == SETTING_FLAG ? s->flag[i] : s->set.at[i];
-        check_value(it, set.at[i]);
     }
+    const Text wrong = settings_misfit(a, &set);
+    if (wrong.n)
+        die(EXIT_USAGE, "%s", wrong.at);
     return set;
 }
 
@@ -162,6 +166,13 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, V
     settings_check_some(program, (const Attention *const[]){ a, NULL });
     *set = settings_part(program, s, a);
     return a;
+}
+
+void settings_keep(const Program *program, const Config *was, Config *c)
+{
+    for (int i = 0; c->attention == was->attention && settings_at(i); i++)
+        if (!options_given(program, settings_at(i)->name))
+            c->set.at[i] = was->set.at[i];
 }
 
 void settings_put(SettingsOptions *s, const Values *set)
@@ -226,7 +237,7 @@ static void add_size(Text *text, const Setting *s, const MixSize *size)
 
 static void add_setting(Text *text, const Setting *s, int value, const MixSize *size)
 {
-    if (s->kind == SETTING_CHOICE && !(s->layer && value == s->value))
+    if (s->kind == SETTING_CHOICE && !((s->layer || s->rope) && value == s->value))
         add(text, "%s %s", s->name, s->choices[value]);
     if (s->kind == SETTING_NUMBER && s->size)
         add_size(text, s, size);
@@ -245,7 +256,7 @@ Text settings_text(const Config *c)
     Text text = { 0 };
 
     for (const Setting *s = c->attention->settings; s && s->name; s++)
-        if (setting_matters(c->attention, &c->set, s))
+        if (setting_matters(c->attention, &c->set, s) && (!s->rope || c->position == POSITION_ROPE))
             add_setting(&text, s, setting(&c->set, s->name), &size);
     if (c->rope_scale.by > 0)
         add(&text, "rope scale %s", settings_rope_scale_text(c->rope_scale).at);

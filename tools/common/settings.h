@@ -13,6 +13,7 @@ typedef struct {
     int attention; /* the index of a row; -1: not given */
     Values set;
     bool flag[SETTINGS_MAX]; /* values of settings that are flags */
+    bool has_context;        /* lengths may be `context`: see SettingLength */
 } SettingsOptions;
 
 /* The i-th row of the table of attentions, for an option's `choice`. */
@@ -37,6 +38,9 @@ void settings_add(Program *program, SettingsOptions *s, bool layers);
  */
 const Attention *settings_of(const Program *program, const SettingsOptions *s, Values *set);
 
+/* A resumed run has the settings of its model, which an older version may have named otherwise. */
+void settings_keep(const Program *program, const Config *was, Config *c);
+
 /* Sets the options to these values, for config.json. */
 void settings_put(SettingsOptions *s, const Values *set);
 
@@ -53,6 +57,9 @@ const char *settings_given(const Program *program);
 /* Dies if an option of the program itself was given that does not apply to the attention. */
 void settings_check(const Program *program, const char *option, const Attention *a);
 void settings_check_rope(const Program *program, const char *option, const Attention *a);
+
+/* Dies if a setting of RoPE was given without RoPE; `by` is the option that turns it on. */
+void settings_check_rotated(const Program *program, bool rope, const char *by);
 
 /* Parses --rope-scale, like `linear:4` or `ntk:4`, or dies (EXIT_USAGE). NULL: none. */
 RopeScale settings_rope_scale(const char *words);

@@ -6,6 +6,7 @@
 #include "ops/base/file.h"
 #include "tools/common/options.h"
 #include "tools/common/settings.h"
+#include "training/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,13 +15,44 @@
 
 enum { SHOWN = 60, FILES_MOST = 4096 };
 
-Saved *trained_read(const char *path, bool best, const char *program)
+unsigned trained_kind(const Saved *run)
+{
+    const int task = run->model.config.task;
+
+    return !run->tokenizer         ? TRAINED_ANSWERS
+           : task == TASK_CLASSIFY ? TRAINED_CLASSES
+           : task == TASK_MLM      ? TRAINED_MASKED
+                                   : TRAINED_CAUSAL;
+}
+
+/* The command for a model of that kind. */
+static Text command_for(unsigned kind, const char *path)
+{
+    const Text run = text_cut(path, SHOWN);
+
+    switch (kind) {
+    case TRAINED_CAUSAL:
+        return text_format("./sample %s", run.at);
+    case TRAINED_MASKED:
+        return text_format("./fill %s 'text with ___'", run.at);
+    case TRAINED_CLASSES:
+        return text_format("./classify %s FILE", run.at);
+    default:
+        return text_format("./eval %s --show 5", run.at);
+    }
+}
+
+Saved *trained_read(const char *path, bool best, unsigned kinds, const char *program)
 {
     Saved *run = saved_read(path, best);
+    const unsigned kind = trained_kind(run);
 
-    if (!run->tokenizer || run->model.config.task == TASK_CLASSIFY)
-        die(EXIT_USAGE, "%.200s was trained on %s: %s is for models that predict text", run->path,
-            saved_task(run), program);
+    if (!(kind & kinds))
+        die(EXIT_USAGE, "%.200s was trained on %s: use %s, not %s", run->path, saved_task(run),
+            command_for(kind, path).at, program);
+    if (kind == TRAINED_CLASSES && run->model.config.classes > CLASSES_MAX)
+        die(EXIT_DATA, "%.200s has %d classes, more than %d", run->path, run->model.config.classes,
+            CLASSES_MAX);
     return run;
 }
 
@@ -32,7 +64,7 @@ void trained_introduce(const Config *c)
             set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width, c->context);
 }
 
-static double saved_number(const Saved *run, const char *option)
+double trained_number(const Saved *run, const char *option)
 {
     const char *words = saved_option(run, option), *end;
     double number;
@@ -45,7 +77,7 @@ static double saved_number(const Saved *run, const char *option)
 
 static Corpus read_stories(const Saved *run)
 {
-    saved_number(run, "seed"); /* checks that it is a number */
+    trained_number(run, "seed"); /* checks that it is a number */
     return corpus_stories(strtoull(saved_option(run, "seed"), NULL, 10), STORIES_BYTES);
 }
 
@@ -57,11 +89,24 @@ static Corpus read_own_corpus(const Saved *run)
     while (n < FILES_MOST && (file[n] = saved_file(run, n)))
         n++;
     Corpus corpus = n > 0 ? corpus_read((CorpusFiles){ file, n, saved_option(run, "val-file"),
-                                                       saved_number(run, "val-share") })
+                                                       trained_number(run, "val-share") })
                           : read_stories(run);
     if (corpus_hash(&corpus) != saved_corpus(run))
         warn("this is not the text on which %.200s was trained", run->path);
     return corpus;
+}
+
+void trained_warn(const Saved *run, TextChoice choice)
+{
+    for (int i = 0; i < choice.files; i++)
+        for (int k = 0; saved_file(run, k); k++) {
+            const bool whole = saved_option(run, "val-file") != NULL;
+            const double held_back = whole ? 0 : trained_number(run, "val-share");
+
+            if (file_same(choice.file[i], saved_file(run, k)) && !(choice.share <= held_back))
+                warn("the model was trained on %s: leave it out to use only what was held back",
+                     text_cut(choice.file[i], SHOWN).at);
+        }
 }
 
 Tokens trained_text(const Saved *run, TextChoice choice)

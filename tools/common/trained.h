@@ -1,12 +1,26 @@
-/* A trained model and a text: the arguments RUN [TEXT...] of ./eval and ./analyse. */
+/* A trained model and a text: the arguments RUN [TEXT...] of programs. */
 #ifndef TOOLS_COMMON_TRAINED_H
 #define TOOLS_COMMON_TRAINED_H
 
 #include "data/tokens.h"
 #include "training/saved.h"
 
-/* Reads a model that predicts text; dies (EXIT_USAGE) for other models, naming the program. */
-Saved *trained_read(const char *path, bool best, const char *program);
+/* What models do. */
+enum {
+    TRAINED_CAUSAL = 1 << 0,  /* continue a text */
+    TRAINED_MASKED = 1 << 1,  /* fill in masked tokens of a text */
+    TRAINED_CLASSES = 1 << 2, /* label a text */
+    TRAINED_ANSWERS = 1 << 3, /* solve a synthetic task */
+    TRAINED_ANY = (1 << 4) - 1
+};
+unsigned trained_kind(const Saved *run);
+
+/* Reads a model of one of these kinds; dies (EXIT_USAGE) for others, naming what to use instead of
+ * the program. */
+Saved *trained_read(const char *path, bool best, unsigned kinds, const char *program);
+
+/* The number that an option of the run was; dies (EXIT_DATA) if the run does not record it. */
+double trained_number(const Saved *run, const char *option);
 
 /* The files; without any, the run's validation text. */
 typedef struct {
@@ -18,6 +32,9 @@ typedef struct {
 
 /* Its tokens, for tokens_free(). */
 Tokens trained_text(const Saved *run, TextChoice choice);
+
+/* Warns of files that the model was trained on. */
+void trained_warn(const Saved *run, TextChoice choice);
 
 /* Prints a description of the model to standard error. */
 void trained_introduce(const Config *c);

@@ -7,11 +7,12 @@
 /* Beyond LARGEST a span could overflow; below SMALLEST a step could vanish. */
 static const double LARGEST = 1e305, SMALLEST = 1e-305;
 
-enum { LABELS_LEAST = 3, LABELS_MOST = 9, DECADES_MOST = 10, TWOS_MOST = 12 };
+enum { LABELS_LEAST = 3, LABELS_MOST = 9 };
 
 Axis axis_new(bool log, bool cover)
 {
-    return (Axis){ .log = log, .cover = cover, .lo = HUGE_VAL, .hi = -HUGE_VAL };
+    return (
+        Axis){ .log = log, .cover = cover, .lo = HUGE_VAL, .hi = -HUGE_VAL, .most = LABELS_MOST };
 }
 
 /* The position of v between lo and hi. */
@@ -176,8 +177,8 @@ static int labels_most(const Axis *axis)
 {
     double whole = axis->hi - axis->lo + 1;
 
-    if (axis->not_whole || axis->cover || whole >= LABELS_MOST)
-        return LABELS_MOST;
+    if (axis->not_whole || axis->cover || whole >= axis->most)
+        return axis->most;
     return whole > LABELS_LEAST ? (int)whole : LABELS_LEAST;
 }
 
@@ -224,7 +225,7 @@ static void add_log(Axis *axis, double v, bool labelled)
 static void fit_twos(Axis *axis)
 {
     int first = (int)ceil(axis->lo / log10(2)), last = (int)floor(axis->hi / log10(2));
-    int stride = 1 + (last - first) / TWOS_MOST;
+    int stride = 1 + (last - first) * 3 / (4 * axis->most);
 
     for (int i = first; i <= last; i += stride) {
         if (i >= 0 && i < 20)
@@ -239,7 +240,7 @@ static void fit_decades(Axis *axis)
 {
     double span = axis->hi - axis->lo;
     int first = (int)floor(axis->lo), last = (int)floor(axis->hi);
-    int stride = 1 + (last - (int)ceil(axis->lo)) / DECADES_MOST;
+    int stride = 1 + (last - (int)ceil(axis->lo)) / (axis->most + 1);
 
     for (int i = first; i <= last; i++)
         for (int m = 1; m < 10; m++) {
@@ -262,7 +263,7 @@ static void fit_log(Axis *axis)
         fit_decades(axis);
     } else {
         double tick[TICKS_MAX];
-        int n = axis_ticks(pow(10, axis->lo), pow(10, axis->hi), LABELS_MOST, tick);
+        int n = axis_ticks(pow(10, axis->lo), pow(10, axis->hi), axis->most, tick);
 
         for (int i = 0; i < n; i++)
             if (tick[i] > 0)

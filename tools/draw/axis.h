@@ -19,6 +19,7 @@ enum { TICKS_MAX = 64 };
 typedef struct {
     bool log;
     bool cover;      /* ends on ticks beyond the data; if not, close to the data */
+    int most;        /* about how many labels there is room for */
     double lo, hi;   /* nothing seen: lo > hi */
     double from, to; /* to be set by the owner */
     bool not_twos;   /* a value was seen that is no power of two */

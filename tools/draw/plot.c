@@ -376,8 +376,7 @@ void plot_svg(const Plot *plot, FILE *out)
     c->x = axis_new(plot->log_x, false);
     c->y = axis_new(plot->log_y, true);
     svg_open(out, WIDTH, HEIGHT, plot->title);
-    if (!plot->bare)
-        svg_style(out);
+    svg_style(out);
     svg_words(out, "title", (Point){ MARGIN, 38 }, plot->title, INNER * 13.0 / 21);
     svg_words(out, "soft subtitle", (Point){ MARGIN, 61 }, plot->subtitle, INNER * 13.0 / 14);
     draw_chart(c);

@@ -1,7 +1,7 @@
 /*
- * Line charts as standalone SVG, for a browser in light or dark, a paper or a
- * page that holds it inline. All labels are in a column to the right of the lines,
- * so none can hide data or another label; each has its line's colour and mark.
+ * Line charts as standalone SVG, for a browser in light or dark or a paper. All labels are in a
+ * column to the right of the lines, so none can hide data or another label; each has its line's
+ * colour and mark.
  *
  * What has no place leaves a gap: NaN, infinities (beyond 1e305), and what is
  * <= 0 on a log axis. Names may hold any bytes. A chart of any number of points
@@ -40,7 +40,6 @@ typedef struct {
     int n_series;
     const PlotLine *lines;
     int n_lines;
-    bool bare; /* without its <style>: the page that it is a part of has svg_style()'s */
 } Plot;
 
 void plot_svg(const Plot *plot, FILE *out);

@@ -23,16 +23,16 @@ static const char STYLE[] =
     ".plot .leader{opacity:.55}.plot .ring{stroke-width:2}"
     ".plot .mark{fill:currentColor;stroke:#fff;stroke-width:1.2}"
     ".plot .hover{fill:currentColor;stroke:none;opacity:0}.plot .hover:hover{opacity:1}"
-    ".plot .s0{color:#0072b2}.plot .s1{color:#d55e00}.plot .s2{color:#009e73}"
-    ".plot .s3{color:#c0589a}.plot .s4{color:#e09600}.plot .s5{color:#4aa8e0}"
-    ".plot .s6{color:#5b3fa0}.plot .s7{color:#6b7078}"
+    ".plot .s0{color:#264c8c}.plot .s1{color:#af3804}.plot .s2{color:#00ab5d}"
+    ".plot .s3{color:#bb7bb2}.plot .s4{color:#d97e00}.plot .s5{color:#7082ff}"
+    ".plot .s6{color:#6420c2}.plot .s7{color:#726364}"
     "@media(prefers-color-scheme:dark){"
     ".plot text{fill:#e6edf3}.plot .soft{fill:#9aa4af;color:#9aa4af}.plot .paper{fill:#0d1117}"
     ".plot .grid{stroke:#272d36}.plot .minor{stroke:#1a1f27}.plot .axis{stroke:#656d78}"
     ".plot .pale{opacity:.45}.plot .reference{stroke:#9aa4af}.plot .mark{stroke:#0d1117}"
-    ".plot .s0{color:#4ba6e8}.plot .s1{color:#ff8547}.plot .s2{color:#2cc295}"
-    ".plot .s3{color:#e38fc4}.plot .s4{color:#f0b93c}.plot .s5{color:#9bd6f8}"
-    ".plot .s6{color:#a893f5}.plot .s7{color:#a9b1bb}"
+    ".plot .s0{color:#51c3ff}.plot .s1{color:#fd8547}.plot .s2{color:#529c6f}"
+    ".plot .s3{color:#bd69b8}.plot .s4{color:#ffcc29}.plot .s5{color:#c1fcff}"
+    ".plot .s6{color:#8277ff}.plot .s7{color:#abafb7}"
     "}</style>\n";
 
 const Point svg_nowhere = { (double)NAN, (double)NAN };
@@ -68,12 +68,13 @@ static unsigned next_character(const char **s)
     uint32_t c;
     const int length = utf8_decode((const unsigned char *)*s, UTF8_MOST, &c);
     const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0), none = (c & 0xfffe) == 0xfffe,
-               turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+               turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x61c ||
+                       c == 0x200e || c == 0x200f;
 
     if (length && (c == '\t' || c == '\n' || c == '\r'))
         c = ' ';
     else if (!length || control || none || turns) {
-        (*s)++;
+        *s += length ? length : 1;
         return 0xfffd;
     }
     *s += length;

@@ -11,8 +11,9 @@ enum { SVG_COLOURS = 8 };
 void svg_open(FILE *out, int width, int height, const char *title);
 
 /*
- * The <style> of charts, once in every file that has any. A colour-blind reader can tell the
- * colours s0 to s7 apart, in light and in dark.
+ * The <style> of charts, once in every file that has any. The colours s0 to s7 have a contrast of
+ * at least 3 to the paper, and any two a CIE distance of at least 23, in light and in dark, for
+ * normal eyes and for each of the three kinds of colour blindness (as simulated by Machado 2009).
  */
 void svg_style(FILE *out);
 

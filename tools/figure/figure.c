@@ -23,7 +23,8 @@ static Option options[] = {
     { "x", OPTION_TEXT, &wanted.x, .word = "COL", .help = "columns of the table, x of the figure" },
     { "y", OPTION_TEXT, &wanted.y, .word = "COL", .help = "the numbers" },
     { "by", OPTION_TEXTS, &wanted.by, .word = "COL,...",
-      .help = "a line for each combination of values of these columns" },
+      .help = "a line for each combination of values of these columns; by default of several "
+              "files, run" },
     { "where", OPTION_TEXTS, &wanted.where, .word = "COL=VALUE,...",
       .help = "only rows that match all of these; VALUE|VALUE matches either" },
     { "order", OPTION_TEXTS, &wanted.order, .word = "NAME,...",
@@ -50,13 +51,17 @@ static Option options[] = {
 };
 
 static const Program program = {
-    .usage = "./figure [options] --y COL CSV...",
-    .summary = "Makes a table and a figure from CSV files: rows that differ only in other "
+    .usage = "./figure [options] --y COL FILE...",
+    .summary = "Makes a table and a figure from CSV files and runs: rows that differ only in other "
                "columns, such as seeds, become their mean and standard deviation.",
     .options = options,
-    .notes = "A column that a file lacks is empty there. Rows without a number in --y, or with\n"
-             "nothing in --x, are left out and counted in a warning. Example:\n"
-             "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv",
+    .notes =
+        "FILE is a CSV, a log.jsonl, or a run's folder, for its log. Rows have the column run, and\n"
+        "in a run's folder one for each of its options. A column that a file lacks is empty\n"
+        "there. Rows without a number in --y, or with nothing in --x, are left out and counted\n"
+        "in a warning. Examples:\n"
+        "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv\n"
+        "  ./figure --x step --y loss --by attn --where split=val --svg loss.svg runs/*",
 };
 
 /* A result is a file, and not one of those that are read. */
@@ -84,9 +89,10 @@ static void read_line(const char *words, PlotLine *to)
 static void check(int files, char **path)
 {
     if (files == 0)
-        die(EXIT_USAGE, "no CSV file given: %s", program.usage);
+        die(EXIT_USAGE, "no file given: %s", options_usage(&program).at);
     if (!wanted.y)
-        die(EXIT_USAGE, "--y COL is missing, the column with the numbers: %s", program.usage);
+        die(EXIT_USAGE, "--y COL is missing, the column with the numbers: %s",
+            options_usage(&program).at);
     if (svg_path && !wanted.x)
         die(EXIT_USAGE, "--svg needs --x COL, the column along the figure");
     check_output("csv", csv_path, files, path);
@@ -117,6 +123,10 @@ static void warn_of_order(const Figure *f, const char *name)
 /* What may surprise in the results. */
 static void warn_of(const Figure *f)
 {
+    if (f->differs.n)
+        warn("averaged over runs that differ in %s: tell them apart with --by, or select with "
+             "--where",
+             text_cut(f->differs.at, 4 * SHOWN).at);
     if (f->no_x + f->no_y > 0)
         warn("rows left out: %zu without a number in %s, %zu with nothing in %s", f->no_y,
              text_cut(wanted.y, SHOWN).at, f->no_x,
@@ -133,6 +143,8 @@ int main(int argc, char **argv)
     const int files = options_parse(&program, argc, argv);
 
     check(files, argv);
+    if (files > 1 && wanted.by.n == 0)
+        wanted.by = (OptionTexts){ 1, { "run" } };
     file_ignore_signals();
     Figure f = figure_read(&wanted, files, argv);
     drawing.figure = &f;

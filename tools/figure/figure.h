@@ -1,5 +1,5 @@
 /*
- * ./figure: rows of CSV files, grouped into the cells of a table.
+ * ./figure: rows of results, grouped into the cells of a table.
  *
  *     files --figure_read()--> Figure --figure_table()--> Markdown
  *                                     --figure_csv()----> CSV
@@ -58,10 +58,13 @@ typedef struct {
     size_t lines, columns, cells;
     bool numbers;      /* every column has a value */
     size_t no_x, no_y; /* rows that were left out for want of one */
+    int *with;         /* of each file, another whose rows are averaged with its own, or itself */
+    Text differs;      /* the options that differ between such files, as "a, b" */
     Arena *mem;        /* of all this: free it at the end */
 } Figure;
 
-/* Dies if a file is not CSV, if no file has a column, and if no row is left. */
+/* Files may be CSV, log.jsonl or folders of runs. Dies if one cannot be read, if no file has a
+ * column, and if no row is left. */
 Figure figure_read(const Wanted *wanted, int files, char **path);
 
 typedef enum { BEST_NONE = -1, BEST_MIN, BEST_MAX } Best;
@@ -86,11 +89,11 @@ typedef struct {
 
 void figure_svg(FILE *out, void *drawing);
 
-/* Collects rows: a number and the two texts that say which cell it belongs to. */
+/* Collects rows: a number, the two texts that say which cell it belongs to, and its file. */
 typedef struct Gather Gather;
 
-Gather *gather_new(void);
-void gather_add(Gather *g, const char *key, const char *column, double y);
+Gather *gather_new(int files);
+void gather_add(Gather *g, const char *key, const char *column, double y, int file);
 /* Makes the cells, lines and columns of all rows, and frees g. */
 void gather_end(Gather *g, Figure *f);
 

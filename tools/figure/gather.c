@@ -18,6 +18,7 @@
 typedef struct {
     size_t line, column, number;
     double y;
+    int file;
 } Row;
 
 struct Gather {
@@ -25,6 +26,7 @@ struct Gather {
     Numbers lines, columns;
     Row *row;
     size_t rows;
+    int files;
 };
 
 /* The number of a text, which is copied when it is new. */
@@ -43,19 +45,19 @@ static const char *text_of(const Numbers *texts, size_t number)
     return (const char *)texts->thing[number].at;
 }
 
-Gather *gather_new(void)
+Gather *gather_new(int files)
 {
     Gather *g = xmalloc(sizeof *g);
 
-    *g = (Gather){ .mem = arena_new() };
+    *g = (Gather){ .mem = arena_new(), .files = files };
     return g;
 }
 
-void gather_add(Gather *g, const char *key, const char *column, double y)
+void gather_add(Gather *g, const char *key, const char *column, double y, int file)
 {
     g->row = xgrow(g->row, g->rows, sizeof *g->row);
     g->row[g->rows] = (Row){ number_of(&g->lines, key, g->mem),
-                             number_of(&g->columns, column, g->mem), g->rows, y };
+                             number_of(&g->columns, column, g->mem), g->rows, y, file };
     g->rows++;
 }
 
@@ -175,12 +177,17 @@ static Cell cell_of(const Row *row, size_t n)
 static void make_cells(const Gather *g, Figure *f)
 {
     f->cell = arena_take(f->mem, g->rows * sizeof *f->cell);
+    f->with = arena_take(f->mem, (size_t)g->files * sizeof *f->with);
+    for (int i = 0; i < g->files; i++)
+        f->with[i] = i;
     for (size_t from = 0, to; from < g->rows; from = to) {
         const Row *row = &g->row[from];
 
         for (to = from; to < g->rows; to++)
             if (g->row[to].line != row->line || g->row[to].column != row->column)
                 break;
+            else if (f->with[g->row[to].file] == g->row[to].file)
+                f->with[g->row[to].file] = row->file;
         f->cell[f->cells] = cell_of(row, to - from);
         Line *line = &f->line[row->line];
         if (line->cells++ == 0)

@@ -1,22 +1,20 @@
 /* Reads ./figure's files and selects rows and columns. */
 #include "tools/figure/figure.h"
+#include "tools/figure/source.h"
 
-#include "ops/base/csv.h"
 #include "ops/base/error.h"
-#include "ops/base/file.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-enum { SHOWN = 60, NOWHERE = -1 };
+enum { SHOWN = 60 };
 
 /* The files, and where the columns are in the current one; NOWHERE: it lacks the column. */
 typedef struct {
     const Wanted *wanted;
-    Csv *csv;
-    char **path;
+    Source *source;
     int files;
     int x, y, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
     char *key; /* of a row */
@@ -41,30 +39,25 @@ double figure_number(const char *s)
     return (double)NAN;
 }
 
-static void check_row(const Csv *csv, const char *path)
+static void check_row(const Source *s)
 {
-    if (csv->wrong.n)
-        die(EXIT_DATA, "%s, line %zu: %s", text_cut(path, 2 * SHOWN).at, csv->line, csv->wrong.at);
+    if (s->csv.wrong.n)
+        die(EXIT_DATA, "%s, line %zu: %s", text_cut(s->path, 2 * SHOWN).at, s->csv.line,
+            s->csv.wrong.at);
 }
 
-static void open_files(Reader *r)
+/* Runs in folders of the same name are known by their paths. */
+static void open_files(Reader *r, char **path)
 {
-    r->csv = xmalloc((size_t)r->files * sizeof *r->csv);
+    r->source = xmalloc((size_t)r->files * sizeof *r->source);
     for (int i = 0; i < r->files; i++) {
-        size_t bytes;
-        unsigned char *text = file_read(r->path[i], &bytes);
-
-        r->csv[i] = csv_open(text, bytes);
-        check_row(&r->csv[i], r->path[i]);
+        r->source[i] = source_open(path[i]);
+        check_row(&r->source[i]);
     }
-}
-
-static int find(const Csv *csv, const char *name, size_t n)
-{
-    for (int i = 0; i < csv->columns; i++)
-        if (strlen(csv->column[i]) == n && memcmp(csv->column[i], name, n) == 0)
-            return i;
-    return NOWHERE;
+    for (int i = 0; i < r->files; i++)
+        for (int j = 0; j < r->files; j++)
+            if (j != i && strcmp(r->source[i].run, r->source[j].run) == 0)
+                r->source[i].value[0] = path[i];
 }
 
 /* Dies unless some file has a column with that name, of n bytes. */
@@ -74,16 +67,16 @@ static void check_column(const Reader *r, const char *option, const char *name, 
     const Text shown = text_format("%.*s", (int)(n < SHOWN ? n : SHOWN), name);
 
     for (int i = 0; i < r->files; i++)
-        if (find(&r->csv[i], name, n) != NOWHERE)
+        if (source_find(&r->source[i], name, n) != NOWHERE)
             return;
     for (int i = 0; i < r->files; i++)
-        for (int c = 0; c < r->csv[i].columns; c++)
-            options_nearer(&near, r->csv[i].column[c]);
+        for (int c = 0; source_column(&r->source[i], c); c++)
+            options_nearer(&near, source_column(&r->source[i], c));
     if (near.name)
         die(EXIT_USAGE, "--%s: no column is called %s: did you mean %s?", option, shown.at,
             near.name);
     die(EXIT_USAGE, "--%s: no column is called %s in the first row of %s", option, shown.at,
-        text_cut(r->path[0], 2 * SHOWN).at);
+        text_cut(r->source[0].path, 2 * SHOWN).at);
 }
 
 static void check_columns(const Reader *r)
@@ -105,21 +98,33 @@ static void check_columns(const Reader *r)
     }
 }
 
-static void find_columns(Reader *r, const Csv *csv)
+/* Whether rows are selected or told apart by their split. */
+static bool has_split(const Wanted *w)
+{
+    bool split = false;
+
+    for (int i = 0; i < w->by.n; i++)
+        split |= strcmp(w->by.at[i], "split") == 0;
+    for (int i = 0; i < w->where.n; i++)
+        split |= strncmp(w->where.at[i], "split=", 6) == 0;
+    return split;
+}
+
+static void find_columns(Reader *r, const Source *s)
 {
     const Wanted *w = r->wanted;
 
-    r->y = csv_find(csv, w->y);
-    r->x = w->x ? csv_find(csv, w->x) : NOWHERE;
+    r->y = source_find(s, w->y, strlen(w->y));
+    r->x = w->x ? source_find(s, w->x, strlen(w->x)) : NOWHERE;
     for (int i = 0; i < w->by.n; i++)
-        r->by[i] = csv_find(csv, w->by.at[i]);
+        r->by[i] = source_find(s, w->by.at[i], strlen(w->by.at[i]));
     for (int i = 0; i < w->where.n; i++)
-        r->where[i] = find(csv, w->where.at[i], where_name(w->where.at[i]));
-}
-
-static const char *field(const Csv *csv, int column)
-{
-    return column == NOWHERE ? "" : csv->field[column];
+        r->where[i] = source_find(s, w->where.at[i], where_name(w->where.at[i]));
+    if (s->log && !has_split(w))
+        die(EXIT_USAGE,
+            "%s has losses of training and of validation: select them with --where "
+            "split=val, train or final",
+            text_cut(s->path, 2 * SHOWN).at);
 }
 
 /* Whether `have` is the n bytes at `want`, or the same number. */
@@ -147,24 +152,24 @@ static bool is_among(const char *have, const char *values)
     }
 }
 
-static bool is_wanted(const Reader *r, const Csv *csv)
+static bool is_wanted(const Reader *r, const Source *s)
 {
     for (int i = 0; i < r->wanted->where.n; i++) {
         const char *where = r->wanted->where.at[i];
 
-        if (!is_among(field(csv, r->where[i]), where + where_name(where) + 1))
+        if (!is_among(source_field(s, r->where[i]), where + where_name(where) + 1))
             return false;
     }
     return true;
 }
 
 /* The values of --by, separated by BETWEEN. */
-static const char *make_key(Reader *r, const Csv *csv)
+static const char *make_key(Reader *r, const Source *s)
 {
     size_t n = 0;
 
     for (int i = 0; i < r->wanted->by.n; i++) {
-        const char *value = field(csv, r->by[i]);
+        const char *value = source_field(s, r->by[i]);
         const size_t length = strlen(value);
 
         if (n + length + 1 > r->room) {
@@ -180,10 +185,10 @@ static const char *make_key(Reader *r, const Csv *csv)
     return n > 0 ? r->key : "";
 }
 
-static void add_row(Reader *r, const Csv *csv, Gather *g, Figure *f)
+static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
 {
-    const char *x = r->wanted->x ? field(csv, r->x) : r->wanted->y;
-    const double y = figure_number(field(csv, r->y));
+    const char *x = r->wanted->x ? source_field(s, r->x) : r->wanted->y;
+    const double y = figure_number(source_field(s, r->y));
     const Text number = text_number(figure_number(x)); /* 16 and 16.0 are one column */
 
     if (!*x)
@@ -191,36 +196,46 @@ static void add_row(Reader *r, const Csv *csv, Gather *g, Figure *f)
     else if (isnan(y))
         f->no_y++;
     else
-        gather_add(g, make_key(r, csv), number.n ? number.at : x, y);
+        gather_add(g, make_key(r, s), number.n ? number.at : x, y, (int)(s - r->source));
+}
+
+/* What differs between the files whose rows are averaged. */
+static void find_differences(const Reader *r, Figure *f)
+{
+    for (int i = 0; i < r->files; i++)
+        if (f->with[i] != i)
+            source_differences(&r->source[f->with[i]], &r->source[i], &f->differs);
 }
 
 Figure figure_read(const Wanted *wanted, int files, char **path)
 {
-    Reader r = { .wanted = wanted, .path = path, .files = files };
+    Reader r = { .wanted = wanted, .files = files };
     Figure f = { .wanted = wanted };
-    Gather *g = gather_new();
+    Gather *g = gather_new(files);
     size_t rows = 0, left = 0;
 
-    open_files(&r);
+    open_files(&r, path);
     check_columns(&r);
     for (int i = 0; i < files; i++) {
-        Csv *csv = &r.csv[i];
+        Source *s = &r.source[i];
 
-        for (find_columns(&r, csv); csv_next(csv); rows++) {
-            check_row(csv, path[i]);
-            if (!is_wanted(&r, csv))
+        for (find_columns(&r, s); csv_next(&s->csv); rows++) {
+            check_row(s);
+            if (!is_wanted(&r, s))
                 continue;
             left++;
-            add_row(&r, csv, g, &f);
+            add_row(&r, s, g, &f);
         }
-        csv_close(csv);
     }
     if (left == f.no_x + f.no_y)
         die(EXIT_DATA, "of %zu rows %zu match, and none has a number in column %s%s%s", rows, left,
             text_cut(wanted->y, SHOWN).at, wanted->x ? " and a value in " : "",
             wanted->x ? text_cut(wanted->x, SHOWN).at : "");
     gather_end(g, &f);
-    free(r.csv);
+    find_differences(&r, &f);
+    for (int i = 0; i < files; i++)
+        source_close(&r.source[i]);
+    free(r.source);
     free(r.key);
     return f;
 }

@@ -43,22 +43,24 @@ static bool combination(const Attention *a, int number, MixCase *c)
     c->in.rope_scale = ropes[digit(&number, a->traits & CAN_ROPE ? ROPES : 1)];
     c->in.rope = c->in.rope_scale.by > 0;
     for (const Setting *s = a->settings; s && s->name; s++) {
-        int value = digit(&number, values_of(s));
+        int n = values_of(s), value = digit(&number, n);
 
         if (value)
-            *setting_at(&c->in.set, s->name) = s->kind == SETTING_CHOICE ? value : s->tries[0];
+            *setting_at(&c->in.set, s->name) =
+                s->kind == SETTING_CHOICE ? (s->value + value) % n : s->tries[0];
         c->longer |= value && s->with;
     }
     return number == 0;
 }
 
-/* Every setting that is not at its default has an effect. */
+/* Every setting that is not at its default is allowed and has an effect. */
 static bool all_matter(const Mix *in)
 {
     for (const Setting *s = in->attention->settings; s && s->name; s++)
-        if (setting(&in->set, s->name) != s->value && !setting_matters(in->attention, &in->set, s))
+        if (setting(&in->set, s->name) != s->value &&
+            (!setting_matters(in->attention, &in->set, s) || (s->rope && !in->rope)))
             return false;
-    return true;
+    return !settings_misfit(in->attention, &in->set).n;
 }
 
 static void describe(const MixCase *c, char *to, size_t size)

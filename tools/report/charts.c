@@ -1,77 +1,144 @@
-/* The charts with the curves of all runs: loss over steps and over time, perplexity by length. */
+/* The charts of a group: loss; learning rate, gradient norm and speed; perplexity by length. */
 #include "tools/report/report.h"
 
 #include "ops/base/error.h"
-#include "tools/draw/plot.h"
+#include "tools/draw/svg.h"
 
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-static Series curve(const Record *r, const Rows *rows, int x)
+/* TRAINING: groups of at most so many runs show the training losses too. */
+enum { TRAINING = 4 };
+
+static Trace curve(const Record *r, const Rows *rows, int x, int y)
 {
-    return (Series){ .name = r->label, .x = rows->at[x], .y = rows->at[LOG_LOSS], .n = rows->n };
+    return (Trace){
+        .name = r->label, .x = rows->at[x], .y = rows->at[y], .n = rows->n, .rank = r->rank
+    };
 }
 
-static Series training_curve(const Record *r, int x)
+static Trace training(const Record *r, int x, int y)
 {
-    Series s = curve(r, &r->train, x);
+    Trace c = curve(r, &r->train, x, y);
 
-    s.smooth = r->train.n / 50 + 1;
-    return s;
+    c.thin = true;
+    c.points = r->train.n == 1;
+    c.smooth = r->train.n / 50 + 1;
+    return c;
 }
 
-/*
- * A run is one series with a label, as in the tables, so its colour is the same: its validation
- * loss, with the training loss as the shadow; or its training loss, if it was never evaluated.
- */
-static int loss_series(const Report *report, int x, Series *series)
+/* A run is its validation loss, or its training loss if it was never evaluated. */
+static int loss_curves(const Group *g, int x, Trace *c)
 {
     int n = 0;
 
-    for (int i = 0; i < report->records; i++) {
-        const Record *r = report->record[i];
+    for (int i = 0; i < g->n; i++) {
+        const Record *r = g->run[i];
 
-        if (r->validation.n && r->train.n) {
-            series[n] = training_curve(r, x);
-            series[n++].shadow = true;
+        if (r->validation.n > 0) {
+            c[n] = curve(r, &r->validation, x, LOG_LOSS);
+            c[n].points = i < HIGHLIGHTED;
+            c[n++].thin = i >= HIGHLIGHTED;
         }
-        series[n] = r->validation.n ? curve(r, &r->validation, x) : training_curve(r, x);
-        series[n].points = series[n].best = r->validation.n > 0;
-        n++;
+        if (r->validation.n == 0 || g->n <= TRAINING)
+            c[n++] = training(r, x, LOG_LOSS);
     }
     return n;
 }
 
-static void write_loss(const Report *report, FILE *out, int x)
+/* Whether the values span so much that a linear axis would hide the small ones. */
+static bool spans(const Trace *c, int n, double ratio)
 {
-    Series *series = xmalloc(2 * (size_t)report->records * sizeof *series);
-    const bool time = x == LOG_SECONDS;
-    Plot plot = { .title = time ? "Loss over time" : "Loss over steps",
-                  .subtitle = "thick and marked: validation; thin: training, smoothed",
-                  .x_label = time ? "seconds" : "step",
-                  .y_label = "loss (nats per target)",
-                  .series = series,
-                  .bare = true };
+    double least = HUGE_VAL, most = 0;
 
-    plot.n_series = loss_series(report, x, series);
-    fputs("<figure class=\"chart\">\n", out);
-    plot_svg(&plot, out);
-    fputs("</figure>\n", out);
-    free(series);
+    for (int k = 0; k < n; k++)
+        for (int i = 0; i < c[k].n; i++)
+            if (c[k].y[i] > 0 && c[k].y[i] < HUGE_VAL)
+                least = fmin(least, c[k].y[i]), most = fmax(most, c[k].y[i]);
+    return most > ratio * least;
 }
 
-static bool tasks_differ(const Report *report)
+static void put_legend(const Group *g, FILE *out)
 {
-    const char *first = NULL;
-
-    for (int i = 0; i < report->records; i++) {
-        const char *task = json_string(report->record[i]->config, "task");
-
-        if (task && first && strcmp(task, first) != 0)
-            return true;
-        first = first ? first : task;
+    fputs("<ul class=\"legend\">\n", out);
+    for (int i = 0; i < g->n && i < HIGHLIGHTED; i++) {
+        fputs("<li>", out);
+        put_key(out, i);
+        fputs("<span>", out);
+        put_name(out, g->run[i]->label);
+        fprintf(out, "</span> <b>%s</b></li>\n",
+                show_digits(record_at_best(g->run[i], LOG_LOSS), 4).at);
     }
-    return false;
+    if (g->n > HIGHLIGHTED) {
+        fputs("<li>", out);
+        put_key(out, HIGHLIGHTED);
+        fprintf(out, "<span>%d more</span></li>\n", g->n - HIGHLIGHTED);
+    }
+    fputs("</ul>\n", out);
+}
+
+static void write_loss(const Group *g, Trace *c, FILE *out)
+{
+    const int n = loss_curves(g, LOG_STEP, c);
+    const char *note = "nats per target: validation with dots, training thin and smoothed";
+
+    fprintf(out, "<div class=\"main%s\">\n", g->n > 1 ? "" : " alone");
+    chart_write(&(Chart){ .title = "Loss",
+                          .note = g->n <= TRAINING ? note : "validation, nats per target",
+                          .x_label = "step",
+                          .log_y = spans(c, n, 20),
+                          .curve = c,
+                          .curves = n },
+                out);
+    if (g->n > 1)
+        put_legend(g, out);
+    fputs("</div>\n", out);
+}
+
+/* The unit in which the longest run has a few of them; and the seconds in it. */
+static const char *unit_of_time(const Group *g, double *seconds)
+{
+    double most = 0;
+
+    for (int i = 0; i < g->n; i++)
+        most = fmax(most, record_most(g->run[i], LOG_SECONDS));
+    *seconds = most < 300 ? 1 : most < 3 * 3600 ? 60 : 3600;
+    return *seconds < 2 ? "seconds" : *seconds < 61 ? "minutes" : "hours";
+}
+
+static void write_time(const Group *g, Trace *c, FILE *out)
+{
+    double seconds;
+    const char *unit = unit_of_time(g, &seconds);
+    const int n = loss_curves(g, LOG_SECONDS, c);
+
+    for (int i = 0; i < n; i++) {
+        double *x = xmalloc(((size_t)c[i].n + 1) * sizeof *x);
+
+        for (int j = 0; j < c[i].n; j++)
+            x[j] = c[i].x[j] / seconds;
+        c[i].x = x;
+        c[i].points = false;
+    }
+    chart_write(&(Chart){ "Loss over time", "", unit, .log_y = spans(c, n, 20), .small = true,
+                          .curve = c, .curves = n },
+                out);
+    for (int i = 0; i < n; i++)
+        free((double *)c[i].x);
+}
+
+static void write_small(const Group *g, Trace *c, int field, Chart chart, FILE *out)
+{
+    int n = 0;
+
+    for (int i = 0; i < g->n; i++)
+        c[n++] = training(g->run[i], LOG_STEP, field);
+    for (int i = 0; i < n && field == LOG_RATE; i++)
+        c[i].smooth = 0;
+    chart.curve = c, chart.curves = n;
+    chart.x_label = "step", chart.small = true;
+    chart.log_y = field == LOG_NORM && spans(c, n, 5);
+    chart_write(&chart, out);
 }
 
 typedef struct {
@@ -86,7 +153,7 @@ static int by_length(const void *a, const void *b)
 }
 
 /* The rows of one protocol, by length. If dl is the error of l, that of e^l is e^l dl. */
-static Series measured(const Record *r, int protocol)
+static Trace measured(const Record *r, int protocol)
 {
     const size_t room = (size_t)r->eval.n;
     Measured *all = xmalloc(room * sizeof *all);
@@ -101,52 +168,36 @@ static Series measured(const Record *r, int protocol)
     for (int i = 0; i < n; i++)
         x[i] = all[i].x, y[i] = all[i].y, error[i] = all[i].y * all[i].error;
     free(all);
-    return (Series){ .name = r->label,
-                     .note = r->protocol[protocol],
-                     .x = x,
-                     .y = y,
-                     .error = error,
-                     .n = n,
-                     .points = true };
+    return (Trace){ r->label, r->protocol[protocol], x, y, error, n, r->rank, .points = true };
 }
 
-static void write_lengths(const Report *report, FILE *out)
+static void write_lengths(const Group *g, FILE *out)
 {
-    Series *series = xmalloc(PROTOCOLS * (size_t)report->records * sizeof *series);
+    Trace *c = xmalloc(PROTOCOLS * (size_t)g->n * sizeof *c);
     int n = 0;
 
-    for (int i = 0; i < report->records; i++)
-        for (int p = 0; p < report->record[i]->protocols; p++)
-            series[n++] = measured(report->record[i], p);
-    fputs("<h2>Shorter and longer contexts</h2>\n", out);
-    if (n) {
-        fputs("<figure class=\"chart\">\n", out);
-        plot_svg(&(Plot){ .title = "Perplexity by length",
-                          .subtitle = "of the validation text, with bars of one standard error",
-                          .x_label = "length of the context (tokens)",
-                          .y_label = "perplexity",
-                          .log_x = true,
-                          .series = series,
-                          .n_series = n,
-                          .bare = true },
-                 out);
-        fputs("</figure>\n", out);
-    } else {
-        fputs("<p class=\"soft\">No folder has an <code>eval.csv</code>: "
-              "<code>./eval --csv</code> measures it.</p>\n",
-              out);
-    }
-    free(series);
+    for (int i = 0; i < g->n; i++)
+        for (int p = 0; p < g->run[i]->protocols; p++)
+            c[n++] = measured(g->run[i], p);
+    if (n)
+        chart_write(&(Chart){ "Perplexity by length", "", "tokens of context", .log_x = true,
+                              .log_y = spans(c, n, 5), .small = true, .curve = c, .curves = n },
+                    out);
+    free(c);
 }
 
-void charts_write(const Report *report, FILE *out)
+void charts_write(const Group *g, FILE *out)
 {
-    fputs("<h2>Loss</h2>\n", out);
-    if (tasks_differ(report))
-        fputs("<p class=\"soft\">The runs have different tasks: losses of masked tokens and of "
-              "next tokens do not compare.</p>\n",
-              out);
-    write_loss(report, out, LOG_STEP);
-    write_loss(report, out, LOG_SECONDS);
-    write_lengths(report, out);
+    Trace *c = xmalloc(2 * (size_t)g->n * sizeof *c);
+
+    write_loss(g, c, out);
+    fputs("<div class=\"row\">\n", out);
+    write_time(g, c, out);
+    write_small(g, c, LOG_RATE, (Chart){ .title = "Learning rate", .zero = true }, out);
+    write_small(g, c, LOG_NORM, (Chart){ .title = "Gradient norm", .note = "smoothed" }, out);
+    write_small(g, c, LOG_SPEED,
+                (Chart){ .title = "Speed", .note = "tokens/s, smoothed", .zero = true }, out);
+    write_lengths(g, out);
+    fputs("</div>\n", out);
+    free(c);
 }

@@ -3,14 +3,13 @@
  * query, column j the key; its shade is the square root of |A_ij|, since most
  * weights are small, and its colour is the sign.
  */
-#include "tools/report/report.h"
+#include "tools/report/model.h"
 
 #include "model/layer.h"
 #include "ops/base/error.h"
 #include "ops/base/text.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/svg.h"
-#include "training/saved.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +23,9 @@ enum {
     MAP_WIDTH = 300,
     MARGIN = 22,
     WIDE_MARGIN = 66,
-    MAPS_MOST = 48
+    MAPS_MOST = 48,
+    SMALL_MOST = 256,
+    LEVELS = 8
 };
 enum { WORD_BYTES = 24, WEIGHT_DIGITS = 3, BEGINNING = 1 << 16 };
 
@@ -41,6 +42,7 @@ typedef struct {
     bool turned; /* words above columns are vertical, as some are long */
     int margin;
     int mixes, maps, cell; /* seen so far, drawn so far; pixels */
+    FILE *overview;
 } Maps;
 
 /* A byte, or something visible in its place. */
@@ -122,6 +124,47 @@ static void draw_map(const Maps *m, const real *A, const char *title)
     fputs("</g>\n</svg></figure>\n", m->out);
 }
 
+/* The cells of one sign and of shades from one level to the next, as runs along the rows. */
+static void draw_level(const Maps *m, const real *A, double largest, int level, bool minus)
+{
+    const double from = level * level, to = (level + 1) * (level + 1);
+    const double unit = largest / (LEVELS * LEVELS);
+    bool any = false;
+
+    for (int i = 0; i < m->n; i++)
+        for (int j = 0, n; j < m->n; j += n + 1) {
+            for (n = 0; j + n < m->n; n++) {
+                const double w = (double)A[i * m->n + j + n], weight = fabs(w) / unit;
+
+                if ((w < 0) != minus || !(weight >= from) || (weight >= to && level + 1 < LEVELS))
+                    break;
+            }
+            if (n == 0)
+                continue;
+            if (!any)
+                fprintf(m->overview, "<path%s fill-opacity=\"%.2f\" d=\"",
+                        minus ? " class=\"minus\"" : "", (level + 0.5) / LEVELS);
+            any = true;
+            fprintf(m->overview, "M%d %dh%dv1h-%dz", j, i, n, n);
+        }
+    fputs(any ? "\"/>\n" : "", m->overview);
+}
+
+static void draw_small(const Maps *m, const real *A, const char *title)
+{
+    const double largest = largest_of(A, m->n);
+
+    fprintf(m->overview,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"mini\" viewBox=\"0 0 %d %d\" "
+            "role=\"img\"><title>%s</title><g class=\"cells\">\n"
+            "<path class=\"frame\" d=\"M0 0h%dv%dh-%dz\"/>\n",
+            m->n, m->n, title, m->n, m->n, m->n);
+    for (int level = 1; level < LEVELS && largest > 0; level++)
+        for (int minus = 0; minus < 2; minus++)
+            draw_level(m, A, largest, level, minus);
+    fputs("</g></svg>\n", m->overview);
+}
+
 static void see(void *ctx, const Mix *in)
 {
     Maps *m = ctx;
@@ -130,17 +173,21 @@ static void see(void *ctx, const Mix *in)
     const size_t n = (size_t)m->n * (size_t)m->n;
     char title[64];
 
-    if (m->maps >= MAPS_MOST)
+    if (m->maps >= SMALL_MOST)
         return;
     Arena *mem = arena_new();
     real *A = arena_take(mem, (size_t)H * n * sizeof *A);
     attention_matrix(&m->tape, in, A);
-    for (int h = 0; h < H && m->maps < MAPS_MOST; h++, m->maps++) {
+    if (!gated || mix % 2 == 0)
+        fprintf(m->overview, "<b>layer %d</b>", gated ? mix / 2 + 1 : mix + 1);
+    for (int h = 0; h < H && m->maps < SMALL_MOST; h++, m->maps++) {
         if (gated)
             snprintf(title, sizeof title, "Layer %d, unit %d", mix / 2 + 1, mix % 2 + 1);
         else
             snprintf(title, sizeof title, "Layer %d, head %d", mix + 1, h + 1);
-        draw_map(m, A + (size_t)h * n, title);
+        draw_small(m, A + (size_t)h * n, title);
+        if (m->maps < MAPS_MOST)
+            draw_map(m, A + (size_t)h * n, title);
     }
     arena_free(mem);
 }
@@ -191,71 +238,66 @@ static int tokens_of(Maps *m, const Report *report, const Saved *s, int *id)
     return n;
 }
 
-static void draw_model(Maps *m, const Report *report, const Saved *s)
+/* The overview, and the maps folded under it. */
+static void draw_maps(Maps *m, const Model *model, const int *id)
 {
-    const Model *model = &s->model;
-    Tape tape = { .mem = arena_new(), .pool = report->pool, .forward_only = true };
-    int *id = arena_take(tape.mem, (size_t)report->positions * sizeof *id);
-    const int mixes = config_mixes(&model->config);
-    const int all = mixes * config_mix_size(&model->config).H;
+    const int mixes = layer_of(m->config->attention)->mixes;
+    const int all = config_mixes(m->config) * config_mix_size(m->config).H;
+    FILE *out = m->overview;
+    char *maps;
+    size_t bytes;
+    Tape tape = { .mem = arena_new(), .pool = m->tape.pool, .forward_only = true };
 
-    m->word = arena_take(tape.mem, (size_t)report->positions * sizeof *m->word);
-    m->n = tokens_of(m, report, s, id);
-    if (m->n == 0) {
-        fputs("<p class=\"soft\">The model was not trained on text.</p>\n", m->out);
-    } else {
-        m->cell = MAP_WIDTH / m->n;
-        m->cell = m->cell > CELL_MOST ? CELL_MOST : m->cell < CELL_LEAST ? CELL_LEAST : m->cell;
-        if ((size_t)m->n < m->of)
-            fprintf(m->out, "<p class=\"soft\">The first %d of the text's %zu tokens.</p>\n", m->n,
-                    m->of);
-        fputs("<div class=\"maps\">\n", m->out);
-        model_watch(&tape, model, id, m->n, (Watch){ see, m });
-        fputs("</div>\n", m->out);
-        if (m->maps < all)
-            fprintf(m->out, "<p class=\"soft\">The first %d of %d maps.</p>\n", m->maps, all);
-    }
+    m->out = open_memstream(&maps, &bytes);
+    if (!m->out)
+        die(EXIT_MEMORY, "no memory for the attention maps");
+    fputs("<p class=\"soft\">", out);
+    if ((size_t)m->n < m->of)
+        fprintf(out, "The first %d of the text's %zu tokens. ", m->n, m->of);
+    fputs("Rows are queries, columns keys; the shade is the square root of the weight, relative to "
+          "the largest of the map; orange weights are negative.</p>\n",
+          out);
+    fprintf(out, "<div class=\"overview\" style=\"--heads:%d\">\n",
+            mixes > 1 ? mixes : config_mix_size(m->config).H);
+    model_watch(&tape, model, id, m->n, (Watch){ see, m });
+    fputs("</div>\n", out);
+    if (fclose(m->out) != 0)
+        die(EXIT_MEMORY, "no memory for the attention maps");
+    if (m->maps < all)
+        fprintf(out, "<p class=\"soft\">The first %d of %d maps.</p>\n", m->maps, all);
+    fprintf(
+        out,
+        "<details><summary>%s %d map%s with tokens and weights</summary>\n<div class=\"maps\">\n",
+        m->maps > MAPS_MOST ? "The first"
+        : all > 1           ? "All"
+                            : "The",
+        m->maps < MAPS_MOST ? m->maps : MAPS_MOST, all > 1 ? "s" : "");
+    fwrite(maps, 1, bytes, out);
+    fputs("</div>\n</details>\n", out);
+    free(maps);
     arena_free(tape.mem);
 }
 
-static void write_maps_of(const Report *report, const Record *r, FILE *out)
+void maps_write(const Report *report, const Saved *s, Pool *pool, FILE *out)
 {
-    Maps m = { .out = out };
+    Arena *mem = arena_new();
+    Maps m = { .overview = out, .config = &s->model.config };
+    int *id = arena_take(mem, (size_t)report->positions * sizeof *id);
 
-    fputs("<h3>", out);
-    svg_text(out, r->label, HUGE_VAL);
-    fputs("</h3>\n", out);
-    if (!r->checkpoint) {
-        fputs("<p class=\"soft\">There are no weights that can be read.</p>\n", out);
-        return;
-    }
-    Saved *s = saved_read(r->checkpoint, false);
-    m.config = &s->model.config;
-    if (m.config->attention->traits & HAS_MATRIX) {
-        m.tape = (Tape){ .mem = arena_new(), .pool = report->pool, .forward_only = true };
-        draw_model(&m, report, s);
-        arena_free(m.tape.mem);
-    } else {
+    fputs("<h4>Attention</h4>\n", out);
+    m.word = arena_take(mem, (size_t)report->positions * sizeof *m.word);
+    m.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
+    if (!(m.config->attention->traits & HAS_MATRIX)) {
         fprintf(out,
                 "<p class=\"soft\">%s has no maps: its output is not a weighted sum of v.</p>\n",
                 m.config->attention->name);
+    } else if ((m.n = tokens_of(&m, report, s, id)) == 0) {
+        fputs("<p class=\"soft\">The model was not trained on text.</p>\n", out);
+    } else {
+        m.cell = MAP_WIDTH / m.n;
+        m.cell = m.cell > CELL_MOST ? CELL_MOST : m.cell < CELL_LEAST ? CELL_LEAST : m.cell;
+        draw_maps(&m, &s->model, id);
     }
-    saved_free(s);
-}
-
-void maps_write(const Report *report, FILE *out)
-{
-    fputs("<h2>Attention maps</h2>\n", out);
-    if (!report->text) {
-        fputs("<p class=\"soft\">Maps need a text: <code>./report --prompt 'To be, or not to be' "
-              "RUN...</code> or <code>--text FILE</code>.</p>\n",
-              out);
-        return;
-    }
-    fputs("<p class=\"soft\">Rows are queries, columns keys. The shade is the square root of the "
-          "weight relative to the largest of the map; orange weights are negative. "
-          "Point at a cell for its weight.</p>\n",
-          out);
-    for (int i = 0; i < report->records; i++)
-        write_maps_of(report, report->record[i], out);
+    arena_free(m.tape.mem);
+    arena_free(mem);
 }

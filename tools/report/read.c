@@ -5,7 +5,6 @@
 #include "tools/report/report.h"
 
 #include "model/checkpoint.h"
-#include "ops/attention.h"
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
@@ -17,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 13, ROWS_MOST = 1 << 26, NUMBER_ROOM = 64 };
+enum { CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 16, ROWS_MOST = 1 << 26, NUMBER_ROOM = 64 };
 
 void record_note(Record *r, const char *fmt, ...)
 {
@@ -115,11 +114,20 @@ static void read_config(Record *r)
     free(text);
 }
 
+/* Reads a line again, to stay. */
+static void keep(Record *r, const Json **to, const Lines *l)
+{
+    Text why;
+
+    *to = json_read(r->mem, l->at, l->n, &why);
+}
+
 /* Adds a line to the rows of its split; if it cannot, `why` says the reason. */
 static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
 {
-    static const char *const name[FIELDS] = { "step",     "loss",   "ppl",   "bits_per_byte",
-                                              "accuracy", "tokens", "tok_s", "seconds" };
+    static const char *const name[FIELDS] = { "step",     "loss",   "ppl",       "bits_per_byte",
+                                              "accuracy", "lr",     "grad_norm", "tokens",
+                                              "tok_s",    "seconds" };
     double value[FIELDS];
 
     arena_reset(mem);
@@ -138,6 +146,10 @@ static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
         text_add(why, "has no step, or no split");
     else if (j && (validation || strcmp(split, "train") == 0))
         rows_add(validation ? &r->validation : &r->train, value);
+    else if (j && strcmp(split, "final") == 0)
+        r->final = value[LOG_LOSS];
+    else if (j && strcmp(split, "start") == 0)
+        keep(r, &r->start, l);
     return why->n == 0;
 }
 
@@ -155,6 +167,8 @@ static void read_log(Record *r)
     Arena *mem = arena_new();
     Lines l = { .next = (const char *)text, .end = (const char *)text + bytes };
     while (next_line(&l)) {
+        if (l.next == l.end)
+            keep(r, &r->last, &l);
         if (read_log_line(r, mem, &l, &why))
             continue;
         if (!l.ended)
@@ -175,8 +189,6 @@ static const char *const eval_names[] = {
     [EVAL_LENGTH] = "length", [EVAL_STRIDE] = "stride", [EVAL_LOSS] = "loss",
     [EVAL_PPL] = "ppl",       [EVAL_ERROR] = "error",   [EVAL_PROTOCOL] = "protocol",
 };
-
-enum { EVALS = sizeof eval_names / sizeof *eval_names };
 
 /* The row's field in that column; empty if there is no such column. */
 static const char *field_of(const Csv *csv, int name)
@@ -263,6 +275,39 @@ static double parameters_in(const Safetensors *s)
     return sum;
 }
 
+/* The last part of a path, whatever slashes it ends with. */
+static const char *name_of(Arena *mem, const char *path)
+{
+    char *name = arena_string(mem, path);
+    size_t n = strlen(name);
+
+    while (n > 1 && name[n - 1] == '/')
+        name[--n] = 0;
+    char *slash = strrchr(name, '/');
+    return slash && slash[1] ? slash + 1 : name;
+}
+
+/*
+ * The identity of a run's text is the hash of its files, which its weights know. Stories are the
+ * same text whatever the seed they were drawn with; generated rows are none.
+ */
+static void read_text(Record *r, const Safetensors *s)
+{
+    const char *corpus = safetensors_meta(s, "attnc.corpus"),
+               *file = safetensors_meta(s, "attnc.option.file.0"),
+               *more = safetensors_meta(s, "attnc.option.file.1");
+
+    if (!corpus)
+        return;
+    if (strtoull(corpus, NULL, 16) == 0)
+        r->corpus = "";
+    else if (!file)
+        r->corpus = "stories", r->text = "built-in stories";
+    else
+        r->corpus = arena_string(r->mem, corpus),
+        r->text = arena_format(r->mem, "%s%s", name_of(r->mem, file), more ? ", ..." : "");
+}
+
 static void read_weights(Record *r)
 {
     static const char *const names[] = { "best.safetensors", "model.safetensors" };
@@ -279,22 +324,13 @@ static void read_weights(Record *r)
             continue;
         r->checkpoint = path_of(r, names[i]);
         r->parameters = parameters_in(s);
+        read_text(r, s);
         safetensors_free(s);
     }
     if (!r->checkpoint)
         record_note(r, "There are no weights that can be read.");
-}
-
-/* The last part of a path, whatever slashes it ends with. */
-static const char *name_of(Arena *mem, const char *path)
-{
-    char *name = arena_string(mem, path);
-    size_t n = strlen(name);
-
-    while (n > 1 && name[n - 1] == '/')
-        name[--n] = 0;
-    char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
+    if (isnan(r->parameters))
+        r->parameters = json_number(r->config, "parameters");
 }
 
 Record *record_read(const char *path)
@@ -305,7 +341,9 @@ Record *record_read(const char *path)
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
         die(EXIT_IO, "%s is not a folder; give folders that ./train wrote, like runs/NAME",
             text_cut(path, 200).at);
-    *r = (Record){ .path = path, .mem = arena_new(), .parameters = (double)NAN };
+    *r = (Record){
+        .path = path, .mem = arena_new(), .parameters = (double)NAN, .final = (double)NAN
+    };
     r->last_note = &r->first_note;
     r->name = r->label = name_of(r->mem, path);
     read_config(r);
@@ -325,50 +363,4 @@ void record_free(Record *r)
     rows_free(&r->eval);
     arena_free(r->mem);
     free(r);
-}
-
-int record_best(const Record *r)
-{
-    const double *loss = r->validation.at[LOG_LOSS];
-    int best = -1;
-
-    for (int i = 0; i < r->validation.n; i++)
-        if (!isnan(loss[i]) && (best < 0 || loss[i] < loss[best]))
-            best = i;
-    return best;
-}
-
-/* The setting's value in config.json; its default where there is none. */
-static int setting_in(const Record *r, const Setting *s)
-{
-    const char *key = setting_key(s).at, *word = json_string(r->config, key);
-    const double number = json_number(r->config, key);
-    int value = s->value;
-
-    if (word)
-        setting_parse(s, word, &value);
-    else if (number > 0)
-        value = (int)number;
-    return value;
-}
-
-/* "gau (norm n2, window 64)": with the settings that are not at their defaults. */
-Text record_attention(const Record *r)
-{
-    const char *name = json_string(r->config, "attn");
-    const Attention *a = name ? attention_find(name) : NULL;
-    Values set = { { 0 } };
-    Text text = name ? text_cut(name, NUMBER_ROOM) : (Text){ 0 };
-    int n = 0;
-
-    for (const Setting *s = a ? a->settings : NULL; s && s->name; s++)
-        *setting_at(&set, s->name) = setting_in(r, s);
-    for (const Setting *s = a ? a->settings : NULL; s && s->name; s++) {
-        const int value = setting(&set, s->name);
-
-        if (value != s->value && setting_matters(a, &set, s))
-            text_add(&text, "%s%s %s", n++ ? ", " : " (", s->name, setting_print(s, value).at);
-    }
-    text_add(&text, "%s", n ? ")" : "");
-    return text;
 }

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_MOST = 64, POSITIONS_MOST = 64 };
+enum { RUNS_MOST = 1000, POSITIONS_MOST = 64, TOKENS_MOST = 10000 };
 
 static const char *out_path = "report.html", *text_path, *prompt;
-static int positions = 32, threads;
+static int positions = 32, sample = 160, threads;
 
 static Option options[] = {
     { .name = "Options" },
@@ -20,6 +20,8 @@ static Option options[] = {
     { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "the same, of a file" },
     { "positions", OPTION_INT, &positions, .min = 1, .max = POSITIONS_MOST,
       .help = "draw at most this many positions" },
+    { "sample", OPTION_INT, &sample, .max = TOKENS_MOST,
+      .help = "tokens of each run's sample; by default only of models that are small enough" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { 0 },
@@ -27,14 +29,15 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./report [options] RUN...",
-    .summary = "Makes one page about runs from their folders: table, curves, attention maps.",
+    .summary =
+        "Makes one page about runs from their folders: tables, curves, samples, attention maps.",
     .options = options,
 };
 
 static void check(int runs)
 {
     if (runs == 0)
-        die(EXIT_USAGE, "no run given: %s", program.usage);
+        die(EXIT_USAGE, "no run given: %s", options_usage(&program).at);
     if (runs > RUNS_MOST)
         die(EXIT_USAGE, "%d runs are too many for a page: at most %d", runs, RUNS_MOST);
     if (prompt && text_path)
@@ -72,7 +75,12 @@ int main(int argc, char **argv)
 {
     const int runs = options_parse(&program, argc, argv);
     Record *record[RUNS_MOST];
-    Report report = { .record = record, .records = runs, .positions = positions };
+    Report report = { .record = record,
+                      .records = runs,
+                      .positions = positions,
+                      .sample = sample,
+                      .patient = options_given(&program, "sample"),
+                      .threads = threads };
 
     check(runs);
     file_ignore_signals();
@@ -81,9 +89,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < runs; i++)
         record[i] = record_read(argv[i]);
     label_runs(record, runs);
-    report.pool = pool_new(threads);
     file_print(out_path, page_write, &report);
-    pool_free(report.pool);
     for (int i = 0; i < runs; i++)
         record_free(record[i]);
     free(text);

@@ -8,8 +8,16 @@ static const char *const nanogpt_cpu[][2] = {
     { "n-layer", "4" },     { "n-head", "4" },       { "n-embd", "128" }, { "block-size", "64" },
     { "batch-size", "12" }, { "max-iters", "2000" }, { "dropout", "0" },  { NULL, NULL },
 };
+static const char *const fastformer_paper[][2] = {
+    { "attn", "fastformer" }, { "interaction", "mul" }, { "share", "qv,layers" },
+    { "n-layer", "2" },       { "n-head", "16" },       { "n-embd", "256" },
+    { NULL, NULL },
+};
 const Preset choice_presets[] = {
     { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
+    { "fastformer-paper",
+      "the paper's text classifier: 2 x 256, 16 heads, W_q = W_v, shared layers",
+      fastformer_paper },
     { NULL, NULL, NULL },
 };
 
@@ -35,14 +43,4 @@ Choice choice_optimiser(int i)
         return (Choice){ .name = NULL };
     help = optimiser_help(optimisers[i]);
     return (Choice){ .name = optimisers[i]->name, .summary = help.at };
-}
-
-Text choice_optimisers_with(const char *option)
-{
-    Text text = { 0 };
-
-    for (int i = 0; optimisers[i]; i++)
-        if (optimiser_takes(optimisers[i], option))
-            text_add(&text, "%s%s", text.n ? ", " : "", optimisers[i]->name);
-    return text;
 }

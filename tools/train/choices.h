@@ -10,9 +10,6 @@ Choice choice_task(int i);
 
 Choice choice_optimiser(int i);
 
-/* "muon, sgd": the optimizers with that option; empty: not an option of optimizers. */
-Text choice_optimisers_with(const char *option);
-
 extern const Preset choice_presets[];
 
 #endif

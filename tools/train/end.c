@@ -23,35 +23,6 @@ void show_end(const Show *s, const TrainResult *r, int signal)
     fprintf(stderr, "stopped at step %d of %d: %s\n", r->steps, s->job->training.steps, why.at);
 }
 
-static bool is_control(char c)
-{
-    return (unsigned char)c < 0x20 || c == 0x7f;
-}
-
-/* The word as a shell reads it. Control characters never reach the terminal: printf makes them. */
-static void put_word(const char *word)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "_./,:+@-";
-    bool control = false;
-
-    for (const char *c = word; *c; c++)
-        control |= is_control(*c);
-    if (*word && !word[strspn(word, plain)]) {
-        fputs(word, stderr);
-        return;
-    }
-    fputs(control ? "\"$(printf '" : "'", stderr);
-    for (const char *c = word; *c; c++)
-        if (control && !strchr(plain, *c))
-            fprintf(stderr, "\\%03o", (unsigned)(unsigned char)*c);
-        else if (*c == '\'')
-            fputs("'\\''", stderr);
-        else
-            fputc(*c, stderr);
-    fputs(control ? "')\"" : "'", stderr);
-}
-
 /* Options of this part of the run that the next one does not know of. */
 static void put_passing(const Program *program)
 {
@@ -81,15 +52,18 @@ void show_command(const Show *s, const TrainResult *r)
     if (!r->saved)
         return;
     fflush(stdout);
-    fprintf(stderr, "to %s%s:\n    ",
-            r->why == STOP_STEPS      ? "train longer"
-            : r->why == STOP_DIVERGED ? "continue more slowly"
-                                      : "continue",
-            reads_standard_input(s->job) ? ", with the same text on standard input" : "");
-    put_word(s->job->command);
+    if (r->why == STOP_DIVERGED)
+        fprintf(stderr,
+                "from its checkpoint of step %d the run would diverge again; at a tenth of "
+                "the learning rate it may not:\n    ",
+                r->saved);
+    else
+        fprintf(stderr, "to %s%s:\n    ", r->why == STOP_STEPS ? "train longer" : "continue",
+                reads_standard_input(s->job) ? ", with the same text on standard input" : "");
+    text_shell(s->job->word[0], stderr);
     fputs(" --resume --out-dir ", stderr);
     fputs(*folder == '-' ? "./" : "", stderr); /* so that it is not taken for an option */
-    put_word(folder);
+    text_shell(folder, stderr);
     put_passing(s->job->program);
     if (r->why == STOP_STEPS)
         fprintf(stderr, " --max-iters %d", o->steps > 50000000 ? 100000000 : 2 * o->steps);

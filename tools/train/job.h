@@ -2,13 +2,16 @@
 #ifndef TOOLS_TRAIN_JOB_H
 #define TOOLS_TRAIN_JOB_H
 
+#include "data/corpus.h"
 #include "tools/common/settings.h"
 #include "training/train.h"
 
 typedef struct {
     const Program *program;
-    const char *command; /* what the program was called as */
-    Config config;       /* except for the vocabulary, which may depend on the text */
+    char **word; /* the command line */
+    int words;
+    Text started;  /* when */
+    Config config; /* except for the vocabulary, which may depend on the text */
     TrainOptions training;
     const char *task;
     const Synthetic *made; /* a synthetic task; NULL: text */
@@ -24,11 +27,23 @@ typedef struct {
     bool preset;       /* there is a published loss to compare with */
     bool other_corpus; /* the text may have changed */
     bool tensorboard;
-    Saved *from; /* the run to resume; NULL: a new run */
+    bool overwrite; /* a run in out_dir */
+    bool dry_run;   /* nothing is written */
+    Saved *from;    /* the run to resume; NULL: a new run */
 } Job;
 
 /* Dies (EXIT_USAGE) if options are not valid or contradict each other. */
 Job job_read(int argc, char **argv);
+
+/* Of --config: reads options, and the files, of the config.json of a run; the command line
+ * overrides them. Dies (EXIT_DATA) if they are not valid. */
+void job_configure(Job *job, const char *path);
+
+/* Of --resume: locks the folder, and reads its checkpoint, options and files; the command line
+ * overrides options. Dies (EXIT_USAGE) if those as settled would change the model or its optimiser.
+ */
+void job_restore(Job *job);
+void job_check_restored(const Job *job);
 
 /* Every option with its value, and the files, for resuming; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);
@@ -36,8 +51,22 @@ const Meta *job_options(const Job *job, Arena *mem, int *n);
 /* Whether an option is about this part of a run, or this machine: resuming does not restore it. */
 bool job_passes(const char *option);
 
-/* The configuration as JSON; and as Markdown, for free(). */
-void job_json(FILE *out, void *job);
+/* What is known of a run besides its options; the last three are set by job_record(). */
+typedef struct {
+    size_t parameters;
+    const Corpus *corpus;
+    int corpora;
+    const Job *job;
+    const char *between, *space; /* how JSON is laid out */
+} Facts;
+
+/* Whether a member of config.json is a fact, not an option. */
+bool job_is_fact(const char *name);
+
+/* Logs the start of the run, and writes its config.json. */
+void job_record(const Job *job, Run *run, Facts facts);
+
+/* The options as Markdown, for free(). */
 char *job_markdown(const Job *job);
 
 /* What needs memory. */

@@ -4,54 +4,32 @@
 #include "model/layer.h"
 #include "model/sample.h"
 #include "ops/base/error.h"
+#include "ops/base/terminal.h"
 #include "ops/kernel/kernel.h"
+#include "tools/common/shown.h"
 #include "tools/train/curves.h"
 #include "training/display.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Control characters become '?', since names are untrusted and terminals obey them. */
-static void make_plain(char *s)
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 {
-    for (; *s; s++)
-        if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            *s = '?';
-}
+    Text line = { 0 };
+    va_list ap;
 
-static Text plain(const char *name)
-{
-    Text text = text_cut(name, 200);
-
-    make_plain(text.at);
-    return text;
-}
-
-/* "nice/text.txt" -> "text", or "stories". */
-static const char *text_name(const char *path, char *to, size_t size)
-{
-    const char *slash = path ? strrchr(path, '/') : NULL, *base = slash ? slash + 1 : path;
-
-    if (!path)
-        base = "stories";
-    if (strcmp(base, "-") == 0)
-        base = "stdin";
-    snprintf(to, size, "%s", base);
-    char *dot = strrchr(to, '.');
-    if (dot && dot != to)
-        *dot = 0;
-    make_plain(to);
-    return to;
+    va_start(ap, fmt);
+    line.n = (size_t)vsnprintf(line.at, sizeof line.at, fmt, ap);
+    va_end(ap);
+    terminal_wrap(line.at);
 }
 
 Text job_name(const Job *job)
 {
-    char base[128];
-    Text name = { 0 };
+    Text name = shown_name(job->made ? job->task : job->files ? job->file[0] : "stories");
 
-    text_add(&name, "%s-%s",
-             job->made ? job->task : text_name(job->files ? job->file[0] : NULL, base, sizeof base),
-             job->config.attention->name);
+    text_add(&name, "-%s", job->config.attention->name);
     if (!job->made && job->config.task != TASK_CAUSAL)
         text_add(&name, "-%s", job->task);
     return name;
@@ -78,13 +56,15 @@ static void show_plan(const Show *s)
 {
     const TrainOptions *o = &s->job->training;
 
-    fprintf(stderr, "%d updates, an evaluation every %d", o->steps, o->eval_interval);
+    Text limit = { 0 };
+
     if (o->max_seconds > 0)
-        fprintf(stderr, "; time limit %s%s", display_time(o->max_seconds).at,
-                options_given(s->job->program, "max-time") ? "" : " (--max-time changes it)");
-    fputc('\n', stderr);
+        limit =
+            text_format("; time limit %s%s", display_time(o->max_seconds).at,
+                        options_set(s->job->program, "max-time") ? "" : " (--max-time changes it)");
+    say("%d updates, an evaluation every %d%s", o->steps, o->eval_interval, limit.at);
     if (s->job->from)
-        fprintf(stderr, "resuming after step %d\n", s->job->from->progress.step);
+        say("resuming after step %d", s->job->from->progress.step);
 }
 
 static void show_text(const Show *s)
@@ -97,26 +77,24 @@ static void show_text(const Show *s)
         train += s->corpus[i].train.n;
         validation += s->corpus[i].validation.n;
     }
-    fprintf(stderr,
-            "%s%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary (%s)\n",
-            plain(name).at, s->job->files > 1 ? " and others" : "", train, validation, c->vocab,
-            tokenizer_words(s->tokenizer));
+    say("%s%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary (%s)",
+        shown_plain(name).at, s->job->files > 1 ? " and others" : "", train, validation, c->vocab,
+        tokenizer_words(s->tokenizer));
     if (c->task == TASK_CLASSIFY)
-        fprintf(stderr, "a window is from one of %d files: guessing is right in %.1f%%\n",
-                c->classes, 100 * s->source->chance);
+        say("a window is from one of %d files: guessing is right in %.1f%%", c->classes,
+            100 * s->source->chance);
     if (c->task == TASK_MLM)
-        fprintf(stderr, "15%% of the tokens are masked, and predicted from both sides\n");
+        say("15%% of the tokens are masked, and predicted from both sides");
     if (c->task == TASK_CAUSAL && s->corpus->floor > 0)
-        fprintf(stderr, "its true entropy is %.4f bits/byte: no model does better\n",
-                s->corpus->floor);
+        say("its true entropy is %.4f bits/byte: no model does better", s->corpus->floor);
 }
 
 static void show_task(const Show *s)
 {
     const Synthetic *made = s->job->made;
 
-    fprintf(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%\n",
-            made->name, made->summary, s->model->config.vocab, 100 * s->source->chance);
+    say("%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%", made->name,
+        made->summary, s->model->config.vocab, 100 * s->source->chance);
 }
 
 void show_banner(const Show *s)
@@ -125,20 +103,20 @@ void show_banner(const Show *s)
     const Job *job = s->job;
     const Text set = settings_text(c);
 
-    fprintf(stderr, "%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s\n",
-            c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
-            c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
-            layer_of(c->attention)->feed_forward ? ffn_names[c->ffn] : "none");
-    fprintf(stderr, "%zu parameters, %.2f MFLOP per token, about %.0f MiB of memory\n",
-            params_count(&s->model->params), config_flops(c) / 1e6,
-            config_memory(c, job_load(job)) / 0x1p20);
+    say("%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s",
+        c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
+        c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
+        layer_of(c->attention)->feed_forward ? ffn_names[c->ffn] : "none");
+    say("%zu parameters, %.2f MFLOP per token, about %.0f MiB of memory",
+        params_count(&s->model->params), config_flops(c) / 1e6,
+        config_memory(c, job_load(job)) / 0x1p20);
     if (s->job->made)
         show_task(s);
     else
         show_text(s);
-    fprintf(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; run in %s\n",
-            job->threads, VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
-            plain(run_path(s->run)).at);
+    say("%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
+        VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
+        s->run ? "run in " : "nothing is written", s->run ? shown_plain(run_path(s->run)).at : "");
     show_plan(s);
 }
 
@@ -173,24 +151,33 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
                100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
 }
 
-void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup)
+void show_result(const Show *s, const TrainResult *r, double setup)
 {
     printf("%d step%s in %.1f s (median %.1f ms), the first after %.3f s of setup\n", r->steps,
            r->steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
     printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
     print_quality(s, r->last, r->whole);
-    if (s->test) {
-        Evaluation e = evaluate(tape, s->model, s->test, s->job->training.batch, 0);
-
-        printf("test accuracy %.1f%% (all %.0f rows)\n", 100 * e.accuracy, e.targets);
-    }
+    if (r->test.targets > 0)
+        printf("test accuracy %.1f%% (%s%.0f rows)\n", 100 * r->test.accuracy,
+               r->whole_test ? "all " : "", r->test.targets);
     if (s->job->preset && s->tokenizer && s->model->config.task == TASK_CAUSAL)
         printf("for comparison: nanoGPT reached 1.88 with these settings\n");
     if (floor_of(s) > 0)
         printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", s->corpus->floor * log(2),
                s->corpus->floor);
     printf("files in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg\n",
-           plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
+           shown_plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
+}
+
+bool show_estimate(const Show *s, const Training *t)
+{
+    const Estimate e = train_estimate(t, &s->job->training);
+
+    if (*t->stop)
+        return false;
+    printf("expected time %s, at %.1f ms per update\n", display_time(e.seconds).at,
+           1e3 * e.step_seconds);
+    return true;
 }
 
 /* Prints tokens in one line, with '_' for masked ones. */
@@ -212,7 +199,7 @@ static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t 
     Sampling how = { .temperature = job->temperature, .top_p = 1, .seed = job->seed };
     Sampler *sampler = sampler_new(s->model, pool, how, job->sample_tokens);
     Token *token = xmalloc(sizeof *token);
-    Stream out = { .out = stdout };
+    Stream out = { .out = stdout, .skip = true };
     int next;
 
     tokenizer_encode(s->tokenizer, (Bytes){ (const unsigned char *)"\n", 1 }, token);
@@ -261,7 +248,6 @@ static void show_answered(const Show *s, Tape *tape)
 {
     const Config *c = &s->model->config;
     const Job *job = s->job;
-    int V = config_outputs(c);
     Arena *mem = arena_new();
     Batch row = source_shape(source_batch(s->source, mem, c->context), 1, c->context);
 
@@ -269,18 +255,7 @@ static void show_answered(const Show *s, Tape *tape)
     tape_reset(tape);
     const Tensor *logits = model_outputs(tape, s->model, row, 0);
     printf("\na held-back row, with predicted : correct tokens\n");
-    for (int t = 0; t < (row.length ? row.length[0] : row.T); t++) {
-        printf("%s%s", t ? " " : "", synthetic_word(job->made, job->shape, row.id[t]).at);
-        if (!row.whole && row.target[t] >= 0)
-            printf("(%s : %s)",
-                   synthetic_word(job->made, job->shape,
-                                  sample_likeliest(logits->data + (size_t)t * (size_t)V, V))
-                       .at,
-                   synthetic_word(job->made, job->shape, row.target[t]).at);
-    }
-    if (row.whole)
-        printf(" (%d : %d)", sample_likeliest(logits->data, V), row.target[0]);
-    putchar('\n');
+    shown_answers(job->made, job->shape, row, logits->data, config_outputs(c));
     arena_free(mem);
 }
 

@@ -10,10 +10,10 @@
 typedef struct {
     const Job *job;
     const Model *model;
-    const Source *source, *test; /* test: data that no choice depended on; NULL: none */
-    const Tokenizer *tokenizer;  /* NULL: a synthetic task, */
-    const Corpus *corpus;        /* without a text */
-    const Run *run;
+    const Source *source;
+    const Tokenizer *tokenizer; /* NULL: a synthetic task, */
+    const Corpus *corpus;       /* without a text */
+    const Run *run;             /* NULL: a dry run */
 } Show;
 
 /* "text-cosformer-mlm", from the first file's name: the name of a run. */
@@ -21,7 +21,10 @@ Text job_name(const Job *job);
 
 void show_banner(const Show *s);
 void show_picture(const Show *s); /* loss.svg */
-void show_result(const Show *s, const TrainResult *r, Tape *tape, double setup);
+void show_result(const Show *s, const TrainResult *r, double setup);
+
+/* How long the run would take, after a few steps. False: interrupted. */
+bool show_estimate(const Show *s, const Training *t);
 
 /* Why the run ended, and that of a run that diverged; `signal`: that which asked for it. */
 void show_end(const Show *s, const TrainResult *r, int signal);

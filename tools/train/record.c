@@ -8,10 +8,19 @@
 
 bool job_passes(const char *name)
 {
-    static const char *const passing[] = {
-        "preset",  "resume",   "stop-at",   "allow-corpus-change", "out-dir",
-        "threads", "max-time", "recompute", "save-interval",       NULL
-    };
+    static const char *const passing[] = { "config",
+                                           "dry-run",
+                                           "preset",
+                                           "resume",
+                                           "overwrite",
+                                           "stop-at",
+                                           "allow-corpus-change",
+                                           "out-dir",
+                                           "threads",
+                                           "max-time",
+                                           "recompute",
+                                           "save-interval",
+                                           NULL };
 
     for (int i = 0; passing[i]; i++)
         if (strcmp(name, passing[i]) == 0)
@@ -45,13 +54,6 @@ const Meta *job_options(const Job *j, Arena *mem, int *n)
         meta[(*n)++] = (Meta){ name, j->file[i] };
     }
     return meta;
-}
-
-void job_json(FILE *out, void *ctx)
-{
-    const Job *j = ctx;
-
-    options_json(j->program, out);
 }
 
 static void put_markdown(FILE *out, void *ctx)

@@ -181,70 +181,83 @@ static void write_tokenizer(FILE *out, void *tokenizer)
     tokenizer_json(tokenizer, out);
 }
 
-static Run *open_run(const Job *job, const char *name, const Origin *origin, Tokenizer *tokenizer)
+static Run *open_run(const Job *job, const Lesson *l, const Model *model, const Origin *origin)
 {
+    const Text name = job_name(job);
     Run *run = job->from ? run_resume(job->out_dir, job->from->progress, origin)
-                         : run_open(job->out_dir, name, origin);
+                         : run_open(job->out_dir, name.at, job->overwrite, origin);
 
-    run_file(run, "config.json", job_json, (void *)(uintptr_t)job);
+    const Facts facts = { .parameters = params_count(&model->params),
+                          .corpus = l->corpus,
+                          .corpora = l->n };
+
+    job_record(job, run, facts);
     if (job->tensorboard) {
         char *config = job_markdown(job);
 
         run_board(run, job->from ? job->from->progress.step + 1 : -1, config);
         free(config);
     }
-    if (tokenizer)
-        run_file(run, "tokenizer.json", write_tokenizer, tokenizer);
+    if (l->tokenizer)
+        run_file(run, "tokenizer.json", write_tokenizer, l->tokenizer);
     return run;
+}
+
+/* Trains, and shows what came of it; the exit code. */
+static int run(Show *show, Training *t, TrainOptions *o, double start)
+{
+    const double setup = seconds_now() - start;
+
+    if (o->max_seconds > 0) /* which began with the program */
+        o->max_seconds = fmax(o->max_seconds - setup, 1e-3);
+    const TrainResult result = train(t, o);
+    const bool complete = result.why >= STOP_STEPS;
+
+    show_picture(show);
+    if (result.why == STOP_DIVERGED)
+        die_diverged(show, &result);
+    show_end(show, &result, (int)stop);
+    if (complete)
+        show_result(show, &result, setup);
+    if (complete && show->job->sample_tokens > 0 && !stop)
+        show_sample(show, t->tape, &stop);
+    show_command(show, &result);
+    return stop ? 128 + (int)stop : complete ? 0 : EXIT_INTERRUPTED;
 }
 
 int main(int argc, char **argv)
 {
     const double start = seconds_now();
+    int code = EXIT_SUCCESS;
     Job job = job_read(argc, argv);
     Lesson *lesson = lesson_open(&job);
     Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads), .recompute = job.recompute };
     Arena *mem = arena_new();
     Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
-    Text name = job_name(&job);
 
+    job.threads = pool_threads(tape.pool);
     catch_signals();
     origin.option = job_options(&job, mem, &origin.options);
     Model model = make_model(&job, mem);
     job.training.peak = peak_flops(tape.pool);
-    Run *run = open_run(&job, name.at, &origin, lesson->tokenizer);
-    const Show show = { &job,
-                        &model,
-                        lesson->source,
-                        job.data ? &lesson->test.source : NULL,
-                        lesson->tokenizer,
-                        lesson->corpus,
-                        run };
-    show_banner(&show);
+    Run *folder = job.dry_run ? NULL : open_run(&job, lesson, &model, &origin);
+    Show show = { &job, &model, lesson->source, lesson->tokenizer, lesson->corpus, folder };
+    const Source *test = job.data ? &lesson->test.source : NULL;
+    Training training = { &tape, &model, lesson->source, test, folder, job.from, &stop };
 
-    const double setup = seconds_now() - start;
-    Training training = { &tape, &model, lesson->source, run, job.from, &stop };
-    if (job.training.max_seconds > 0) /* which began with the program */
-        job.training.max_seconds = fmax(job.training.max_seconds - setup, 1e-3);
-    TrainResult result = train(&training, &job.training);
-    const bool complete = result.why >= STOP_STEPS;
-    show_picture(&show);
-    if (result.why == STOP_DIVERGED)
-        die_diverged(&show, &result);
-    show_end(&show, &result, (int)stop);
-    if (complete)
-        show_result(&show, &result, &tape, setup);
-    if (complete && job.sample_tokens > 0 && !stop)
-        show_sample(&show, &tape, &stop);
-    show_command(&show, &result);
-    run_close(run);
+    show_banner(&show);
+    if (job.dry_run)
+        code = show_estimate(&show, &training) ? code : 128 + (int)stop;
+    else
+        code = run(&show, &training, &job.training, start);
+    if (folder)
+        run_close(folder);
     lesson_free(lesson, &job);
     if (job.from)
         saved_free(job.from);
     pool_free(tape.pool);
     arena_free(tape.mem);
     arena_free(mem);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output");
-    return stop ? 128 + (int)stop : complete ? 0 : EXIT_INTERRUPTED;
+    options_finish();
+    return code;
 }

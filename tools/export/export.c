@@ -4,8 +4,9 @@
  *     RUN: a run's folder, or a checkpoint   -->   DIR: model.safetensors, config.json,
  *                                                  tokenizer.json, ...
  *
- * Where a class of Hugging Face's transformers computes the same function, DIR is what
- * its from_pretrained() expects; otherwise DIR has the tensors as they are.
+ * Where a class of Hugging Face's transformers computes the same function, DIR is what its
+ * from_pretrained() expects; otherwise DIR also has the Python source of a class that does, which
+ * is part of this program (Makefile).
  *
  * DIR is written under a temporary name and renamed when complete: so it exists
  * complete or not at all.
@@ -24,6 +25,9 @@
 #include <unistd.h>
 
 enum { PATH_BYTES = 4096, PATH_SHOWN = 100 };
+
+/* The files of this folder, each with a 0 after it. */
+extern const unsigned char modeling_attnc_py[], configuration_attnc_py[];
 
 static bool best;
 static const char *logits_path, *text_path;
@@ -51,7 +55,8 @@ static const Program program = {
              "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
              "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
              "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
-             "Any other model is written as it is, with a README.md that says so.\n"
+             "For any other model DIR has the Python source of a class that computes it; load it\n"
+             "with from_pretrained(DIR, trust_remote_code=True). DIR/README.md describes it.\n"
              "\n"
              "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
 };
@@ -60,13 +65,14 @@ typedef struct {
     Text from; /* the name of the checkpoint, for messages */
     Arena *mem;
     Saved *run;
-    const Form *form; /* NULL: no class of transformers */
-    Text why;         /* the reason */
+    const Form *form;
+    Text why; /* the reason for a form of our own */
 } Job;
 
 static const char *const names[] = { "model.safetensors",      "config.json",
                                      "tokenizer.json",         "tokenizer_config.json",
-                                     "generation_config.json", "README.md" };
+                                     "generation_config.json", "README.md",
+                                     "modeling_attnc.py",      "configuration_attnc.py" };
 static char unfinished[PATH_BYTES]; /* the temporary name of the folder */
 
 static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
@@ -132,61 +138,81 @@ static void put_tokenizer(FILE *out, void *ctx)
     tokenizer_json(job->run->tokenizer, out);
 }
 
+/* A tokenizer adds a token that it lacks at the end, which is where a masked model has it. */
 static void put_tokenizer_config(FILE *out, void *ctx)
 {
     const Job *job = ctx;
+    const Config *c = &job->run->model.config;
 
     fprintf(out,
             "{\n  \"tokenizer_class\": \"PreTrainedTokenizerFast\",\n  \"model_max_length\": %d,\n"
-            "  \"clean_up_tokenization_spaces\": false\n}\n",
-            job->run->model.config.context);
+            "%s  \"clean_up_tokenization_spaces\": false\n}\n",
+            c->context, c->task == TASK_MLM ? "  \"mask_token\": \"<mask>\",\n" : "");
 }
 
-/* There is no end-of-text token: generation ends with the context. */
+/*
+ * There is no end-of-text token: generation ends with the context. Our own classes do not need a
+ * limit, and warn of positions that they lack.
+ */
 static void put_generation_config(FILE *out, void *ctx)
 {
     const Job *job = ctx;
 
-    fprintf(out,
-            "{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true,\n"
-            "  \"max_length\": %d\n}\n",
-            job->run->model.config.context);
+    fprintf(out, "{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true");
+    if (!job->form->own)
+        fprintf(out, ",\n  \"max_length\": %d", job->run->model.config.context);
+    fprintf(out, "\n}\n");
+}
+
+static void put_modeling(FILE *out, void *ctx)
+{
+    (void)ctx;
+    fputs((const char *)modeling_attnc_py, out);
+}
+
+static void put_configuration(FILE *out, void *ctx)
+{
+    (void)ctx;
+    fputs((const char *)configuration_attnc_py, out);
+}
+
+/* What the class is for, as transformers' AutoModel... names it. */
+static const char *task_class(const Job *job)
+{
+    return job->run->model.config.task == TASK_MLM ? "ForMaskedLM" : "ForCausalLM";
 }
 
 static void put_readme(FILE *out, void *ctx)
 {
     const Job *job = ctx;
-
     const Config *c = &job->run->model.config;
+    const char *kind = task_class(job);
 
-    fprintf(out, "# A model of attn.c\n\n");
-    fprintf(out, "A transformer with the attention `%s`, %d layers, width %d and a context of %d\n",
-            c->attention->name, c->layers, c->width, c->context);
-    fprintf(out, "tokens. No class of Hugging Face's transformers computes what it computes: %s.\n",
-            job->why.at);
-    fprintf(out,
-            "`AutoModel.from_pretrained` does not load it. attn.c does: `model.safetensors` is a\n"
-            "checkpoint as `./train` writes it.\n\n"
-            "- `model.safetensors`: all tensors, matrices as (outputs, inputs)\n"
-            "- `config.json`: the configuration, in the words of `./train`'s options\n"
-            "- `tokenizer.json`: the tokenizer, which Hugging Face's tokenizers do load\n");
+    fprintf(
+        out,
+        "# A model of attn.c\n\n"
+        "A transformer with the attention `%s`, %d layers, width %d and a context of %d tokens.\n"
+        "No class of Hugging Face's transformers computes what it computes: %s. So the class is\n"
+        "here, in `modeling_attnc.py`, and `trust_remote_code=True` lets transformers run it:\n\n"
+        "```python\n"
+        "from transformers import AutoModel%s, AutoTokenizer\n\n"
+        "model = AutoModel%s.from_pretrained(\"folder\", trust_remote_code=True)\n"
+        "tokenizer = AutoTokenizer.from_pretrained(\"folder\", trust_remote_code=True)\n"
+        "```\n\n",
+        c->attention->name, c->layers, c->width, c->context, job->why.at, kind, kind);
     if (c->task == TASK_MLM)
-        fprintf(out, "\nToken %d, which no text has, hides another.\n", config_mask(c));
+        fprintf(out, "`<mask>`, token %d, hides another.\n\n", config_mask(c));
+    fprintf(out, "- `config.json`: the configuration, in the words of `./train`'s options\n"
+                 "- `model.safetensors`: all tensors, matrices as (outputs, inputs)\n"
+                 "- `tokenizer.json`: the tokenizer\n");
 }
 
-/* Tensors that are unchanged keep the metadata, and so are still a checkpoint. */
 static void write_tensors(const Job *job)
 {
     char path[PATH_BYTES];
     FormTensors all = form_tensors(job->form, &job->run->model, job->mem);
-    Meta *meta = xmalloc((size_t)job->run->file->metas * sizeof *meta);
-    int metas = 0;
 
-    for (int i = 0; !job->form && i < job->run->file->metas; i++)
-        if (strcmp(job->run->file->meta[i].key, "format") != 0)
-            meta[metas++] = job->run->file->meta[i];
-    safetensors_write(join(path, unfinished, "model.safetensors"), all.entry, all.n, meta, metas);
-    free(meta);
+    safetensors_write(join(path, unfinished, "model.safetensors"), all.entry, all.n, NULL, 0);
 }
 
 static void write_folder(const Job *job, const char *path)
@@ -196,10 +222,13 @@ static void write_folder(const Job *job, const char *path)
     write_file(job, "config.json", put_config);
     write_file(job, "tokenizer.json", put_tokenizer);
     write_file(job, "tokenizer_config.json", put_tokenizer_config);
-    if (job->form)
+    if (job->run->model.config.task == TASK_CAUSAL)
         write_file(job, "generation_config.json", put_generation_config);
-    else
+    if (job->form->own) {
         write_file(job, "README.md", put_readme);
+        write_file(job, "modeling_attnc.py", put_modeling);
+        write_file(job, "configuration_attnc.py", put_configuration);
+    }
     if (rename(unfinished, path) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
 }
@@ -207,12 +236,17 @@ static void write_folder(const Job *job, const char *path)
 static Job job_open(const char *run)
 {
     Job job = { .mem = arena_new(), .run = saved_read(run, best) };
+    Text lacks;
 
     job.from = text_cut(job.run->path, PATH_SHOWN);
     if (!job.run->tokenizer)
         die(EXIT_DATA, "%s was trained on %s, not on text: there is nothing to export", job.from.at,
             saved_task(job.run));
     job.form = form_of_config(&job.run->model.config, &job.why);
+    lacks = form_lacks(&job.run->model.config, (const char *)modeling_attnc_py);
+    if (job.form->own && lacks.n)
+        die(EXIT_USAGE, "%s was trained with %s, which modeling_attnc.py does not compute",
+            job.from.at, lacks.at);
     return job;
 }
 
@@ -264,7 +298,8 @@ static void write_logits(const Job *job)
 static void check_words(int words, char **word)
 {
     if (words != 2)
-        die(EXIT_USAGE, "export takes RUN and DIR, not %d arguments: %s", words, program.usage);
+        die(EXIT_USAGE, "export takes RUN and DIR, not %d arguments: %s", words,
+            options_usage(&program).at);
     if (!logits_path != !text_path)
         die(EXIT_USAGE, "--logits and --text go together: give both or neither");
     for (size_t n = strlen(word[1]); n > 1 && word[1][n - 1] == '/'; n--)
@@ -275,12 +310,9 @@ static void report(const Job *job, const char *path)
 {
     const Text shown = text_cut(path, PATH_SHOWN);
 
-    if (job->form)
-        printf("%s: %s; transformers' AutoModelForCausalLM.from_pretrained() loads it\n", shown.at,
-               job->form->class_name);
-    else
-        printf("%s: plain tensors, no class of transformers computes what they do: %s\n", shown.at,
-               job->why.at);
+    printf("%s: %s; transformers' AutoModel%s.from_pretrained(%s) loads it\n", shown.at,
+           job->form->class_name, task_class(job),
+           job->form->own ? "..., trust_remote_code=True" : "");
 }
 
 int main(int argc, char **argv)

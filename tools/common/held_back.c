@@ -1,0 +1,186 @@
+#include "tools/common/held_back.h"
+
+#include "data/corpus.h"
+#include "ops/base/error.h"
+#include "tools/common/shown.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+Text held_back_class(const Saved *run, int i)
+{
+    const char *file = saved_file(run, i);
+    const Text name = file ? shown_name(file) : text_format("class %d", i);
+
+    for (int k = 0; file && saved_file(run, k); k++)
+        if (k != i && strcmp(shown_name(saved_file(run, k)).at, name.at) == 0)
+            return shown_plain(file);
+    return name;
+}
+
+/* The number of a size that the run set; 0: the task's default. */
+static int size_of(const Saved *run, const char *option)
+{
+    return saved_option(run, option) ? (int)trained_number(run, option) : 0;
+}
+
+static const Synthetic *task_of(const Saved *run)
+{
+    for (int i = 0; synthetics[i]; i++)
+        if (strcmp(synthetics[i]->name, saved_task(run)) == 0)
+            return synthetics[i];
+    die(EXIT_DATA, "%.200s was trained on the task '%.60s', which this version does not have",
+        run->path, saved_task(run));
+}
+
+/* The alphabet stays as it was at the trained length, the number of items may grow. */
+static void open_rows(HeldBack *h, const Saved *run, int items)
+{
+    const Config *c = &run->model.config;
+    const char *noise = saved_option(run, "noise");
+
+    h->task = task_of(run);
+    h->shape = (SyntheticShape){ .T = c->context,
+                                 .least = size_of(run, "least"),
+                                 .symbols = size_of(run, "symbols"),
+                                 .items = size_of(run, "items"),
+                                 .noise = noise && strcmp(noise, "on") == 0 };
+    const Text why = synthetic_misfit(h->task, h->shape);
+    if (why.n || synthetic_vocab(h->task, h->shape) != c->vocab)
+        die(EXIT_DATA, "%.200s does not fit its task %s%s%s", run->path, h->task->name,
+            why.n ? ": " : "", why.at);
+    if (h->task->takes & SYNTHETIC_SYMBOLS)
+        h->shape.symbols = synthetic_complete(h->task, h->shape).symbols;
+    if (items > 0)
+        h->shape.items = items;
+}
+
+static void open_task(HeldBack *h, const Saved *run, TextChoice choice, int items)
+{
+    open_rows(h, run, items);
+    h->folder = saved_option(run, "data");
+    if (choice.files > 0)
+        die(EXIT_USAGE, "%s was trained on %s, which takes no text, but got %s",
+            text_cut(run->path, SHOWN).at, h->task->name, text_cut(choice.file[0], SHOWN).at);
+    if (items > 0 && !(h->task->takes & SYNTHETIC_ITEMS))
+        die(EXIT_USAGE, "--items does not apply to %s", h->task->name);
+    if (h->folder) {
+        h->lra = lra_read(h->folder);
+        h->arena =
+            source_lra(&h->lra.train, &h->lra.validation, synthetic_chance(h->task, h->shape));
+        h->source = &h->arena.source;
+    } else {
+        h->rows = source_rows(h->task, h->shape);
+        h->source = &h->rows.source;
+    }
+}
+
+/* The held-back parts of the run's own files. */
+static void open_own_classes(HeldBack *h, const Saved *run)
+{
+    uint64_t hash = 0;
+
+    for (int i = 0; i < run->model.config.classes; i++) {
+        const char *file = saved_file(run, i);
+
+        if (!file)
+            die(EXIT_DATA, "%.200s does not record its files: give texts as arguments", run->path);
+        Corpus corpus =
+            corpus_read((CorpusFiles){ &file, 1, NULL, trained_number(run, "val-share") });
+        hash = corpus_hash(&corpus) + 3 * hash;
+        h->classes.validation[h->classes.n] = tokens_of(run->tokenizer, corpus.validation);
+        h->label[h->classes.n++] = i;
+        corpus_free(&corpus);
+    }
+    if (hash != saved_corpus(run))
+        warn("these are not the texts on which %.200s was trained", run->path);
+}
+
+static int class_of(const Saved *run, const char *file)
+{
+    const int n = run->model.config.classes;
+    Text names = { 0 };
+
+    for (int i = 0; i < n; i++) {
+        const Text name = held_back_class(run, i);
+
+        if (strcmp(shown_name(file).at, name.at) == 0)
+            return i;
+        text_add(&names, "%s%s", i ? ", " : "", text_cut(name.at, 20).at);
+    }
+    die(EXIT_USAGE, "%s: a text has the name of its class, which is one of %s",
+        text_cut(file, SHOWN).at, text_cut(names.at, 200).at);
+}
+
+static void open_given_classes(HeldBack *h, const Saved *run, TextChoice choice)
+{
+    const bool all = isnan(choice.share);
+
+    if (choice.files > CLASSES_MAX)
+        die(EXIT_USAGE, "at most %d texts can be evaluated, not %d", CLASSES_MAX, choice.files);
+    for (int i = 0; i < choice.files; i++)
+        h->label[i] = class_of(run, choice.file[i]);
+    trained_warn(run, choice);
+    for (int i = 0; i < choice.files; i++) {
+        Corpus corpus =
+            corpus_read((CorpusFiles){ choice.file + i, 1, NULL, all ? 0 : choice.share });
+
+        h->classes.validation[h->classes.n++] =
+            tokens_of(run->tokenizer, all ? corpus.train : corpus.validation);
+        corpus_free(&corpus);
+    }
+}
+
+HeldBack *held_back_open(const Saved *run, TextChoice choice, int items)
+{
+    HeldBack *h = xmalloc(sizeof *h);
+
+    memset(h, 0, sizeof *h);
+    if (trained_kind(run) == TRAINED_ANSWERS) {
+        open_task(h, run, choice, items);
+        return h;
+    }
+    source_held_back_classes(&h->classes);
+    if (choice.files > 0)
+        open_given_classes(h, run, choice);
+    else
+        open_own_classes(h, run);
+    h->classes.label = h->label;
+    h->classes.source.chance = 1.0 / run->model.config.classes;
+    h->source = &h->classes.source;
+    return h;
+}
+
+void held_back_free(HeldBack *h)
+{
+    for (int i = 0; i < h->classes.n; i++)
+        tokens_free(&h->classes.validation[i]);
+    lra_free(&h->lra);
+    free(h);
+}
+
+static SyntheticShape shape_at(const HeldBack *h, int T)
+{
+    SyntheticShape shape = h->shape;
+
+    shape.T = T;
+    return shape;
+}
+
+Text held_back_misfit(const HeldBack *h, int T)
+{
+    if (h->task && !h->folder)
+        return synthetic_misfit(h->task, shape_at(h, T));
+    if (h->source->rows(h->source, T) == 0)
+        return text_format("a text is shorter than a window");
+    return (Text){ 0 };
+}
+
+int held_back_items(const HeldBack *h, int T)
+{
+    if (!h->task || h->folder || !(h->task->takes & SYNTHETIC_ITEMS))
+        return 0;
+    return synthetic_complete(h->task, shape_at(h, T)).items;
+}

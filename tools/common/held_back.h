@@ -1,0 +1,36 @@
+/*
+ * The held-back rows of a run whose answers are right or wrong: rows of a synthetic task that no
+ * run is trained on, those of the Long Range Arena's validation file, or windows of the texts of a
+ * classifier's classes.
+ */
+#ifndef TOOLS_COMMON_HELD_BACK_H
+#define TOOLS_COMMON_HELD_BACK_H
+
+#include "tools/common/trained.h"
+#include "training/source.h"
+
+typedef struct {
+    const Synthetic *task; /* NULL: classes */
+    SyntheticShape shape;  /* of the task; its T is the trained one */
+    const char *folder;    /* with the Long Range Arena's rows; NULL: they are generated */
+    const Source *source;  /* one of these: */
+    RowSource rows;
+    Lra lra;
+    LraSource arena;
+    ClassSource classes;
+    int label[CLASSES_MAX];
+} HeldBack;
+
+/* Without files the run's own; files are named like the classes. `items`: of a synthetic row, 0: as
+ * in the run. Dies (EXIT_USAGE, EXIT_IO, EXIT_DATA) if there is no such data. */
+HeldBack *held_back_open(const Saved *run, TextChoice choice, int items);
+void held_back_free(HeldBack *h);
+
+/* Why there are no rows of T tokens; empty: there are. And the items of one; 0: it has none. */
+Text held_back_misfit(const HeldBack *h, int T);
+int held_back_items(const HeldBack *h, int T);
+
+/* The name of a class: that of its file, without folder and ending, if no other has the same. */
+Text held_back_class(const Saved *run, int i);
+
+#endif

@@ -1,0 +1,68 @@
+#include "tools/common/model_options.h"
+
+#include "model/layer.h"
+#include "ops/base/error.h"
+
+Text model_positions;
+
+void model_options_add(Program *program, ModelOptions *options)
+{
+    model_positions =
+        text_format("positions; default: rope if the attention supports it, else learned");
+    for (const Attention *const *a = attentions; *a; a++)
+        if ((*a)->position)
+            text_add(&model_positions, ", but %s for %s", (*a)->position, (*a)->name);
+    settings_add(program, &options->mechanism, true);
+}
+
+static void check_layer(const Program *program, const Attention *a)
+{
+    if (!layer_of(a)->feed_forward && options_given(program, "ffn"))
+        die(EXIT_USAGE, "--ffn does not apply to --attn %s, which has no feed-forward layer",
+            a->name);
+}
+
+void model_options_settle(const Program *program, ModelOptions *options, const Config *was,
+                          Config *c)
+{
+    const Attention *a = c->attention = settings_of(program, &options->mechanism, &c->set);
+
+    if (was)
+        settings_keep(program, was, c);
+    check_layer(program, a);
+    settings_fit_context(&c->set, a, CONTEXT_IF_ASKED, c->context > 1 ? c->context : 2);
+    settings_fit_context(&c->set, a, CONTEXT_AT_LEAST, c->context);
+    settings_put(&options->mechanism, &c->set);
+    if (options->position < 0)
+        options->position = position_default(a);
+    settings_check_rotated(program, options->position == POSITION_ROPE, "--position rope");
+    if (layer_of(a)->one_head)
+        c->heads = 1;
+    c->position = options->position;
+    c->tied = options->tied;
+    c->bias = options->bias;
+}
+
+/* "muon, sgd": the optimizers with that option; empty: not an option of optimizers. */
+static Text takers(const char *option)
+{
+    Text text = { 0 };
+
+    for (int i = 0; optimisers[i]; i++)
+        if (optimiser_takes(optimisers[i], option))
+            text_add(&text, "%s%s", text.n ? ", " : "", optimisers[i]->name);
+    return text;
+}
+
+void optimiser_options_settle(const Program *program, const OptimiserKind *kind, Optimiser *o)
+{
+    for (const Option *option = program->options; option->name; option++) {
+        Text of = takers(option->name);
+
+        if (option->given && of.n && !optimiser_takes(kind, option->name))
+            die(EXIT_USAGE, "--%s does not apply to --optimizer %s; it is for %s", option->name,
+                kind->name, of.at);
+    }
+    o->kind = kind;
+    optimiser_complete(kind, &o->hyper);
+}

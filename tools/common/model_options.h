@@ -1,0 +1,73 @@
+/* The options that describe a model, and those of its optimiser. */
+#ifndef TOOLS_COMMON_MODEL_OPTIONS_H
+#define TOOLS_COMMON_MODEL_OPTIONS_H
+
+#include "tools/common/settings.h"
+#include "training/optimiser.h"
+
+/* The values of those that are not in a Config, and the defaults. */
+typedef struct {
+    SettingsOptions mechanism;
+    int position; /* -1: not given */
+    bool tied, bias;
+} ModelOptions;
+#define MODEL_OPTIONS_DEFAULT                                                                      \
+    {                                                                                              \
+        .mechanism.has_context = true, .position = -1                                              \
+    }
+#define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
+#define HYPER_DEFAULT                                                                              \
+    {                                                                                              \
+        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false                                  \
+    }
+
+/* The help of --position, with the default of each attention. */
+extern Text model_positions;
+
+/* Rows for a program's option table; model_options_add() completes the table. */
+#define MODEL_OPTIONS(to, config)                                                                    \
+    { "n-layer", OPTION_INT, &(config).layers, .min = 1, .max = 1000, .help = "blocks" },            \
+        { "n-head", OPTION_INT, &(config).heads, .min = 1, .max = 1024, .help = "heads per block" }, \
+        { "n-embd", OPTION_INT, &(config).width, .min = 1, .max = 16384, .help = "width" },          \
+        { "block-size",   OPTION_INT,         &(config).context,           .min = 1,                 \
+          .max = 1 << 24, .alias = "context", .help = "context, in tokens" },                        \
+        { "dropout", OPTION_REAL,   &(config).dropout,                                               \
+          .max = 1,  .below = true, .help = "dropout probability" },                                 \
+        { "position", OPTION_CHOICE, &(to).position, .choices = position_names,                      \
+          .help = model_positions.at },                                                              \
+        { "ffn", OPTION_CHOICE, &(config).ffn, .choices = ffn_names,                                 \
+          .help = "the feed-forward layer" },                                                        \
+        { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                        \
+          .help = "RMSNorm or LayerNorm" },                                                          \
+        { "tied", OPTION_FLAG, &(to).tied, .help = "share the weights of embedding and output" },    \
+    {                                                                                                \
+        "bias", OPTION_FLAG, &(to).bias, .help = "biases in the dense layers"                        \
+    }
+
+#define OPTIMISER_OPTIONS(hyper)                                                                   \
+    { "momentum", OPTION_REAL,   &(hyper).momentum,                                                \
+      .max = 1,   .below = true, .help = "momentum, for optimizers that use it" },                 \
+        { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
+        { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
+        { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \
+          .max = 1, .below = true, .help = "decay of the first moment" },                          \
+    {                                                                                              \
+        "beta2", OPTION_REAL, &(hyper).beta2, .max = 1, .below = true,                             \
+                                              .help = "decay of the second moment"                 \
+    }
+
+void model_options_add(Program *program, ModelOptions *options);
+
+/*
+ * Sets the configuration, except for the task and the vocabulary size. Fills in defaults that
+ * depend on other options, also in the options: lengths in a mechanism's settings become the
+ * context. Settings that were not given keep their value in `was`, the configuration of a resumed
+ * run, or NULL. Dies (EXIT_USAGE) if an option does not apply to the attention.
+ */
+void model_options_settle(const Program *program, ModelOptions *options, const Config *was,
+                          Config *c);
+
+/* Fills in the optimiser's defaults; dies if an option does not apply to it. */
+void optimiser_options_settle(const Program *program, const OptimiserKind *kind, Optimiser *o);
+
+#endif

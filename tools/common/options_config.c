@@ -1,0 +1,62 @@
+/* Options from a configuration, such as the one that options_json() writes. */
+#include "tools/common/options.h"
+
+#include "ops/base/error.h"
+
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+static noreturn void refuse_key(const Program *program, const char *path, const char *key)
+{
+    Nearest near = { .given = key, .n = strlen(key) };
+
+    for (const Option *o = program->options; o->name; o++)
+        if (o->kind != OPTION_GROUP)
+            options_nearer(&near, o->name);
+    die(EXIT_DATA, "%.120s: there is not an option %s%s", path, text_cut(key, SHOWN).at,
+        near.name ? text_format(": did you mean %s?", near.name).at : "");
+}
+
+/* The value as on the command line, in `mem`; NULL: it cannot be one. */
+static const char *value_of(const Json *j, Arena *mem)
+{
+    const char *text = "";
+
+    if (j->kind == JSON_STRING || (j->kind == JSON_NUMBER && j->string))
+        return j->string;
+    if (j->kind == JSON_NUMBER)
+        return arena_string(mem, text_number(j->number).at);
+    if (j->kind == JSON_BOOL)
+        return j->number > 0 ? "on" : "off";
+    for (const Json *part = j->kind == JSON_ARRAY ? j->first : NULL; part; part = part->next) {
+        const char *value = part->kind == JSON_ARRAY ? NULL : value_of(part, mem);
+
+        if (!value)
+            return NULL;
+        text = arena_format(mem, "%s%s%s", text, part == j->first ? "" : ",", value);
+    }
+    return j->kind == JSON_ARRAY ? text : NULL;
+}
+
+static bool is_empty(const Json *j)
+{
+    return j->kind == JSON_NULL || (j->kind == JSON_ARRAY && !j->first);
+}
+
+void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
+                    Arena *mem)
+{
+    for (const Json *j = config->first; j; j = j->next) {
+        const Option *o = options_find(program, j->name);
+
+        if (skip(o ? o->name : j->name, config))
+            continue;
+        if (!o)
+            refuse_key(program, path, j->name);
+        const char *value = is_empty(j) ? NULL : value_of(j, mem);
+        if (!is_empty(j) && (!value || !options_restore(program, o->name, value)))
+            die(EXIT_DATA, "%.120s: %s is '%s': must be %s", path, o->name,
+                text_cut(value ? value : "{}", SHOWN).at, options_takes(o).at);
+    }
+}

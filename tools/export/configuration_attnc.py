@@ -1,0 +1,57 @@
+"""The configuration of a model of attn.c: the options of ./train, under their names."""
+
+from transformers import PretrainedConfig
+
+MODEL = {
+    "vocab_size": 256,
+    "n_layer": 4,
+    "n_head": 4,
+    "n_embd": 128,
+    "block_size": 256,  # the context of the training
+    "attn": "softmax",
+    "position": "rope",  # rope, learned, sinusoidal or none
+    "ffn": "gelu",  # or swiglu
+    "layer_norm": "rms",  # or layer
+    "task": "causal",  # or mlm, classify
+    "bias": 0,  # in the dense layers
+    "classes": 0,  # of task classify
+}
+# Of the mechanisms; `./train --help` describes them. A size of 0 is the default that it names.
+SETTINGS = {
+    "scale": "sqrt",
+    "base": 0,
+    "window": 0,
+    "key_size": 0,
+    "out_norm": "none",
+    "out_gate": 0,
+    "rope_at": "after",  # the feature map, or before
+    "rope_ladder": "d",
+    "horizon": 0,
+    "features": 0,
+    "decay": 0,
+    "interaction": "mul",
+    "products": "both",
+    "share_qv": 0,
+    "share_layers": 0,
+    "share_pools": 0,
+    "share_heads": 0,
+    "norm": "n",
+    "gate": 1,
+    "chunk": 0,
+}
+
+
+class AttncConfig(PretrainedConfig):
+    model_type = "attnc"
+    keys_to_ignore_at_inference = ["past_key_values"]
+    attribute_map = {
+        "hidden_size": "n_embd",
+        "num_hidden_layers": "n_layer",
+        "num_attention_heads": "n_head",
+    }
+
+    def __init__(self, use_cache: bool = True, tie_word_embeddings: bool = False, **kwargs):
+        for name, default in {**MODEL, **SETTINGS}.items():
+            setattr(self, name, kwargs.pop(name, default))
+        self.use_cache = use_cache
+        super().__init__(tie_word_embeddings=tie_word_embeddings, **kwargs)

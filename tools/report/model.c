@@ -1,0 +1,129 @@
+/*
+ * The part of a card that needs the run's weights. Whatever reads a checkpoint ends the program if
+ * it is damaged, so this happens in a process of its own: a run whose weights cannot be used costs
+ * the page its maps and its sample, and its last words are a note.
+ */
+#include "tools/report/model.h"
+
+#include "model/sample.h"
+#include "ops/base/buffer.h"
+#include "ops/base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Multiply-adds that the samples of a page take, unless --sample is given. */
+static const double WORK_MOST = 2e9;
+
+static bool is_causal(const Record *r)
+{
+    return strcmp(record_task(r), "causal") == 0;
+}
+
+static void write_sample(const Report *report, const Saved *s, Pool *pool, FILE *out)
+{
+    Sampler *sampler =
+        sampler_new(&s->model, pool, (Sampling){ 0.8, 0, 1, 1337, false }, report->sample + 1);
+    Buffer text = { 0 };
+    Token token = '\n';
+
+    sampler_begin(sampler, 0);
+    for (int i = 0; i < report->sample; i++) {
+        sampler_read(sampler, (int)token);
+        token = (Token)sampler_draw(sampler);
+        const Bytes bytes = tokenizer_token(s->tokenizer, (int)token);
+
+        buffer_add(&text, bytes.at, bytes.n);
+    }
+    size_t from = 0;
+    while (from < text.n && text.at[from] == '\n')
+        from++;
+    fputs("<h4>Sample</h4>\n<pre class=\"sample\">", out);
+    put_lines(out, (const char *)text.at + from, text.n - from);
+    fputs("</pre>\n", out);
+    free(text.at);
+    sampler_free(sampler);
+}
+
+static void write_all(const Report *report, const Record *r, FILE *out)
+{
+    Saved *s = saved_read(r->checkpoint, false);
+    Pool *pool = pool_new(report->threads);
+
+    if (report->sample > 0 && s->tokenizer && s->model.config.task == TASK_CAUSAL)
+        write_sample(report, s, pool, out);
+    if (report->text)
+        maps_write(report, s, pool, out);
+    pool_free(pool);
+    saved_free(s);
+}
+
+/* Its exit code; what it prints is in the two files. */
+static int run_child(const Report *report, const Record *r, FILE *out, FILE *errors)
+{
+    int status;
+
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        dup2(fileno(errors), STDERR_FILENO);
+        write_all(report, r, out);
+        _exit(fflush(out) == 0 ? EXIT_SUCCESS : EXIT_IO);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        die(EXIT_FAILED, "cannot start a process: %s", strerror(errno));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
+}
+
+/* "attn.c: error: runs/a: ..." without its beginning. */
+static void note_error(Record *r, FILE *errors)
+{
+    static const char before[] = "attn.c: error: ";
+    char line[512];
+
+    rewind(errors);
+    if (!fgets(line, sizeof line, errors))
+        strcpy(line, "The weights cannot be used.");
+    line[strcspn(line, "\n")] = 0;
+    const bool said = strncmp(line, before, strlen(before)) == 0;
+    record_note(r, "No sample and no maps: %s", line + (said ? strlen(before) : 0));
+}
+
+/* Whether to draw a sample of the run: by default of the best runs, if their models are small. */
+static bool is_sampled(Report *report, const Record *r, FILE *out)
+{
+    const double work = r->parameters * report->sample;
+
+    if (report->sample == 0 || !r->checkpoint || !is_causal(r))
+        return false;
+    if (report->patient || (r->rank < HIGHLIGHTED && report->work + work <= WORK_MOST)) {
+        report->work += work;
+        return true;
+    }
+    fputs("<p class=\"soft\"><code>--sample 160</code> adds a sample of every run.</p>\n", out);
+    return false;
+}
+
+void model_write(Report *report, Record *r, FILE *out)
+{
+    Report wanted = *report;
+    int c;
+
+    if (!is_sampled(report, r, out))
+        wanted.sample = 0;
+    if (!r->checkpoint || (!wanted.sample && !report->text))
+        return;
+    FILE *part = tmpfile(), *errors = tmpfile();
+    if (!part || !errors)
+        die(EXIT_IO, "cannot create a temporary file: %s", strerror(errno));
+    if (run_child(&wanted, r, part, errors) == 0)
+        for (rewind(part); (c = getc(part)) != EOF;)
+            putc(c, out);
+    else
+        note_error(r, errors);
+    fclose(part);
+    fclose(errors);
+}

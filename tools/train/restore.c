@@ -1,0 +1,127 @@
+/* The options of another run: one that is resumed, or a config.json. */
+#include "tools/train/job.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "training/folder.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* What is about the folder, this part of the run or the machine; and what follows from other
+ * options, so that it does so again where the command line changes them. */
+static bool is_skipped(const char *name, const Json *config)
+{
+    static const char *const kept[] = { "max-time", "recompute", "save-interval", NULL };
+
+    for (int i = 0; kept[i]; i++)
+        if (strcmp(name, kept[i]) == 0)
+            return false;
+    if (strcmp(name, "lr-decay-iters") == 0)
+        return json_number(config, "lr_decay_iters") == json_number(config, "max_iters");
+    if (strcmp(name, "min-lr") == 0)
+        return json_number(config, "min_lr") == json_number(config, "learning_rate") / 10;
+    if (strcmp(name, "eval-interval") == 0)
+        return json_number(config, "eval_interval") ==
+               fmax(1, floor(json_number(config, "max_iters") / 10));
+    return job_passes(name) || job_is_fact(name);
+}
+
+/* The texts that were read; the last one is that of val_file. */
+static void configure_files(Job *job, const Json *config, Arena *mem)
+{
+    const Json *texts = json_find(config, "texts");
+    const int n = texts ? texts->count - (json_string(config, "val_file") != NULL) : 0;
+
+    if (job->files > 0 || n <= 0)
+        return;
+    const char **file = arena_take(mem, (size_t)n * sizeof *file);
+    for (const Json *j = texts->first; j && job->files < n; j = j->next)
+        if ((file[job->files] = json_string(j, "file")))
+            job->files++;
+    job->file = file;
+}
+
+void job_configure(Job *job, const char *path)
+{
+    static Arena *mem; /* of values, as long as the program */
+    size_t bytes;
+    Text why = { 0 };
+
+    mem = arena_new();
+    if (is_folder(path))
+        path = arena_format(mem, "%s/config.json", path);
+    char *text = (char *)file_read(path, &bytes);
+    const Json *config = json_read(mem, text, bytes, &why);
+    if (!config || config->kind != JSON_OBJECT)
+        die(EXIT_DATA, "%.120s %s", path, config ? "is not a JSON object" : why.at);
+    free(text);
+    options_config(job->program, config, path, is_skipped, mem);
+    configure_files(job, config, mem);
+}
+
+/* Options of the run remain in force, unless they are given again. */
+static void restore_options(const Job *job)
+{
+    for (const Option *o = job->program->options; o->name; o++) {
+        const char *value = o->kind == OPTION_GROUP || job_passes(o->name)
+                                ? NULL
+                                : saved_option(job->from, o->name);
+
+        if (value && !options_restore(job->program, o->name, value))
+            die(EXIT_DATA, "%.200s: its option %s was '%.60s', which this version does not support",
+                job->from->path, o->name, value);
+    }
+}
+
+static void restore_files(Job *job)
+{
+    int n = 0;
+
+    while (saved_file(job->from, n))
+        n++;
+    if (job->files > 0 || n == 0)
+        return;
+    const char **file = xmalloc((size_t)n * sizeof *file);
+    for (job->files = 0; job->files < n; job->files++)
+        file[job->files] = saved_file(job->from, job->files);
+    job->file = file; /* valid as long as the program */
+}
+
+void job_check_restored(const Job *job)
+{
+    const char *before = saved_option(job->from, "optimizer");
+    const char *now = job->training.optimiser.kind->name;
+    Config c = job->config;
+
+    c.vocab = job->from->model.config.vocab; /* given by the tokenizer */
+    Text difference = config_difference(&job->from->model.config, &c);
+    if (difference.n)
+        die(EXIT_USAGE, "a resumed run keeps its model: %s", difference.at);
+    if (before && strcmp(before, now) != 0)
+        die(EXIT_USAGE, "a resumed run keeps its optimizer: %s, not %s", before, now);
+}
+
+/* The run's folder is --out-dir or the first argument. */
+void job_restore(Job *job)
+{
+    if (!job->out_dir && job->files > 0 && is_folder(job->file[0])) {
+        job->out_dir = *job->file++;
+        job->files--;
+    }
+    if (!job->out_dir)
+        die(EXIT_USAGE, "--resume needs a run: give its folder, --out-dir FOLDER");
+    if (!job->dry_run && folder_has_run(job->out_dir))
+        folder_lock(job->out_dir);
+    job->from = saved_read(job->out_dir, false);
+    restore_options(job);
+    restore_files(job);
+}
