@@ -19,7 +19,8 @@ static void try(const Setting *s, int value)
 {
     if (trial_count == TRIALS)
         BUG("more than %d trials", TRIALS);
-    trials[trial_count++] = (Trial){ .setting = s, .value = value };
+    trials[trial_count++] =
+        (Trial){ .setting = s, .value = value, .rope = s->rope ? "none" : NULL };
 }
 
 void trials_init(void)
@@ -44,8 +45,10 @@ void trials_init(void)
 
 bool can_try(const Attention *a, const Trial *t)
 {
-    if (t->setting)
-        return attention_takes(a, t->setting->name);
+    const Setting *own = t->setting ? attention_takes(a, t->setting->name) : NULL;
+
+    if (t->setting && (!own || (own->choices && t->value < own->least)))
+        return false;
     return !t->rope || (a->traits & CAN_ROPE);
 }
 

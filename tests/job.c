@@ -22,7 +22,7 @@ void job_open(void)
     put(in_folder("text"), s.text, s.bytes);
     free(s.text);
     job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
-    job.kill_at = job.stop_at_row = 0;
+    job.kill_at = job.ask_at = job.stop_at_row = 0, job.test = false;
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
     job.options = (TrainOptions){
@@ -64,8 +64,9 @@ static int judged;        /* rows */
 
 static void batch_or_die(const Source *s, uint64_t number, Batch batch)
 {
-    if (number == (uint64_t)job.kill_at)
+    if (job.kill_at && number == (uint64_t)job.kill_at)
         raise(SIGKILL);
+    job.stop |= job.ask_at && number == (uint64_t)job.ask_at;
     learnt.source.batch(s, number, batch);
 }
 
@@ -81,9 +82,10 @@ void do_job(const char *path)
     Tape tape = tape_open(job.threads);
     Arena *mem = arena_new();
     TextSource source = learnt = lesson_open();
-    const Origin origin = { .task = "causal" };
+    const Origin origin = { .task = "copy" }; /* one without a tokenizer */
     Saved *from = job.resume ? saved_read(path, false) : NULL;
-    Run *run = from ? run_resume(path, from->progress, &origin) : run_open(path, NULL, &origin);
+    Run *run =
+        from ? run_resume(path, from->progress, &origin) : run_open(path, NULL, true, &origin);
     Model model;
 
     if (from) {
@@ -92,12 +94,15 @@ void do_job(const char *path)
     } else {
         model_init(&model, job.config, mem, job.seed);
     }
-    if (job.kill_at)
+    run_start(run, from ? from->progress.step : 0, "\"command\":\"{\"");
+    if (job.kill_at || job.ask_at)
         source.source.batch = batch_or_die;
     if (job.stop_at_row)
         source.source.row = row_and_stop;
     const TrainResult r =
-        train(&(Training){ &tape, &model, &source.source, run, from, &job.stop }, &job.options);
+        train(&(Training){ &tape, &model, &source.source, job.test ? &source.source : NULL, run,
+                           from, &job.stop },
+              &job.options);
     run_close(run);
     if (from)
         saved_free(from);

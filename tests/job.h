@@ -12,8 +12,9 @@ typedef struct {
     int threads;
     Config config;
     volatile sig_atomic_t stop;
-    int kill_at, stop_at_row; /* the batch that kills the process, and the row to be judged by that
-                                 asks it to stop; 0: none */
+    int kill_at, ask_at; /* the batches that kill the process, and ask it to stop; */
+    int stop_at_row;     /* the row to be judged by that asks it to stop; 0: none */
+    bool test;           /* the rows to be judged by are test data, too */
 } Job;
 extern Job job;
 

@@ -33,13 +33,14 @@ static void let_go(FILE *held, int own, bool show)
         fclose(held);
 }
 
+#define ADD_SUITE(name) srunner_add_suite(runner, suite_##name());
+
 int main(void)
 {
     SRunner *runner = srunner_create(NULL);
     int own = -1;
 
-    for (int i = 0; suites[i]; i++)
-        srunner_add_suite(runner, suites[i]());
+    SUITES(ADD_SUITE)
     FILE *held = srunner_fork_status(runner) == CK_FORK ? hold_back(&own) : NULL;
     srunner_run_all(runner, CK_ENV);
     const bool passed = srunner_ntests_run(runner) > 0 && srunner_ntests_failed(runner) == 0;

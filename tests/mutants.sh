@@ -46,7 +46,7 @@ list_bugs()
             exit failed
         }' "$OUT/generated" >>"$OUT/all" || wrong=1
     for suite in $(cut -s -d ' ' -f 2- "$OUT/suites"); do
-        grep -q "suite_$suite(" tests/suites.h ||
+        grep -q "ROW($suite)" tests/suites.h ||
             { echo "tests/mutants: there is no suite called $suite" >&2 && wrong=1; }
     done
     return $wrong

@@ -13,14 +13,14 @@ void put_text(const char *name, const char *text)
 static void check_page(const char *page)
 {
     ck_assert_int_eq(strncmp(page, "<!DOCTYPE html>\n", 16), 0);
-    ck_assert_msg(well_formed(page + 16), "%s", page);
+    ck_assert_msg(well_formed(page + 16), "%.2000s", page);
     ck_assert_ptr_null(strstr(page, "<script"));
     ck_assert_ptr_null(strstr(page, "nan"));
 }
 
 char *page_of(Record **record, int n, const char *text)
 {
-    Report report = { .record = record, .records = n, .positions = 32, .pool = pool_new(2) };
+    Report report = { .record = record, .records = n, .positions = 32, .threads = 2, .sample = 12 };
     char *page = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&page, &size);
@@ -30,7 +30,6 @@ char *page_of(Record **record, int n, const char *text)
     page_write(out, &report);
     ck_assert_int_eq(fclose(out), 0);
     ck_assert_uint_eq(strlen(page), size);
-    pool_free(report.pool);
     check_page(page);
     return page;
 }

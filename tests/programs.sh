@@ -25,7 +25,8 @@ exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
 tokenize=$root/tokenize report=$root/report evaluate=$root/eval sample=$root/sample
-export=$root/export analyse=$root/analyse figure=$root/figure
+export=$root/export analyse=$root/analyse figure=$root/figure fill=$root/fill
+classify=$root/classify
 escape=$(printf '\033') newline='
 '
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
@@ -143,6 +144,17 @@ fi
 
 refused 'an unknown option'                2 'did you mean --max-iters?' $t --max-iter 3 $text
 refused 'an option of other programs'           2 'there is no --epochs' $t --epochs 3 $text
+for words in '--device cuda:threads' '--wandb:tensorboard' '--wandb_project x:tensorboard' '--start x:--prompt' \
+    '--num_samples 3:--samples N' '--num-samples=3:--samples N' '--max_new_tokens 3:--sample-tokens' \
+    '--num_train_epochs 3:--max-iters' '--epochs=3:--max-time'; do
+    refused "the option ${words%%:*}" 2 "there is no $(echo "${words%%:*}" | sed 's/[ =].*//'): " $t ${words%%:*} $text
+    refused "the option ${words%%:*} has a hint" 2 "${words#*:}" $t ${words%%:*} $text
+done
+refused 'help for what is not an option'       2 'unknown option'            $train help zzzz
+refused 'help for what is near to one'     2 'did you mean --n-layer?'   $train help n-layers
+refused 'a configuration that is not there' 4 'No such file'             $train --config ../in/nowhere
+refused 'a configuration that is none'     5 'has no'                    $train --config $text
+refused 'a configuration and a run'        2 '--resume'                  $train --resume --config $text ../in
 refused 'an option nothing is near to'     2 '--help lists all'          $t --zzzzzzzzz $text
 refused 'an unknown option with an escape' 2 'unknown option'            $t "--${escape}[31m" $text
 refused 'an option of 5000 characters'     2 'unknown option'            $t "--$long"
@@ -150,7 +162,7 @@ refused 'an unknown attention'             2 'did you mean softmax?'     $t --at
 refused 'an attention nothing is near to'  2 'softmax'                   $t --attn zzzzzzzzz $text
 refused 'an unknown task'                  2 'did you mean mlm?'         $t --task mlms $text
 refused 'a task nothing is near to'        2 'one of causal, mlm'        $t --task nonsense $text
-refused 'an unknown preset'                2 'did you mean nanogpt-cpu?' $t --preset nanogpt $text
+refused 'an unknown preset'                2 'must be one of nanogpt-cpu' $t --preset nanogpt $text
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
@@ -160,7 +172,11 @@ refused 'a kernel without a gate to leave out' 2 'it is for gau'          $t --n
 refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --share qv $text
 refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
-refused 'positions that are not turned'    2 'rope does not apply' $t --attn efficient --position rope $text
+refused 'positions that are not turned'    2 'rope does not apply' $t --attn fastformer --position rope $text
+refused 'a rotation without rope'          2 '--rope-at needs --position rope' $t --attn relu \
+    --position none --rope-at before $text
+refused 'a rotation that is not defined'   2 'rope-at after does not apply' $t --attn efficient \
+    --position rope --rope-at after $text
 refused 'keys of an odd width with rope'   2 'even width'                $t --key-size 3 $text
 refused 'a base without a logarithm'       2 '--base'                    $t --base 1 $text
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
@@ -230,10 +246,10 @@ refused 'report of an empty text'          5 'is empty'                  "$repor
 printf 'attn,ppl\nrelu,"4\n' >../in/damaged.csv
 find ../in | sort >"$dir/before"
 f="$figure --y ppl" csv=../in/ppl.csv
-refused 'figure without a file'                2 'no CSV file given'          $f
+refused 'figure without a file'                2 'no file given'              $f
 refused 'figure without numbers'               2 '--y COL is missing'        "$figure" $csv
 refused 'figure of a file that is not there'   4 'No such file'              $f ../in/nowhere
-refused 'figure of a folder'                   4 'is a directory'            $f ../in/folder
+refused 'figure of a folder without a run'     4 'folder/log.jsonl'          $f ../in/folder
 refused 'figure of an empty file'              5 'line 1: no column names'          $f ../in/empty
 refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclosed quote' \
     $f $csv ../in/damaged.csv
@@ -257,7 +273,7 @@ limit=
 garbage() { refused "$program $1 '$2'" 2 "$1" "$root/$program" "$1" "$2" ../in/nowhere; }
 options() { "$root/$program" --help | sed -n "s/^  --\([a-z0-9-]*\) \($1\)\( .*\)*\$/--\1/p"; }
 tried=0
-for program in train eval analyse sample bench gradcheck attend report figure; do
+for program in train eval analyse sample fill classify bench gradcheck attend report figure; do
     for option in $(options 'N\|X\|TIME\|N,N,\.\.\.'); do
         tried=$((tried + 1))
         for value in '' ' ' abc 1x 0x10 ' 1' '1 ' +1 -1 --1 1e 1e999 -1e999 nan inf -inf 1,,5 \
@@ -286,7 +302,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train eval analyse sample export bench gradcheck attend tokenize report figure; do
+for program in train eval analyse sample fill classify export bench gradcheck attend tokenize report figure; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -306,7 +322,8 @@ check 'the options with numbers were found' [ $tried -gt 20 ]
 
 log_is_valid() {
     [ -s "$1/log.jsonl" ] || no 'no log' || return
-    [ "$(grep -cv '^{"step":[0-9]*,"split":"[a-z]*","loss":[^{}]*}$' "$1/log.jsonl")" = 0 ] ||
+    [ "$(grep -cv -e '^{"step":[0-9]*,"split":"[a-z]*","loss":[^{}]*,"time":"[0-9T:.-]*Z"[^{}]*}$' \
+        -e '^{"step":[0-9]*,"split":"start","time":"[0-9T:.-]*Z","run":{.*}}$' "$1/log.jsonl")" = 0 ] ||
         no 'a line of the log is no object' || return
     [ -z "$(tail -c 1 "$1/log.jsonl")" ] || no 'the log ends within a line'
 }
@@ -372,6 +389,14 @@ works 'a small run' $text
 check 'all of the text is used' uses 2000
 check 'the log has the last step' grep -q '^{"step":3,"split":"train","loss":[0-9]' "$run/log.jsonl"
 check 'the log has the validation loss' grep -q '^{"step":3,"split":"val","loss":[0-9]' "$run/log.jsonl"
+check 'the log ends with the peak of the memory' eval 'tail -n 1 "$run/log.jsonl" | grep -q "\"final\".*,\"peak_memory\":[0-9]*}$"'
+check 'the log begins with the run' eval 'head -n 1 "$run/log.jsonl" | grep -q "^{\"step\":0,\"split\":\"start\","'
+for fact in '"command": *".*/train --n-layer 1 .* ../in/text",' '"texts": *\[{"file":"../in/text","bytes":2000,"hash":"[0-9a-f]\{16\}"}\],' \
+    '"parameters": *[0-9]*,' '"version": *"[0-9.]*",' '"commit": *"[0-9a-z-]*",' '"compiler": *"\(gcc\|clang\) ' '"flags": *"' \
+    '"cpu": *"..*",' '"host": *"..*",' '"started": *"20[0-9][0-9]-[0-9T:.-]*Z"' '"threads": *1[,}]'; do
+    check "the log has $fact" grep -q "^{.*$fact" "$run/log.jsonl"
+    check "the configuration has $fact" grep -q "^  $fact" "$run/config.json"
+done
 check 'the configuration holds what was asked for' grep -q '"max_iters": 3,$' "$run/config.json"
 check 'stdout has the validation loss' grep -q '^validation loss [0-9.]* nats/byte, ppl ' "$dir/stdout"
 check 'stdout has the sample, 20 tokens and an end of line' has_sample
@@ -389,6 +414,17 @@ check 'it has the maps of both runs' [ "$(grep -c 'class="map"' ../out/r.html)" 
 cp ../out/r.html ../out/again.html
 check 'a report once more' report -o ../out/r.html --text $text --threads 3 "$run" "$run-2"
 check 'it is the same to the byte, whatever the threads' cmp -s ../out/r.html ../out/again.html
+head -c 3000 "$run/model.safetensors" >"$run-2/best.safetensors"
+printf x | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
+check 'a report of damaged weights' report -o ../out/r.html --text $text "$run" "$run-2"
+check 'it has the maps of the run that is whole' [ "$(grep -c 'class="map"' ../out/r.html)" = 2 ]
+check 'and says what happened to the other' grep -q 'What could not be read' ../out/r.html
+check 'a figure of both' eval '"$figure" --y loss --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
+check 'has their names' [ "$(grep -c "^| ${run##*/}" "$dir/stdout")" = 2 ]
+check 'and says nothing else' [ ! -s "$dir/err" ]
+sed -i 's/"n_head": [0-9]*/"n_head": 9/' "$run-2/config.json"
+check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
+check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
 check 'a report into a folder that is not there fails' [ "$("$report" -o no/x "$run" 2>&1 | grep -c 'No such')" = 1 ]
 rm -r "$run-2"
 
@@ -455,12 +491,46 @@ check 'masked bytes are not compared with the next one' no_reference
 works 'a preset without masks' --preset nanogpt-cpu $text
 check 'the next byte is compared' says '^for comparison'
 
+# A configuration instead of options, and what would be done.
+configured() { # FOLDER OPTION...
+    folder=$1
+    shift
+    $patience "$train" --config ../out/configured --out-dir "../out/$folder" --threads 1 "$@" >"$dir/stdout" 2>"$dir/err" ||
+        no "$(tail -n 1 "$dir/err")"
+}
+same_weights() { cmp -s "../out/$1/model.safetensors" "../out/$2/model.safetensors"; }
+check 'a run whose options are not the defaults' $patience "$train" $small --attn cosformer --lengths 8,16 --tied \
+    --seed 18446744073709551615 --lr 0.0123 --val-file ../in/least --out-dir ../out/configured $text ../in/one >"$dir/stdout" 2>"$dir/err"
+check 'its config.json makes the same run' configured again
+check 'with the same weights' same_weights configured again
+check 'and the same texts' grep -q '"in/text","bytes":2000\|/text","bytes":2000.*/one","bytes":1,.*/least","bytes":170' ../out/again/config.json
+check 'the command line overrides it' configured other --max-iters 20 --seed 3 ../in/least
+check 'and what follows from that' grep -q '"lr_decay_iters": 20,$' ../out/other/config.json
+check 'but nothing else' grep -q '"learning_rate": 0.0123,$' ../out/other/config.json
+sed '/"command"/,$d; /"overwrite"\|"config"\|"dry_run"/d' ../out/configured/config.json | sed '$s/,$/}/' >../out/older.json
+check 'that of an older version works' $patience "$train" --config ../out/older.json --out-dir ../out/older --threads 1 $text ../in/one \
+    >"$dir/stdout" 2>"$dir/err"
+check 'and makes the same run' same_weights configured older
+sed 's/"n_embd"/"n_embed"/' ../out/configured/config.json >../out/newer.json
+refused 'a configuration with another option' 5 'did you mean n-embd?' $train --config ../out/newer.json
+find ../out | sort >"$dir/dry"
+check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$dir/stdout" 2>"$dir/err"
+check 'it says what it would be' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
+check 'that it writes nothing' said '; nothing is written$'
+check 'and how long it would take' grep -q '^expected time [0-9]*s, at [0-9.]* ms per update$' "$dir/stdout"
+check 'a dry run of a run that goes on' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
+check 'nothing was written' eval 'find ../out | sort | cmp -s - "$dir/dry" && lone'
+check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X .*also --lr"'
+rm -r ../out/again ../out/other ../out/older ../out/*.json
+
 # --- going on ------------------------------------------------------------------------------------
 
-# A run of so many updates in a folder of its own, with the exit code that is wanted.
+# A run of so many updates in a folder of its own, whatever was there, with the exit code that is
+# wanted.
 part() { # CODE FOLDER OPTION...
     code=$1 folder=$2
     shift 2
+    case " $* " in *' --resume '*) ;; *) set -- --overwrite "$@" ;; esac
     $patience "$train" --out-dir "../out/$folder" "$@" >"$dir/stdout" 2>"$dir/err"
     [ $? -eq "$code" ] || no "not $code: $(tail -n 1 "$dir/err")"
 }
@@ -476,6 +546,9 @@ for cut in 1 4 7 9; do
     check 'what it says' said "^stopped at step $cut of 10: --stop-at$"
     check 'its text is known' part 0 cut --resume
     check "a run cut at $cut is the whole one" same_run cut whole
+    check 'its log says where it began again' [ "$(sed -n 's/^{"step":\([0-9]*\),"split":"start".*/\1/p' \
+        ../out/cut/log.jsonl | tr '\n' ' ')" = "0 $cut " ]
+    check 'and where it ended' [ "$(grep -c '"peak_memory"' ../out/cut/log.jsonl)" = 2 ]
 done
 check 'a run that stops at 3' part 130 again $steps --stop-at 3 $text
 check 'and at 5' part 130 again --resume --stop-at 5
@@ -529,9 +602,25 @@ refused 'going on with another model'         2 'n_layer is 1, not 2' $resume --
 refused 'going on with another attention'     2 'attn is softmax'   $resume --attn relu
 refused 'going on with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
 refused 'going on with another task'          2 'task is causal'    $resume --task mlm
+listed() { ls -lA --time-style=full-iso ../out/whole; }
+listed >"$dir/listed"
+refused 'a new run in the folder of another'  2 '--resume continues it, --overwrite starts over' \
+    $t --out-dir ../out/whole $text
+refused 'overwriting what is not named'       2 '--out-dir FOLDER'  $t --overwrite $text
+refused 'overwriting and going on'            2 'give only one'  $train --resume --overwrite ../out/whole
+refused 'overwriting with no text'            5 'is empty'  $t --overwrite --out-dir ../out/whole ../in/empty
+untouched() { listed | grep -v ' \.' | cmp -s - "$dir/listed"; }
+check 'a run that is not overwritten is not touched' untouched
+not_overwritten() { part 1 cut $steps --max-iters 30 --learning-rate 1e30 $text && said 'the new one saved nothing' && same_run cut whole; }
+check 'nor is one by a run that diverges' not_overwritten
 check 'going on with another text on purpose' part 0 cut --resume --max-iters 11 \
     --allow-corpus-change ../in/other
 rm -f ../in/other
+mkdir ../out/older
+cp "$root/tests/checkpoints/version-4-cosformer.safetensors" ../out/older/model.safetensors
+check 'a run of an older version goes on' part 0 older --resume --max-iters 801 --allow-corpus-change $text
+check 'with the rotation that it had' grep -q '"rope_ladder": "2d"' ../out/older/config.json
+rm -r ../out/older
 
 for optimizer in muon sgd lion; do
     options="$steps --optimizer $optimizer --schedule wsd"
@@ -571,13 +660,13 @@ works 'three lengths' --lengths 4,8,16 $text
 check 'the lengths are in the configuration' grep -q '"lengths": \[4,8,16\],$' "$run/config.json"
 refused 'a tokenizer that there is not'       2 '--tokenizer word'  $t --tokenizer word $text
 refused 'a length that does not fit'          2 '--lengths 5'       $t --lengths 5 $text
-refused 'a length beyond the context'         2 'for shorter ones'  $t --lengths 32 $text
+refused 'a length beyond the context'         2 'longer than the context' $t --lengths 32 $text
 
 two='../in/text ../in/least'
 check 'two texts are told apart' part 0 classes $small --block-size 8 --task classify $two
 check 'how often' says '^validation loss .* nats/window, .* accuracy [0-9.]*%'
 check 'and how often without a model' says '^for comparison: guessing is right in 50.0%'
-refused 'one text told apart'                 2 'from 2 to 256'     $t --task classify $text
+refused 'one text told apart'                 2 '2 to 256 files'     $t --task classify $text
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
 made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed 1,3d; }
@@ -618,13 +707,30 @@ refused 'eval beyond what positions were learned' 2 ''              "$evaluate" 
 refused 'eval of sliding masks'               2 ''                  "$evaluate" --protocol sliding:4 ../out/masked
 refused 'eval over what it reads'             2 'overwritten'       "$evaluate" --csv ../in/text $whole ../in/text
 refused 'eval into a folder that is not there' 4 'No such file'     "$evaluate" --csv no/x $whole
-refused 'eval of rows that were made'         2 'predict text'      "$evaluate" ../out/made
+refused 'eval of a text for a made task'      2 'takes no text'     "$evaluate" ../out/made $text
+refused 'eval of a text of no class'          2 'one of text, least' "$evaluate" ../out/classes ../in/short
+refused 'eval of rows of a text'              2 '--rows is for'     "$evaluate" --rows 5 $whole
+refused 'eval of items of a text'             2 '--items is for'    "$evaluate" --items 5 $whole
+refused 'eval of items where there are none'  2 'does not apply to parity' "$evaluate" --items 5 ../out/made-parity
+refused 'eval of shown masks'                 2 '--show is for'     "$evaluate" --show 5 ../out/masked
+refused 'eval of other rows that are not shown' 2 '--seed selects'  "$evaluate" --seed 5 ../out/made
+refused 'eval by a protocol for made rows'    2 '--protocol is for' "$evaluate" --protocol sliding:4 ../out/made
+refused 'eval of some tokens of made rows'    2 '--max-tokens is for' "$evaluate" --max-tokens 4 ../out/made
+refused 'eval of a part of what was held back' 2 '--val-share is for' "$evaluate" --val-share 0.5 $whole
+refused 'eval of rows of an odd length'       2 'even number'       "$evaluate" --lengths 63,65 ../out/made
 
 table() { # LENGTHS, then how to call it: a header, and a row for each
     rows=$1
     shift
     $patience "$evaluate" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
     [ "$(wc -l <"$dir/stdout")" -eq $((rows + 1)) ] || no "$(wc -l <"$dir/stdout") lines"
+}
+shows() { # rows of a run, others with another seed, and how many answers are right
+    $patience "$evaluate" --show 3 --rows 2 --lengths 128 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
+    cp "$dir/stdout" "$dir/one"
+    $patience "$evaluate" --show 3 --seed 2 --rows 2 --lengths 128 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
+    ! cmp -s "$dir/one" "$dir/stdout" || no 'the same rows' || return
+    [ "$(grep -c '([^:]* : [^:]*)' "$dir/one")" -eq 3 ] && grep -q '^[0-9]* of [0-9]* right (.*%) in the rows above$' "$dir/one" || no "$(cat "$dir/one")"
 }
 check 'eval of what a run was validated on' table 3 --lengths 4,8,16 $whole
 check 'as ./train has it' grep -q ' trained' "$dir/stdout"
@@ -634,12 +740,37 @@ check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
 check 'eval of a sliding window, and a picture' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
 check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
+tell() { grep -q -- "$1" "$dir/err" || no "$(cat "$dir/err")"; }
+check 'eval of text and more than its positions' table 2 --lengths 8,16,32,64 ../out/learned
+check 'eval tells which lengths it leaves out' tell '^left out: length 32, 64; the model has learned positions for 16 tokens only$'
+check 'eval of what a model was trained on' table 1 --lengths 16 $whole $text
+check 'eval warns of that' tell '^attn.c: warning: the model was trained on ../in/text'
+quiet() { ! grep -q warning "$dir/err" || no "$(cat "$dir/err")"; }
+check 'eval of what was held back' table 1 --lengths 16 --val-share 0.1 $whole $text
+check 'eval does not warn of that' quiet
+for task in $(made); do
+    check "eval of $task" table 2 --rows 20 --lengths 128,256 --csv ../out/one.csv ../out/made-$task
+    check "eval of $task has an accuracy" grep -q '^ *256 .* 20 .* [01]\.[0-9]* .* held-back *extrapolation$' "$dir/stdout"
+    check "eval of $task by other threads" table 2 --rows 20 --lengths 128,256 --threads 3 --csv ../out/three.csv ../out/made-$task
+    check "eval of $task by other threads is the same" cmp -s ../out/one.csv ../out/three.csv
+    check "eval of $task shows rows" shows ../out/made-$task
+done
+check 'eval of a made task at its usual lengths' table 7 --rows 2 --svg ../out/p.svg ../out/made
+check 'the picture has accuracies' grep -q 'Accuracy by length' ../out/p.svg
+check 'the number of items grows' [ "$(awk '$1 == 1024 { print $2 }' "$dir/stdout")" = 64 ]
+check 'eval of as many items at any length' table 7 --rows 2 --items 4 ../out/made
+check 'the number of items stays' [ "$(awk '$1 == 1024 { print $2 }' "$dir/stdout")" = 4 ]
+check 'eval of a passkey at lengths that are too short for it' table 1 --rows 2 --lengths 64,128 ../out/made-passkey
+check 'eval says so' tell '^left out: length 64; passkey needs at least'
+check 'eval of classes' table 3 --lengths 4,8,16 ../out/classes
+check 'eval of classes has macro-F1' grep -q ' macro_f1 ' "$dir/stdout"
+check 'eval of a text of one class' table 1 --lengths 8 ../out/classes ../in/least
 rm -f ../out/*.csv ../out/p.svg
 
 refused 'analyse without a run'               2 'RUN is missing'    "$analyse"
 refused 'analyse of no run'                   4 "not a run's folder" "$analyse" ../in
 refused 'analyse of a text for a checkpoint'  5 'not a safetensors'   "$analyse" $text
-refused 'analyse of rows that were made'      2 './analyse is for' "$analyse" ../out/made
+refused 'analyse of rows that were made'      2 'use ./eval ../out/made' "$analyse" ../out/made
 refused 'analyse of an empty text'            5 'is empty'          "$analyse" $whole ../in/empty
 refused 'analyse of a window beyond the text' 5 'takes 4097'        "$analyse" --length 4096 $whole
 refused 'analyse beyond what positions were learned' 2 '--length up to' "$analyse" --length 32 ../out/learned
@@ -699,8 +830,9 @@ refused 'sample of no run'                    4 "not a run's folder" "$sample" .
 refused 'sample of what is no checkpoint'     5 'not a safetensors'   "$sample" $text
 refused 'sample of the best of a file'        2 '--best'            "$sample" --best $whole/model.safetensors
 refused 'sample after two prompts'            2 'two prompts'       "$sample" --prompt a --prompt-file $text $whole
-refused 'sample of a masked run'              5 'cannot continue'      "$sample" ../out/masked
-refused 'sample of a made task'               5 'cannot continue'      "$sample" ../out/made
+refused 'sample of a masked run'              2 'use ./fill ../out/masked'  "$sample" ../out/masked
+refused 'sample of a made task'               2 'use ./eval ../out/made'    "$sample" ../out/made
+refused 'sample of classes'                   2 'use ./classify ../out/classes' "$sample" ../out/classes
 
 not_same() { ! cmp -s "$1" "$2"; }
 samples() { $patience "$sample" --tokens 30 "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
@@ -746,6 +878,61 @@ ends() { # by a signal, though it would go on for hours
 check 'a sample ends with a signal' ends
 [ ! -c /dev/full ] || refused 'a sample to a full disk' 4 'standard output' sh -c "'$sample' --tokens 9 $whole >/dev/full"
 
+refused 'fill without a run'                  2 'RUN is missing'    "$fill"
+refused 'fill of no run'                      4 "not a run's folder" "$fill" ../in 'a _'
+refused 'fill of a causal run'                2 "use ./sample $whole, not ./fill" "$fill" $whole 'a _'
+refused 'fill of a made task'                 2 'use ./eval ../out/made' "$fill" ../out/made 'a _'
+refused 'fill of a text without a blank'      2 "no blank in 'a b'" "$fill" ../out/masked 'a b'
+refused 'fill with an empty mark'             2 '--blank'           "$fill" --blank= ../out/masked 'a b'
+refused 'fill in two formats'                 2 '--json and --csv'  "$fill" --json --csv ../out/masked 'a _'
+head -c 1100000 /dev/zero | tr '\0' _ >../out/blanks
+refused 'fill of a million blanks'            5 'more than 1048576 tokens' "$fill" ../out/masked - <../out/blanks
+fills() { $patience "$fill" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
+first() { grep -q "$1" <<X || no "$(cat "$dir/stdout")"
+$(head -n 1 "$dir/stdout")
+X
+}
+check 'blanks to be filled' fills ../out/masked 'if (x___ > 0)'
+check 'are filled' first '^if (x.* > 0)$'
+check 'each byte of them has candidates' [ "$(grep -c '^  1.[123]  ".*" [0-9.]*%  "' "$dir/stdout")" = 3 ]
+check 'a blank of one token' fills --top 1 --width 1 ../out/masked 'if (x___ > 0)'
+check 'has one candidate' lines 2 "$dir/stdout"
+filling() { printf 'no blank\n\377\000_ \033[m_\n' | fills "$@"; }
+check 'lines to be filled' filling ../out/masked
+check 'have no control characters' in_utf8
+plain() { ! LC_ALL=C grep -q "$escape" "$dir/stdout"; }
+check 'nor escapes' plain
+check 'a line without a blank is printed' first '^no blank$'
+check 'lines to be filled as JSON' filling --json ../out/masked -
+check 'an object a line' [ "$(grep -c '^{"line":[12],"text":.*"filled":.*"blanks":\[.*\]}$' "$dir/stdout")" = 2 ]
+check 'lines to be filled as CSV' filling --csv --top 3 ../out/masked -
+check 'a row for each candidate' lines 7 "$dir/stdout"
+check 'a text beyond the context' fills --top 1 ../out/masked "_$(printf '%0100d' 0)_"
+check 'is read in windows' tell '^text 1 has 102 tokens, the context only 16: it is read in 2 windows$'
+
+refused 'classify without a run'              2 'RUN is missing'    "$classify"
+refused 'classify of a causal run'            2 'use ./sample'      "$classify" $whole $text
+refused 'classify of an empty text'           5 'is empty'          "$classify" ../out/classes ../in/empty
+refused 'classify of a text that is not there' 4 'No such file'     "$classify" ../out/classes ../in/nowhere
+refused 'classify of lines of a file'         2 'use < FILE'        "$classify" --lines ../out/classes $text
+refused 'classify in two formats'             2 '--json and --csv'  "$classify" --json --csv ../out/classes $text
+classifies() { $patience "$classify" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
+tab=$(printf '\t')
+check 'texts to be labelled' classifies ../out/classes $text ../in/one "$hostile"
+check 'have a class, a probability and a name' [ "$(grep -Ec "^(text|least)${tab}[01]\.[0-9]*$tab\.\./in/" "$dir/stdout")" = 3 ]
+check 'and no control characters' plain
+check 'windows are said' tell '^2000 tokens, a mean over 250 windows of 8: ../in/text$'
+by_line() { printf 'int x;\n\n\033[m\377' | classifies --lines "$@"; }
+check 'lines to be labelled' by_line ../out/classes
+check 'a line each' lines 3 "$dir/stdout"
+check 'an empty line has no class' grep -q "^-$tab-$tab$" "$dir/stdout"
+check 'lines to be labelled as JSON' by_line --json ../out/classes
+check 'objects with all classes' [ "$(grep -Ec '^\{"name":.*"label":("(text|least)"|null),.*\}\}$' "$dir/stdout")" = 3 ]
+check 'a text to be labelled as CSV' classifies --csv --top 2 ../out/classes $text
+check 'a row for each class' lines 3 "$dir/stdout"
+halves() { awk -F, 'NR > 1 { sum += $6 } END { exit !(sum > 0.9999 && sum < 1.0001) }' "$dir/stdout"; }
+check 'probabilities of all classes are 1' halves
+
 refused 'export without a folder'             2 ''                  "$export" $whole
 refused 'export into what there is'           4 ''                  "$export" $whole ../in
 exports() { # FOLDER, and a file of it
@@ -768,11 +955,14 @@ done
 check 'the attentions were found' [ "$(attentions | wc -l)" -gt 1 ]
 works 'a gated unit' --attn gau --norm entropy --key-size 6 --window 9 --no-gate $text
 check 'a gated unit has one head' settled n_head 1
-check 'its base is the context' settled base 16
+check 'its base is the default' settled base 0
 check 'a run without a gate' settled gate false
-check 'a gated unit says so' said '^gau attention (norm entropy, base 16, window 9, keys of 6, no gate), 1 x 16, 1 head,'
+check 'a gated unit says so' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 1 head,'
 works 'a base' --attn gau --norm fixed --base 99 $text
 check 'a base that is given is kept' settled base 99
+works 'the context as a base' --attn gau --norm fixed --base context $text
+check 'it is a number' settled base 16
+refused 'a base of no context' 2 'whole number' $b --attn gau --norm fixed --base context
 works 'efficient attention' --attn efficient $text
 check 'what is not turned has learned positions' settled position '"learned"'
 works 'a cosformer' --attn cosformer --horizon 3 $text
@@ -807,7 +997,7 @@ rm -rf runs
 
 # The same bits. The model is wide enough for its work to be shared.
 wide='--n-embd 64 --block-size 64 --batch-size 8 --dropout 0.1 --val-share 0.5'
-timeless() { sed 's/,"tok_s":[^,}]*//; s/,"seconds":[^,}]*//' "$1/log.jsonl"; }
+timeless() { sed '/"split":"start"/d; s/,"\(tok_s\|seconds\|time\|peak_memory\)":[^,}]*//g' "$1/log.jsonl"; }
 same_as_first() {
     cmp -s "$run/model.safetensors" "$first/model.safetensors" || no 'other weights' || return
     [ "$(timeless "$run")" = "$(timeless "$first")" ] || no 'another log'
@@ -906,11 +1096,20 @@ if [ -z "$(sh -c 'kill -HUP $$; echo ignored' 2>/dev/null)" ]; then
 else
     skip 'a hangup (these tests run under nohup)'
 fi
-second_stops() { # a step of a million batches: only the second signal can end it
-    started again 'run in' "$train" --gradient-accumulation-steps 1000000 && kill -INT $job &&
-        sleep 0.3 && alive && kill -INT $job && soon 130 && [ -s "$run/config.json" ]
+often=$forever forever="$forever --log-interval 100000000" # the run says nothing while others do
+check 'a run that takes its time' started used '^step 1/' "$train"
+forever=$often
+words="process $job is using the run in ../out/used"
+refused 'a second run in its folder'          4 "$words"            $t --out-dir ../out/used $text
+refused 'one that would overwrite it'         4 "$words"            $t --overwrite --out-dir ../out/used $text
+refused 'one that would go on with it'        4 "$words"            $train --resume ../out/used
+taken_over() { kill -KILL $job; soon 137; part 0 used $small --max-iters 1 --overwrite $text && folder_is_valid ../out/used; }
+check 'when it is killed, its folder is free' taken_over
+stops_within() { # a step of a million batches
+    started twice 'updates, an' "$train" --gradient-accumulation-steps 1000000 && sleep 0.2 && kill -TERM $job &&
+        soon 143 && [ -s "$run/config.json" ]
 }
-check 'a second Ctrl-C stops within the step' second_stops
+check 'TERM stops within a step' stops_within
 nohup_stays() {
     started nohup '^step 1/' nohup "$train" && kill -HUP $job && sleep 0.3 && alive &&
         kill -TERM $job && soon 143
@@ -930,6 +1129,7 @@ one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error:
 check 'a run that diverges ends with 1' diverges
 check 'a run that diverges is one error' one_error
 check 'it says how to go on' said '^    .*/train --resume --out-dir ../out/bad --threads 1 --learning-rate 1e+29$'
+check 'and what would come of it otherwise' said '^from its checkpoint of step [0-9]* the run would diverge again; '
 check 'a run that diverges has a valid log' log_is_valid ../out/bad
 
 # Every derivative of one mechanism.
@@ -1089,17 +1289,22 @@ check 'which is a file like others' shows '| | ppl |' '| --- | --- |' '| ppl | 2
 rm -f ../out/svg ../out/csv
 
 # --help and --version.
+help_word() { [ "$("$1" help)" = "$("$1" --help)" ]; }
 help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }
-version() { [ "$("$1" --version | grep -c '^attn.c [0-9]')" = 1 ]; }
+version() { # what it is and how it was built
+    [ "$("$1" --version | sed 's/^attn.c [0-9.]*$/1/; s/^commit \([0-9a-f]\{12,\}\(-dirty\)*\|unknown\)$/2/
+        s/^compiler \(gcc\|clang\) [0-9].*$/3/; s/^flags .*-march=.*$/4/; s/^vectors of [0-9]* bits$/5/' | tr -d '\n')" = 12345 ]
+}
 help_is_whole() { # every option that a run's configuration knows
-    for option in $(sed -n 's/^  "\([a-z0-9_]*\)":.*/\1/p' "$first/config.json" | tr _ -); do
+    for option in $(sed -n '/"command"/,$d; s/^  "\([a-z0-9_]*\)":.*/\1/p' "$first/config.json" | tr _ -); do
         "$train" --help | grep -q -e "^  --$option\( \|$\)" -e "^  --\[no-\]$option\( \|$\)" || no "$option" || return
     done
 }
-for program in "$train" "$evaluate" "$analyse" "$sample" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
+for program in "$train" "$evaluate" "$analyse" "$sample" "$fill" "$classify" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
     "$tokenize" "$report" "$figure"; do
+    check "${program##*/} help is --help" help_word "$program"
     check "${program##*/} --help fits 100 columns" help_fits "$program"
-    check "${program##*/} --version is a line" version "$program"
+    check "${program##*/} --version says how it was built" version "$program"
 done
 check 'train --help has every option' help_is_whole
 check 'nothing is left in the folder' lone

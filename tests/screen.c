@@ -17,6 +17,15 @@ static void set_columns(Screen *s, int columns)
     s->columns = columns;
 }
 
+bool screen_exists(void)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+
+    if (terminal >= 0)
+        close(terminal);
+    return terminal >= 0;
+}
+
 void screen_open(Screen *s, int columns)
 {
     memset(s, 0, sizeof *s);

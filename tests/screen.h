@@ -24,6 +24,9 @@ typedef struct {
     int terminal, of_program; /* both ends: what is written to the second is read from the first */
 } Screen;
 
+/* Whether the system has pseudo-terminals: a bare chroot has none. */
+bool screen_exists(void);
+
 /* Reset, with a terminal of that width. */
 void screen_open(Screen *s, int columns);
 void screen_close(Screen *s);

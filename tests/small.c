@@ -38,14 +38,23 @@ static const Other others[VARIANTS - PLAIN_VARIANTS] = {
     { "fastformer",
       { .position = POSITION_SINUSOIDAL, .norm = NORM_LAYER },
       { { "share", "layers" } } },
-    { "fastformer", { .position = POSITION_LEARNED, .ffn = FFN_SWIGLU }, { { "share", "heads" } } },
+    { "fastformer", { .position = POSITION_LEARNED, .ffn = FFN_SWIGLU }, { { "share", "pools" } } },
     { "fastformer",
       { .position = POSITION_LEARNED, .bias = true },
-      { { "share", "qv" }, { "share", "layers" }, { "share", "heads" } } },
+      { { "share", "qv" }, { "share", "layers" }, { "share", "pools" } } },
+    { "fastformer",
+      { .position = POSITION_LEARNED, .bias = true },
+      { { "share", "qv" }, { "share", "heads" } } },
     { "fastformer", { .position = POSITION_LEARNED }, { { "interaction", "concat" } } },
     { "fastformer",
       { .position = POSITION_LEARNED },
       { { "interaction", "concat" }, { "share", "heads" } } },
+    { "fastformer",
+      { .position = POSITION_LEARNED },
+      { { "interaction", "add" }, { "share", "layers" } } },
+    { "fastformer",
+      { .position = POSITION_LEARNED },
+      { { "interaction", "concat" }, { "products", "first" }, { "share", "pools" } } },
     { "elu",
       { .position = POSITION_NONE },
       { { "key-size", "4" }, { "out-norm", "rms" }, { "out-gate", "1" } } },
@@ -237,7 +246,11 @@ void small_save(const Model *model, const char *path, int step)
 {
     Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
     const Origin origin = { .task = task_names[model->config.task], .tokenizer = t };
-    const Progress progress = { .step = step, .best = 2.5, .best_step = step, .loss = 2.5 };
+    const Progress progress = { .step = step,
+                                .evaluated = step,
+                                .best = step ? 2.5 : HUGE_VAL,
+                                .best_step = step,
+                                .loss = 2.5 };
 
     saved_write(path, model, NULL, progress, &origin);
     tokenizer_free(t);

@@ -6,6 +6,8 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -249,16 +251,114 @@ START_TEST(the_machine_reads_and_has_a_name)
 }
 END_TEST
 
-START_TEST(a_number_written_reads_back_the_same)
+/* The digits of a decimal without zeros at either end, and its power of ten. */
+static int digits_of(const char *decimal, long long *digits, int *power)
+{
+    int n = 0, point = 0, fraction = 0;
+    const char *c = decimal + (*decimal == '-');
+
+    for (*digits = 0; *c && *c != 'e'; c++)
+        if (*c == '.')
+            point = 1;
+        else
+            *digits = 10 * *digits + *c - '0', fraction += point;
+    *power = (*c ? atoi(c + 1) : 0) - fraction;
+    for (; *digits && *digits % 10 == 0; *digits /= 10)
+        ++*power;
+    for (long long left = *digits; left; left /= 10)
+        n++;
+    return n;
+}
+
+/* No decimal with a digit less is x: neither of those beside its text, nor those around them. */
+static void check_is_shortest(double x)
+{
+    const Text text = text_number(x);
+    long long digits;
+    int power, n = digits_of(text.at, &digits, &power);
+
+    ck_assert_msg(strtod(text.at, NULL) == x && signbit(strtod(text.at, NULL)) == signbit(x), "%a",
+                  x);
+    ck_assert_int_le(n, 17);
+    for (long long d = digits / 10 - 2; n > 1 && d <= digits / 10 + 3; d++) {
+        const Text less = text_format("%s%llde%d", x < 0 ? "-" : "", d < 0 ? 0 : d, power + 1);
+
+        ck_assert_msg(strtod(less.at, NULL) != x, "%s could be %s", text.at, less.at);
+    }
+}
+
+/* What a shell makes of the word is what it was. */
+static void check_shell(const char *word, const char *want)
+{
+    Text command = text_format("printf %%s ");
+    char back[200] = "", *as = NULL;
+    size_t n;
+    FILE *out = open_memstream(&as, &n);
+
+    text_shell(word, out);
+    fclose(out);
+    ck_assert(!want || strcmp(as, want) == 0);
+    for (const char *c = as; *c; c++)
+        ck_assert_msg((unsigned char)*c >= 0x20 && *c != 0x7f, "%s", as);
+    text_add(&command, "%s", as);
+    FILE *in = popen(command.at, "r");
+    ck_assert_uint_eq(fread(back, 1, sizeof back - 1, in), strlen(word));
+    ck_assert_int_eq(pclose(in), 0);
+    ck_assert_str_eq(back, word);
+    free(as);
+}
+
+START_TEST(a_word_for_a_shell_is_read_back_the_same)
+{
+    check_shell("./train", "./train");
+    check_shell("--lr=1e-3", "--lr=1e-3");
+    check_shell("", "''");
+    check_shell("two words", "'two words'");
+    check_shell("it's", "'it'\\''s'");
+    check_shell("$(rm) `rm` \\ \"$HOME\" ~ * ! # & ; é", NULL);
+    check_shell("a'\nb\033]0;x\007é\\%s", NULL);
+    check_shell("not UTF-8: \377\300\200", NULL);
+}
+END_TEST
+
+START_TEST(the_process_knows_the_time_its_memory_and_its_host)
+{
+    const double before = machine_peak_memory();
+    enum { N = 64 << 20 };
+    char *more = xmalloc(N);
+
+    memset(more, 1, N);
+    ck_assert_double_ge(machine_peak_memory(), before + (more[N / 2] ? 0.9 * N : 0));
+    ck_assert_double_lt(machine_peak_memory(), machine_memory());
+    ck_assert_uint_eq(machine_time().n, strlen("2026-11-23T05:17:26.123Z"));
+    ck_assert_uint_gt(machine_host().n, 0);
+    free(more);
+}
+END_TEST
+
+START_TEST(a_number_written_is_the_shortest_that_reads_back_the_same)
 {
     Random r = random_stream(4, RANDOM_TEST, 0);
+    double x;
 
-    for (uint64_t i = 0; i < 100000; i++) {
-        double x = random_normal(r, i) * pow(10, (double)random_below(r, i, 600) - 300);
+    for (uint64_t i = 0; i < 200000; i++) { /* any bits, and some below the normal numbers */
+        uint64_t bits = random_bits(r, i);
 
-        ck_assert(strtod(text_number(x).at, NULL) == x);
+        bits &= i % 4 ? ~(uint64_t)0 : 0x800fffffffffffff >> i / 4 % 52;
+        memcpy(&x, &bits, sizeof x);
+        if (isfinite(x))
+            check_is_shortest(x);
     }
+    for (int e = -1074; e < 1024; e++)
+        check_is_shortest(ldexp(1, e)), check_is_shortest(-nextafter(ldexp(1, e), 0));
+    for (int e = -323; e <= 308; e++)
+        check_is_shortest(strtod(text_format("1e%d", e).at, NULL));
+    ck_assert_str_eq(text_number(ldexp(1, -44)).at, "5.684341886080802e-14");
+    ck_assert_str_eq(text_number(5e-324).at, "5e-324");
+    ck_assert_str_eq(text_number(DBL_MAX).at, "1.7976931348623157e+308");
     ck_assert_str_eq(text_number(0.1).at, "0.1");
+    ck_assert_str_eq(text_number(-0.0).at, "-0");
+    ck_assert_str_eq(text_number(100000).at, "100000");
     ck_assert_str_eq(text_number((double)INFINITY).at, "");
 }
 END_TEST
@@ -282,7 +382,9 @@ Suite *suite_base(void)
     tcase_add_test(t, draws_below_n_are_even);
     tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
     tcase_add_test(t, the_machine_reads_and_has_a_name);
-    tcase_add_test(t, a_number_written_reads_back_the_same);
+    tcase_add_test(t, a_word_for_a_shell_is_read_back_the_same);
+    tcase_add_test(t, the_process_knows_the_time_its_memory_and_its_host);
+    tcase_add_test(t, a_number_written_is_the_shortest_that_reads_back_the_same);
     tcase_add_exit_test(t, the_users_mistake_has_an_exit_code, EXIT_DATA);
     suite_add_tcase(s, t);
     return s;

@@ -8,6 +8,17 @@
 
 enum { B = 2, T = 5 };
 
+/* Biases of q, k, v and o, and the pooling vectors. */
+static int pooled_vectors(const Config *c)
+{
+    const Values *set = &c->set;
+    const int width = c->width, one = width / c->heads;
+    const bool heads = setting_is(set, "share", "heads");
+    const int biases = width + (setting_is(set, "share", "qv") ? 2 : 3) * (heads ? one : width);
+
+    return (c->bias ? biases : 0) + 2 * (heads || setting_is(set, "share", "pools") ? one : width);
+}
+
 /* Biases, gammas and betas of two units; or biases and pooling vectors of attention, of one block.
  */
 static int vectors_of_mixes(const Config *c)
@@ -21,8 +32,7 @@ static int vectors_of_mixes(const Config *c)
     if (layer_of(c->attention) == &layer_gated)
         return 2 * (2 * pairs * size.D + (c->bias ? (gate ? 5 : 3) * width + size.D : 0));
     if (layer_of(c->attention) == &layer_pooled)
-        return (c->bias ? (setting_is(&c->set, "share", "qv") ? 3 : 4) * width : 0) +
-               2 * (setting_is(&c->set, "share", "heads") ? width / c->heads : width);
+        return pooled_vectors(c);
     return c->bias ? 2 * size.H * size.D + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0;
 }
 

@@ -3,6 +3,7 @@
 #include "data/stories.h"
 #include "data/tokens.h"
 #include "ops/base/error.h"
+#include "ops/base/hash.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -18,7 +19,7 @@ static Corpus corpus_of(const char *const *name, const char *validation, double 
     const char *at[3];
     CorpusFiles files_of = { .path = at, .held_back = held_back };
 
-    for (; name[files_of.n]; files_of.n++)
+    for (; files_of.n < 3 && name[files_of.n]; files_of.n++)
         at[files_of.n] = strcpy(path[files_of.n], in_folder(name[files_of.n]));
     files_of.validation_path = validation ? in_folder(validation) : NULL;
     return corpus_read(files_of);
@@ -50,6 +51,10 @@ START_TEST(files_are_read_one_after_the_other_and_split_at_the_byte)
     check_counts_up(c.train, 0, 903);
     check_counts_up(c.validation, 903 % 256, 100);
     ck_assert_double_eq(c.floor, 0);
+    ck_assert_int_eq(c.files, 3);
+    ck_assert_str_eq(c.file[2].path + strlen(c.file[2].path) - 2, "/c");
+    ck_assert_uint_eq(c.file[1].bytes, 856);
+    ck_assert_uint_eq(c.file[0].hash, hash_bytes(0, c.train.at, 100));
     corpus_free(&c);
     ck_assert_ptr_null(c.train.at);
 }

@@ -7,9 +7,9 @@
 #include "model/form.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "ops/base/hash.h"
 #include "tests/folder.h"
 #include "tests/foreign.h"
+#include "tests/hashes.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 
@@ -88,46 +88,6 @@ static void remove_folders(void)
     files_of("run", true), files_of("out", true), files_of("again", true);
 }
 
-/* What checkpoint.h says a hash is of. */
-static uint64_t hash_of(const Entry *e)
-{
-    uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype));
-
-    h = hash_bytes(h, e->dim, (size_t)e->ndim * sizeof *e->dim);
-    return hash_bytes(h, e->data, e->bytes);
-}
-
-static const char *digits(Arena *mem, uint64_t hash)
-{
-    char *text = arena_take(mem, 17);
-
-    snprintf(text, 17, "%016llx", (unsigned long long)hash);
-    return text;
-}
-
-static void set_meta(Safetensors *s, const char *key, const char *value)
-{
-    for (int i = 0; i < s->metas; i++)
-        if (strcmp(s->meta[i].key, key) == 0)
-            s->meta[i].value = value;
-}
-
-/* The hashes of what the tables hold by now. */
-static void hash_again(Safetensors *s, Arena *mem)
-{
-    uint64_t sum = 0;
-    char key[200];
-
-    for (int i = 0; i < s->entries; i++) {
-        snprintf(key, sizeof key, "attnc.hash.%s", s->entry[i].name);
-        set_meta(s, key, digits(mem, hash_of(&s->entry[i])));
-    }
-    for (int i = 0; i < s->metas; i++)
-        if (strcmp(s->meta[i].key, "format") != 0 && strcmp(s->meta[i].key, "attnc.hash") != 0)
-            sum += hash_string(hash_string(0, s->meta[i].key), s->meta[i].value);
-    set_meta(s, "attnc.hash", digits(mem, sum));
-}
-
 /* The same numbers and metadata in float. */
 static void narrow(const char *path)
 {
@@ -148,7 +108,7 @@ static void narrow(const char *path)
         }
         e->dtype = DTYPE_F32, e->data = to, e->bytes = n * sizeof *to;
     }
-    hash_again(s, mem);
+    hashes_renew(s, mem);
     for (int i = 0; i < s->metas; i++)
         if (strcmp(s->meta[i].key, "format") != 0)
             s->meta[metas++] = s->meta[i];
@@ -292,41 +252,66 @@ START_TEST(a_text_shorter_than_the_context_is_read_whole)
 }
 END_TEST
 
+/* The tensors of a checkpoint and of what is exported. */
 static void check_same_numbers(const char *a, const char *b)
 {
     Safetensors *x = safetensors_read(in_folder(a)), *y = safetensors_read(in_folder(b));
 
-    ck_assert(x->entries == y->entries && x->metas == y->metas);
+    ck_assert_int_eq(x->entries, y->entries);
     for (int i = 0; i < x->entries; i++) {
-        ck_assert_str_eq(x->entry[i].name, y->entry[i].name);
-        ck_assert_uint_eq(x->entry[i].bytes, y->entry[i].bytes);
-        ck_assert_mem_eq(x->entry[i].data, y->entry[i].data, x->entry[i].bytes);
-    }
-    for (int i = 0; i < x->metas; i++) {
-        ck_assert_str_eq(x->meta[i].key, y->meta[i].key);
-        ck_assert_str_eq(x->meta[i].value, y->meta[i].value);
+        const char *name = x->entry[i].name;
+        const Entry *e = safetensors_find(
+            y, text_format("%s%s.weight", strcmp(name, "head") ? "model." : "", name).at);
+
+        ck_assert_msg(e && e->bytes == x->entry[i].bytes, "%s", name);
+        ck_assert_mem_eq(x->entry[i].data, e->data, e->bytes);
     }
     safetensors_free(x), safetensors_free(y);
 }
 
-START_TEST(a_model_without_a_class_stays_a_checkpoint_and_says_why)
+static void check_same_file(const char *file, const char *path)
+{
+    size_t bytes, want;
+    unsigned char *got = file_read(in_folder(file), &bytes), *of = file_read(path, &want);
+
+    ck_assert_uint_eq(bytes, want);
+    ck_assert_mem_eq(got, of, bytes);
+    free(got), free(of);
+}
+
+static void check_has(const char *file, const char *words, bool has)
+{
+    char *all = text_of(file);
+
+    ck_assert_msg((strstr(all, words) != NULL) == has, "%s in %s: %s", words, file, all);
+    free(all);
+}
+
+START_TEST(a_model_without_a_class_brings_its_own_and_says_why)
 {
     const Config c = config_of(_i);
+    const bool masked = c.task == TASK_MLM;
+    const char *name = masked ? "AutoModelForMaskedLM" : "AutoModelForCausalLM";
     Text why;
 
-    ck_assert_ptr_null(form_of_config(&c, &why));
+    ck_assert(form_of_config(&c, &why)->own);
     save("model", c, 7);
     ck_assert_msg(RUN("@model", "@out") == 0, "%s", said);
-    ck_assert_msg(strstr(said, why.at) && strstr(said, "plain tensors"), "%s", said);
-    ck_assert_int_eq(files_of("out", false), 5);
-    char *readme = text_of("out/README.md"), *config = text_of("out/config.json");
-    ck_assert_msg(strstr(readme, why.at) && strstr(readme, c.attention->name), "%s", readme);
-    ck_assert_int_eq(strstr(readme, "Token 256,") != NULL, c.task == TASK_MLM);
-    ck_assert_msg(strstr(config, "\"model_type\": \"attn.c\""), "%s", config);
-    free(readme), free(config);
-    check_same_numbers("model", "out/model.safetensors");
-    ck_assert_msg(RUN("@out", "@again") == 0, "%s", said);
-    check_same_numbers("model", "again/model.safetensors");
+    ck_assert_msg(strstr(said, name) && strstr(said, "trust_remote_code=True"), "%s", said);
+    ck_assert_int_eq(files_of("out", false), masked ? 7 : 8);
+    check_has("out/README.md", why.at, true);
+    check_has("out/README.md", c.attention->name, true);
+    check_has("out/README.md", name, true);
+    check_has("out/README.md", "`<mask>`, token 256,", masked);
+    check_has("out/tokenizer_config.json", "\"mask_token\": \"<mask>\"", masked);
+    check_has("out/config.json", "\"model_type\": \"attnc\"", true);
+    if (!masked)
+        check_has("out/generation_config.json", "max_length", false);
+    check_same_file("out/modeling_attnc.py", "tools/export/modeling_attnc.py");
+    check_same_file("out/configuration_attnc.py", "tools/export/configuration_attnc.py");
+    Safetensors *s = safetensors_read(in_folder("out/model.safetensors"));
+    ck_assert(s->metas == 1 && safetensors_find(s, "model.blocks.1.attn.wq.weight"));
+    safetensors_free(s);
 }
 END_TEST
 
@@ -446,7 +431,7 @@ Suite *suite_export(void)
     tcase_add_loop_test(t, the_folder_is_what_from_pretrained_wants, 0, 3);
     tcase_add_loop_test(t, the_class_makes_of_the_folder_what_the_model_makes_of_the_text, 0, 3);
     tcase_add_test(t, a_text_shorter_than_the_context_is_read_whole);
-    tcase_add_loop_test(t, a_model_without_a_class_stays_a_checkpoint_and_says_why, 3, MODELS);
+    tcase_add_loop_test(t, a_model_without_a_class_brings_its_own_and_says_why, 3, MODELS);
     tcase_add_test(t, a_run_gives_its_last_model_or_its_best);
     tcase_add_test(t, the_tokenizer_is_that_of_bytes);
     t = with_folder(s, "what does not");

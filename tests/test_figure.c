@@ -12,6 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void put_text(const char *name, const char *text)
 {
@@ -377,6 +378,113 @@ START_TEST(more_series_than_can_be_told_apart_are_refused)
 }
 END_TEST
 
+/* Puts a log and a configuration into a folder of its own; its path. */
+static char *put_run(const char *name, const char *config, const char *log)
+{
+    mkdir(in_folder(name), 0777);
+    put_text(text_format("%s/config.json", name).at, config);
+    put_text(text_format("%s/log.jsonl", name).at, log);
+    return strcpy(malloc(400), in_folder(name));
+}
+
+static void remove_run(char *path)
+{
+    remove(text_format("%s/config.json", path).at);
+    remove(text_format("%s/log.jsonl", path).at);
+    remove(path);
+    free(path);
+}
+
+static const char log_a[] = "{\"step\":0,\"split\":\"start\",\"run\":{\"seed\":1}}\n"
+                            "{\"step\":1,\"split\":\"val\",\"loss\":2}\n"
+                            "{\"step\":1,\"split\":\"train\",\"loss\":7,\"lr\":0.1}\n"
+                            "{\"step\":2,\"split\":\"val\",\"loss\":1,\"note\":\"a,\\u0001\"}\n"
+                            "{\"step\":3,\"split\":\"val\",\"lo",
+                  log_b[] = "{\"step\":1,\"split\":\"val\",\"loss\":4}\n";
+
+START_TEST(a_run_is_read_from_its_log_and_its_options_are_columns)
+{
+    Wanted w = { .x = "step", .y = "loss", .by = texts("run", NULL) };
+    char *path[] = { put_run("one", "{\"n_layer\":2,\"seed\":1}", log_a),
+                     put_run("two", "{\"n_layer\":2,\"seed\":2}", log_b) };
+
+    w.where = texts("split=val", NULL);
+    Figure f = figure_read(&w, 2, path);
+    check_printed(&f, plain,
+                  "| run | 1 | 2 |\n| --- | --- | --- |\n"
+                  "| one | 2.000 | 1.000 |\n| two | 4.000 | |\n");
+    ck_assert_uint_eq(f.differs.n, 0);
+    arena_free(f.mem);
+    w.by = texts("n-layer", NULL), w.where = texts("split=val", "seed=1|2");
+    f = figure_read(&w, 2, path);
+    check_printed(&f, plain,
+                  "| n-layer | 1 | 2 |\n| --- | --- | --- |\n| 2 | 3.000 ± 1.414 | 1.000 |\n");
+    ck_assert_uint_eq(f.differs.n, 0); /* but for the seed they are the same */
+    arena_free(f.mem);
+    remove_run(path[0]), remove_run(path[1]);
+}
+END_TEST
+
+START_TEST(runs_that_are_averaged_and_differ_are_named)
+{
+    Wanted w = { .x = "step", .y = "loss", .by = texts("attn", NULL) };
+    char *path[] = {
+        put_run("one", "{\"attn\":\"a\",\"lr\":1,\"seed\":1,\"lr_min\":1,\"out_dir\":\"x\"}",
+                log_a),
+        put_run("two", "{\"attn\":\"a\",\"lr\":2,\"seed\":2,\"lr_min\":3,\"host\":\"h\"}", log_b),
+        put_run("three", "{\"attn\":\"b\",\"depth\":2}", log_b),
+    };
+
+    w.where = texts("split=val", NULL);
+    Figure f = figure_read(&w, 3, path);
+    ck_assert_str_eq(f.differs.at, "lr, lr_min");
+    arena_free(f.mem);
+    w.by = texts("run", NULL);
+    f = figure_read(&w, 3, path);
+    ck_assert_str_eq(f.differs.at, "");
+    arena_free(f.mem);
+    w.by = texts(NULL, NULL), w.where = texts("split=val", "step=2"); /* one run has that step */
+    f = figure_read(&w, 3, path);
+    ck_assert_str_eq(f.differs.at, "");
+    arena_free(f.mem);
+    for (int i = 0; i < 3; i++)
+        remove_run(path[i]);
+}
+END_TEST
+
+START_TEST(a_column_of_a_file_comes_before_what_is_known_of_its_run)
+{
+    Wanted w = { .y = "y", .by = texts("run", NULL) };
+
+    put_text("results.csv", "run,y\nA,1\nB,2\n");
+    put_text("more.csv", "y\n3\n");
+    Figure f = figure_read(
+        &w, 2, (char *[]){ (char *)in_folder("results.csv"), (char *)in_folder("more.csv") });
+    check_printed(&f, plain,
+                  "| run | y |\n| --- | --- |\n| A | 1.000 |\n| B | 2.000 |\n"
+                  "| more | 3.000 |\n");
+    arena_free(f.mem);
+}
+END_TEST
+
+static void read_log(const char *path)
+{
+    arena_free(figure_read(&asked, 1, (char *[]){ (char *)path }).mem);
+}
+
+START_TEST(a_log_that_is_mixed_or_damaged_is_refused)
+{
+    asked = (Wanted){ .y = "loss" };
+    put_text("log.jsonl", log_b);
+    check_dies(read_log, in_folder("log.jsonl"), EXIT_USAGE, "select them with --where split=val");
+    asked.where = texts("split=val", NULL);
+    put_text("log.jsonl", "{\"step\":1,\"split\":\"val\",\"loss\":1}\n{\"step\"\n");
+    check_dies(read_log, in_folder("log.jsonl"), EXIT_DATA, "log.jsonl, line 2: has no");
+    put_text("log.jsonl", "");
+    check_dies(read_log, in_folder("log.jsonl"), EXIT_DATA, "no column names");
+}
+END_TEST
+
 Suite *suite_figure(void)
 {
     Suite *s = suite_create("figure");
@@ -393,6 +501,10 @@ Suite *suite_figure(void)
     tcase_add_test(t, rows_are_chosen_by_their_values);
     tcase_add_test(t, files_are_joined_by_the_names_of_their_columns);
     tcase_add_test(t, as_many_lines_and_columns_as_rows_are_read_in_no_time);
+    tcase_add_test(t, a_run_is_read_from_its_log_and_its_options_are_columns);
+    tcase_add_test(t, runs_that_are_averaged_and_differ_are_named);
+    tcase_add_test(t, a_column_of_a_file_comes_before_what_is_known_of_its_run);
+    tcase_add_test(t, a_log_that_is_mixed_or_damaged_is_refused);
     t = with_folder(s, "printed");
     tcase_add_test(t, digits_are_four_that_say_something_or_as_told);
     tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_tell_their_rows);

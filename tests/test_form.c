@@ -1,5 +1,9 @@
-/* A model in the form of other people's classes computes there what it computes here. */
+/*
+ * A model in the form of other people's classes computes there what it computes here. That our own
+ * classes for transformers do so is for tests/export.py, which needs PyTorch.
+ */
 #include "model/form.h"
+#include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/foreign.h"
 #include "tests/small.h"
@@ -47,7 +51,7 @@ START_TEST(the_other_class_computes_the_same_logits)
     const Form *form = form_of_config(&c, &why);
 
     small_overwrite(s, 0.4);
-    ck_assert_msg(form != NULL, "%s", why.at);
+    ck_assert_msg(!form->own, "%s", why.at);
     ck_assert_str_eq(form->class_name, class_names[_i % CLASSES]);
     Safetensors *file = exported(s, form);
     const Foreign is = { form->class_name, c.layers, c.heads, c.width, config_hidden(&c), c.vocab };
@@ -98,10 +102,16 @@ static const char *const gpt_text =
     "  \"layer_norm_epsilon\": 1e-05,\n  \"scale_attn_weights\": true,\n"
     "  \"resid_pdrop\": 0.0,\n  \"embd_pdrop\": 0.0,\n  \"attn_pdrop\": 0.0\n}\n";
 
+static const char *const auto_text =
+    "  \"vocab_size\": 11,\n  \"auto_map\": {\n"
+    "    \"AutoConfig\": \"configuration_attnc.AttncConfig\",\n"
+    "    \"AutoModel\": \"modeling_attnc.AttncModel\",\n"
+    "    \"AutoModelForMaskedLM\": \"modeling_attnc.AttncForMaskedLM\"\n  }";
+
 static const char *const own_text =
-    ",\n  \"vocab_size\": 11,\n  \"position\": \"sinusoidal\",\n  \"ffn\": \"gelu\",\n"
+    ",\n  \"position\": \"sinusoidal\",\n  \"ffn\": \"gelu\",\n"
     "  \"layer_norm\": \"layer\",\n  \"task\": \"mlm\",\n  \"n_layer\": 2,\n"
-    "  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n  \"tied\": 0,\n"
+    "  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n"
     "  \"bias\": 1,\n  \"classes\": 0";
 
 /* Each setting at a value that is no default, and its line. */
@@ -152,25 +162,32 @@ START_TEST(without_a_class_the_configuration_is_in_our_words)
         for (int i = 0; settings_at(i); i++)
             if (attention_takes(*a, settings_at(i)->name))
                 change(settings_at(i), &c.set.at[i], &lines);
-        snprintf(want, sizeof want, "%s%s  \"attn\": \"%s\"%s%s\n}\n", TYPE("attn.c"),
-                 in_double ? IN("float64") : IN("float32"), (*a)->name, own_text, lines.at);
-        char *text = config_text(NULL, &c);
+        snprintf(want, sizeof want,
+                 "%s%s  \"architectures\": [\"%s\"],\n%s%s,\n%s,\n%s%s\"%s%s\n}\n", TYPE("attnc"),
+                 in_double ? IN("float64") : IN("float32"), "AttncForMaskedLM", COMMON, "false",
+                 auto_text, "  \"attn\": \"", (*a)->name, own_text, lines.at);
+        char *text = config_text(&form_own[TASK_MLM], &c);
         ck_assert_str_eq(text, want);
         free(text);
     }
 }
 END_TEST
 
+/* Under the names of modules of PyTorch. */
 START_TEST(without_a_class_the_tensors_are_what_they_were)
 {
     Small *s = small_open(small_variant(_i), 1, 4);
-    Safetensors *file = exported(s, NULL);
+    Safetensors *file = exported(s, &form_own[s->model.config.task]);
 
     ck_assert_int_eq(file->entries, s->model.params.count);
     for (const Param *p = s->model.params.first; p; p = p->next) {
-        const Entry *e = safetensors_find(file, p->name);
+        const char *dot = strrchr(p->name, '.');
+        const bool bias = dot && strcmp(dot, ".bias") == 0;
+        Text name = text_format("%s%s%s", strcmp(p->name, "head") ? "model." : "", p->name,
+                                bias ? "" : ".weight");
+        const Entry *e = safetensors_find(file, name.at);
 
-        ck_assert_msg(e && e->bytes == p->tensor->n * sizeof(real), "%s", p->name);
+        ck_assert_msg(e && e->bytes == p->tensor->n * sizeof(real), "%s", name.at);
         ck_assert_mem_eq(e->data, p->tensor->data, e->bytes);
     }
     safetensors_free(file);
@@ -178,11 +195,72 @@ START_TEST(without_a_class_the_tensors_are_what_they_were)
 }
 END_TEST
 
+/* The source of our classes. */
+static char *source_read(void)
+{
+    size_t bytes;
+    char *source = (char *)file_read("tools/export/modeling_attnc.py", &bytes);
+
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert(source[i] == '\n' || (source[i] >= ' ' && source[i] < 127));
+    return source;
+}
+
+static void check_lacks(const Config *c, const char *source, const char *what)
+{
+    ck_assert_str_eq(form_lacks(c, source).at, what);
+}
+
+/* With the words damaged wherever they are. */
+static void check_noticed(const Config *c, char *source, const char *words, const char *what)
+{
+    for (char *at = source; (at = strstr(at, words)); at++)
+        at[strlen(words) - 1] ^= 1;
+    check_lacks(c, source, what);
+}
+
+START_TEST(our_own_class_has_every_mechanism_and_setting)
+{
+    for (const Attention *const *a = attentions; *a; a++) {
+        Config c = config_of(0);
+        char *source = source_read();
+
+        c.attention = *a;
+        check_lacks(&c, source, "");
+        c.task = TASK_MLM;
+        check_lacks(&c, source, "");
+        c.task = TASK_CLASSIFY;
+        check_lacks(&c, source, "--task classify");
+        c.task = TASK_CAUSAL;
+        check_noticed(&c, source, text_format("\"%s\":", (*a)->name).at,
+                      text_format("--attn %s", (*a)->name).at);
+        free(source);
+    }
+}
+END_TEST
+
+START_TEST(a_setting_that_our_own_class_does_not_read_is_noticed)
+{
+    for (const Attention *const *a = attentions; *a; a++)
+        for (const Setting *s = (*a)->settings; s && s->name; s++) {
+            const char *choice = s->kind == SETTING_SET ? s->choices[1] : "";
+            Text words =
+                text_format("config.%s%s%s", setting_key(s).at, *choice ? "_" : "", choice);
+            Config c = config_of(0);
+            char *source = source_read();
+
+            c.attention = *a;
+            check_noticed(&c, source, words.at, text_format("--%s", s->name).at);
+            free(source);
+        }
+}
+END_TEST
+
 static void check_reason(Config c, const char *reason)
 {
     Text why;
 
-    ck_assert_ptr_null(form_of_config(&c, &why));
+    ck_assert_ptr_eq(form_of_config(&c, &why), &form_own[c.task]);
     ck_assert_str_eq(why.at, reason);
 }
 
@@ -217,7 +295,7 @@ START_TEST(a_setting_has_no_form_and_a_reason)
             if (s->length == NO_LENGTH && !s->size)
                 check_reason(c, why.at);
             else
-                ck_assert_ptr_nonnull(form_of_config(&c, &why));
+                ck_assert(!form_of_config(&c, &why)->own);
         }
 }
 END_TEST
@@ -243,7 +321,7 @@ START_TEST(only_three_ways_of_building_a_block_have_a_class)
         const Config c = small_variant(i);
         Text why;
 
-        if (form_of_config(&c, &why))
+        if (!form_of_config(&c, &why)->own)
             forms++;
         else
             ck_assert_msg(strstr(why.at, position_names[c.position]) &&
@@ -263,6 +341,8 @@ Suite *suite_form(void)
     tcase_add_test(t, the_configuration_is_in_the_words_of_the_class);
     tcase_add_test(t, without_a_class_the_configuration_is_in_our_words);
     tcase_add_loop_test(t, without_a_class_the_tensors_are_what_they_were, 0, VARIANTS);
+    tcase_add_test(t, our_own_class_has_every_mechanism_and_setting);
+    tcase_add_test(t, a_setting_that_our_own_class_does_not_read_is_noticed);
     tcase_add_test(t, another_task_or_attention_has_no_form_and_a_reason);
     tcase_add_test(t, a_setting_has_no_form_and_a_reason);
     tcase_add_test(t, keys_as_wide_as_values_have_a_class_and_others_a_reason);

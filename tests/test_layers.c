@@ -87,31 +87,43 @@ static double *paper_heads(const Paper *p, const double *x)
     return paper_dense(p, o, b->o, x);
 }
 
-/* The vector of each head: its own, or the only one. */
-static Tensor *paper_pool(const Paper *p, const Tensor *pool)
+/* A parameter of each head: its own, or the only one. */
+static Tensor *paper_own(const Paper *p, const Tensor *of)
 {
-    int H = p->c->heads, D = p->c->width / H;
-    Tensor *all = tensor_new(p->mem, 2, (int[]){ H, D });
+    int H = p->c->heads, dim[4];
+    memcpy(dim, of->dim, sizeof dim);
+    dim[0] = H;
+    Tensor *all = tensor_new(p->mem, of->ndim, dim);
 
-    for (int i = 0; i < H * D; i++)
-        all->data[i] = pool->data[pool->dim[0] == 1 ? i % D : i];
+    for (size_t i = 0; i < all->n; i++)
+        all->data[i] = of->data[i % of->n];
     return all;
+}
+
+/* Rows of q, k or v, of which each head has its part, or which are the same for all heads. */
+static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d)
+{
+    const int H = p->c->heads, D = p->c->width / H, wide = d.w->dim[0];
+    const double *y = paper_dense(p, h, d, NULL);
+    double *all = arena_take(p->mem, (size_t)(ROWS * H * D) * sizeof *all);
+
+    for (int i = 0; i < ROWS * H * D; i++)
+        all[i] = y[i / (H * D) * wide + i % (H * D) % wide];
+    return paper_tensor(p, all, H, D);
 }
 
 static double *paper_pooled(const Paper *p, const double *x)
 {
     const Block *b = setting_is(&p->c->set, "share", "layers") ? p->first : p->block;
-    int H = p->c->heads, D = p->c->width / H;
-    const double *h = paper_norm(p, x, p->block->attention_norm),
-                 *q = paper_dense(p, h, b->q, NULL);
+    const double *h = paper_norm(p, x, p->block->attention_norm);
     DenseWeights to_v = setting_is(&p->c->set, "share", "qv") ? b->q : b->v;
-    Mix in = { .q = paper_tensor(p, q, H, D),
-               .k = paper_tensor(p, paper_dense(p, h, b->k, NULL), H, D),
-               .v = paper_tensor(p, paper_dense(p, h, to_v, NULL), H, D) };
+    Mix in = { .q = paper_rows(p, h, b->q),
+               .k = paper_rows(p, h, b->k),
+               .v = paper_rows(p, h, to_v) };
 
     for (int i = 3; i < OPERANDS_MAX; i++)
-        in.x[i] = b->own[i] && b->own[i]->ndim == 2 ? paper_pool(p, b->own[i]) : b->own[i];
-    double *y = paper_dense(p, paper_mix(p, in), b->o, q);
+        in.x[i] = b->own[i] ? paper_own(p, b->own[i]) : NULL;
+    double *y = paper_dense(p, paper_mix(p, in), b->o, doubles(p->mem, in.q->data, in.q->n));
 
     for (int i = 0; i < ROWS * p->c->width; i++)
         y[i] += x[i];
@@ -397,15 +409,43 @@ START_TEST(what_is_shared_is_there_once_and_multiplied_as_often)
         const int share = setting(&c.set, "share");
         const bool qv = setting_is(&c.set, "share", "qv");
         const bool layers = setting_is(&c.set, "share", "layers");
-        const double square = 12 * 12, matrices = qv ? 3 : 4;
+        const int heads = setting_is(&c.set, "share", "heads") ? 2 : 1;
+        const double square = 12 * 12, own = attention_needs(c.attention, &c.set, 5) * square;
+        const double all = own * (1 + attention_needs(c.attention, &c.set, 6));
 
         *setting_at(&apart.set, "share") = 0;
         if (!share)
             continue;
-        ck_assert_double_eq(config_flops(&c), config_flops(&apart));
+        ck_assert_double_eq(config_flops(&apart) - config_flops(&c), qv ? 6 * 2 * square : 0);
         ck_assert_double_eq(config_matrix_parameters(&apart) - config_matrix_parameters(&c),
-                            2 * 4 * square - (layers ? 1 : 2) * matrices * square);
+                            2 * (4 * square + all) -
+                                (layers ? 1 : 2) *
+                                    (square + ((qv ? 2 : 3) * square + all) / heads));
     }
+}
+END_TEST
+
+/* In the paper's letters 3hd^2 + 2hd: hd is the width, and there are three matrices from d to hd.
+ */
+START_TEST(fastformer_has_the_parameters_of_its_paper)
+{
+    Config c = small_variant(0);
+
+    c.attention = attention_find("fastformer"), c.set = settings_default(c.attention);
+    c.position = POSITION_NONE, c.bias = false;
+    small_set(&c, "share", "qv"), small_set(&c, "share", "layers");
+    for (c.heads = 1; c.heads <= 4; c.heads *= 2)
+        for (c.layers = 1; c.layers <= 3; c.layers++) {
+            Small *s = small_open(c, 1, 8);
+            const int hd = c.width;
+            size_t n = 0;
+
+            for (const Param *p = s->model.params.first; p; p = p->next)
+                if (strstr(p->name, ".attn.") && !strstr(p->name, "norm"))
+                    n += p->tensor->n;
+            ck_assert_uint_eq(n, (size_t)(3 * hd * hd + 2 * hd));
+            small_close(s);
+        }
 }
 END_TEST
 
@@ -480,6 +520,7 @@ Suite *suite_layers(void)
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
     tcase_add_test(t, what_is_shared_is_there_once_and_multiplied_as_often);
+    tcase_add_test(t, fastformer_has_the_parameters_of_its_paper);
     tcase_add_test(t, narrow_keys_and_windows_are_cheaper);
     tcase_add_test(t, what_does_not_fit_together_is_told);
     t = group(s, "omega");

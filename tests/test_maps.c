@@ -1,6 +1,7 @@
 /* The attention maps of the page: their numbers, signs and tokens, and the parameters it counts. */
 #include "model/checkpoint.h"
 #include "model/layer.h"
+#include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/pages.h"
 #include "tests/small.h"
@@ -223,6 +224,85 @@ START_TEST(damaged_weights_are_a_note_and_the_last_ones_are_taken)
 }
 END_TEST
 
+START_TEST(a_run_that_predicts_text_has_a_sample)
+{
+    put_model(&attention_softmax, TASK_CAUSAL);
+    put_text("config.json", "{\"task\":\"causal\"}");
+    char *page = page_here(NULL), *again = page_here(NULL);
+
+    ck_assert_int_eq(times(page, "<pre class=\"sample\">"), 1);
+    ck_assert_int_eq(times(page, "<h4>Attention"), 0);
+    ck_assert_str_eq(page, again);
+    free(page), free(again);
+    Record *r = record_read(folder);
+    r->parameters = 1e9;
+    page = page_of(&r, 1, NULL);
+    ck_assert_int_eq(times(page, "<pre class=\"sample\">"), 0);
+    check_says(page, "--sample 160");
+    free(page);
+    record_free(r);
+    put_text("config.json", "{\"task\":\"copy\"}");
+    page = page_here(NULL);
+    ck_assert_int_eq(times(page, "ample"), 0);
+    free(page);
+}
+END_TEST
+
+START_TEST(weights_that_end_their_reader_are_a_note)
+{
+    size_t bytes;
+
+    put_model(&attention_softmax, TASK_CAUSAL);
+    unsigned char *file = file_read(in_folder("best.safetensors"), &bytes);
+    file[bytes - 1] ^= 1; /* of a number: only its hash tells */
+    put(in_folder("best.safetensors"), file, bytes);
+    free(file);
+    Record *r = record_read(folder);
+    char *page = page_of(&r, 1, "text");
+    ck_assert(noted(r, "No sample and no maps: "));
+    ck_assert(noted(r, "best.safetensors"));
+    ck_assert_int_eq(times(page, "class=\"map\""), 0);
+    free(page);
+    record_free(r);
+}
+END_TEST
+
+START_TEST(an_overview_has_every_head_and_its_cells_once)
+{
+    put_model(&attention_softmax, TASK_CAUSAL);
+    char *page = page_here(sentence);
+
+    check_says(page, "style=\"--heads:2\"");
+    ck_assert_int_eq(times(page, "<b>layer 2</b>"), 1);
+    ck_assert_int_eq(times(page, "class=\"mini\""), 4);
+    const char *first = strstr(page, "</title><g class"), *second = strstr(first + 1, "</title><g");
+    ck_assert_int_ne(strncmp(first, second, 500), 0); /* a head is not another */
+    for (char *map = page; (map = strstr(map, "class=\"mini\"")); map++) {
+        bool seen[24][24] = { { false } };
+        const char *end = strstr(map, "</svg>"), *d = strstr(map, "fill-opacity");
+
+        for (; d && (d = strpbrk(d + 1, "M<")) && d < end;) {
+            int j, i, n;
+
+            if (*d != 'M' || sscanf(d, "M%d %dh%dv1h-", &j, &i, &n) != 3)
+                continue;
+            for (int k = j; k < j + n; k++) {
+                ck_assert_msg(k <= i && !seen[i][k], "row %d, cell %d", i, k);
+                seen[i][k] = true;
+            }
+        }
+        for (int i = 0; i < 24; i++) { /* every row of weights that sum to 1 has a visible one */
+            bool any = false;
+
+            for (int j = 0; j < 24; j++)
+                any |= seen[i][j];
+            ck_assert_msg(any, "row %d is empty", i);
+        }
+    }
+    free(page);
+}
+END_TEST
+
 START_TEST(what_is_drawn_once_is_no_parameter)
 {
     for (const Attention *const *a = attentions; *a; a++) {
@@ -252,6 +332,9 @@ Suite *suite_maps(void)
     tcase_add_test(t, every_attention_has_its_maps_or_says_that_it_has_none);
     tcase_add_test(t, a_watched_model_says_the_same_and_shows_every_mix);
     tcase_add_test(t, damaged_weights_are_a_note_and_the_last_ones_are_taken);
+    tcase_add_test(t, a_run_that_predicts_text_has_a_sample);
+    tcase_add_test(t, weights_that_end_their_reader_are_a_note);
+    tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);
     tcase_add_test(t, what_is_drawn_once_is_no_parameter);
     return s;
 }

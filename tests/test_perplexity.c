@@ -200,6 +200,39 @@ START_TEST(the_batch_and_the_threads_change_no_bit)
 }
 END_TEST
 
+/* _i: a tokenizer; the first token is no target, so a word that it begins is not counted. */
+START_TEST(a_word_is_what_white_space_separates_whatever_the_tokens)
+{
+    static const char *const words[] = { "byte", "bpe:260" };
+    static const char text[] = "Ab abra\t ca dab ra\n\nab ab abra abra, ab .\vab! ";
+    const Bytes all = { (const unsigned char *)text, sizeof text - 1 };
+    Config c = with_position(POSITION_ROPE);
+    Tokenizer *tokenizer = tokenizer_learn(words[_i], all);
+
+    c.vocab = tokenizer_size(tokenizer);
+    Small *s = small_open(c, 1, 8);
+    Tape tape = tape_open(1);
+    Tokens tokens = tokens_of(tokenizer, all);
+    Score parts[BUCKETS];
+    double inside = 0;
+    const Protocol p = { .length = 5, .stride = 3 };
+    ck_assert(_i == 0 || tokens.n < 30);
+    perplexity(&tape, &s->model, &tokens, p, parts);
+    ck_assert_double_eq(parts[0].words, 11);
+    ck_assert_double_eq_tol(log(score_word_ppl(parts)), parts[0].nats / 11, 1e-9);
+    perplexity(&tape, &s->model, &tokens, (Protocol){ .length = 5, .stride = 5, .bucket = 2 },
+               parts);
+    for (int i = 0; i < 3; i++)
+        inside += parts[i].words;
+    ck_assert_double_eq(inside, 11);
+    ck_assert(isnan(score_word_ppl(&(Score){ .nats = 1 })));
+    tokens_free(&tokens);
+    tokenizer_free(tokenizer);
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
 static double last_told;
 
 static void listen(double share)
@@ -390,6 +423,7 @@ Suite *suite_perplexity(void)
     tcase_add_test(t, over_whole_windows_of_its_context_it_is_evaluation_to_the_bit);
     tcase_add_loop_test(t, a_masked_model_is_judged_as_evaluation_judges_one_of_that_context, 0, 6);
     tcase_add_loop_test(t, the_batch_and_the_threads_change_no_bit, 0, 2);
+    tcase_add_loop_test(t, a_word_is_what_white_space_separates_whatever_the_tokens, 0, 2);
     tcase_add_test(t, nothing_is_dropped_the_tape_stays_as_it_was_and_the_end_is_told);
     tcase_add_loop_test(t, a_model_at_another_context_is_one_made_for_it, 0, 3);
     tcase_add_test(t, a_scale_of_angles_reaches_the_model_and_one_of_1_changes_no_bit);

@@ -54,7 +54,7 @@ static void check_series(const double *x, const double *y, const double *error, 
                      style & 1 ? 50 : 0, style == 2, "note" };
         PlotLine line = { 1.5, "floor" };
 
-        check_plot((Plot){ "title", "subtitle", "x", "y", false, false, &s, 1, &line, 1, false });
+        check_plot((Plot){ "title", "subtitle", "x", "y", false, false, &s, 1, &line, 1 });
     }
 }
 
@@ -106,8 +106,8 @@ START_TEST(a_hostile_name_cannot_break_the_xml)
         PlotLine line = { 2, name[i] };
         const char *t = name[i];
 
-        check_plot((Plot){ t, t, t, t, false, false, &s, 1, &line, 1, false });
-        char *text = draw(&(Plot){ t, t, t, t, false, false, &s, 1, &line, 1, false });
+        check_plot((Plot){ t, t, t, t, false, false, &s, 1, &line, 1 });
+        char *text = draw(&(Plot){ t, t, t, t, false, false, &s, 1, &line, 1 });
         ck_assert_ptr_null(strstr(text, "<script"));
         ck_assert_ptr_null(strstr(text, "\xe2\x80\xae"));
         free(text);
@@ -122,8 +122,7 @@ START_TEST(a_long_name_is_cut_short)
     Series s = { name, x, x, NULL, 3, true, false, 0, false, name };
 
     memset(name, '"', sizeof name - 1);
-    check_plot(
-        (Plot){ name, name, name, name, false, false, &s, 1, &(PlotLine){ 2, name }, 1, false });
+    check_plot((Plot){ name, name, name, name, false, false, &s, 1, &(PlotLine){ 2, name }, 1 });
 }
 END_TEST
 
@@ -262,18 +261,6 @@ START_TEST(a_note_stands_under_the_name_and_in_what_a_point_tells)
 }
 END_TEST
 
-START_TEST(a_bare_chart_brings_no_style)
-{
-    char *text = draw(&(Plot){ .title = "x" }), *bare = draw(&(Plot){ .title = "x", .bare = true });
-
-    ck_assert_int_eq(times(text, "<style>"), 1);
-    ck_assert_int_eq(times(bare, "<style>"), 0);
-    ck_assert(well_formed(bare));
-    free(text);
-    free(bare);
-}
-END_TEST
-
 START_TEST(labels_never_overlap)
 {
     static Series s[100];
@@ -407,7 +394,6 @@ Suite *suite_plot(void)
     tcase_add_test(t, a_point_tells_its_values);
     tcase_add_test(t, a_shadow_has_the_colour_of_the_next_and_no_label);
     tcase_add_test(t, a_note_stands_under_the_name_and_in_what_a_point_tells);
-    tcase_add_test(t, a_bare_chart_brings_no_style);
     tcase_add_test(t, labels_never_overlap);
     tcase_add_test(t, ticks_are_1_2_or_5_and_cover_the_range);
     tcase_add_test(t, labels_are_what_a_reader_would_write);

@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows of weights that are positive and sum to 1. RoPE is not in the denominator of a linear one.
- */
+/* Rows of weights that are positive and sum to 1: rotated features are not in the denominator. */
 static bool averages(const Variant *v)
 {
     const bool positive = !(v->traits & (RECTIFIED | SIGNED | SQUARED));
 
-    return (v->traits & AVERAGES) || ((v->traits & QUOTIENT) && positive && !v->rope);
+    return (v->traits & AVERAGES) ||
+           ((v->traits & QUOTIENT) && positive && (!v->rope || variant_rotates_before(v)));
 }
 
 /* Whether row i of sequence b sees key j in the mix. */
@@ -188,6 +188,7 @@ START_TEST(weights_that_are_all_0_give_0_and_pass_no_gradient)
                 m.x[K]->data[i] = -R(fabs((double)m.x[K]->data[i]));
                 m.x[Q]->data[i] = R(fabs((double)m.x[Q]->data[i]));
             }
+            mixing_rotate_back(&m);
             Outcome o = mixing_outcome(mem, &m, weights_new(mem));
             ck_assert_msg(all_zero(o.y, o.n), "%s", m.name);
             for (int b = 0; b < m.s.B; b++)
@@ -226,7 +227,7 @@ END_TEST
 START_TEST(the_same_added_to_every_feature_of_q_changes_nothing)
 {
     EACH_VARIANT(v)
-    if (v->traits & NORMALISES_Q) {
+    if ((v->traits & NORMALISES_Q) && !v->rope) {
         Arena *mem = arena_new();
         real *dy = weights_new(mem);
         Mixing m = mixing(mem, v, (Shape){ 2, 71, 2, 5, 7 }, _i);
@@ -247,8 +248,8 @@ START_TEST(the_same_added_to_every_feature_of_q_changes_nothing)
 }
 END_TEST
 
-/* What was at position 5t + 3 (modulo the length) comes to t. */
-static void shuffle(Arena *mem, Mixing *m, int which)
+/* What was at position step t + first (modulo the length) comes to t. */
+static void move(Arena *mem, Mixing *m, int which, int step, int first)
 {
     int n = mixing_width(m, which);
     const real *x = m->x[which]->data;
@@ -257,8 +258,14 @@ static void shuffle(Arena *mem, Mixing *m, int which)
     for (int b = 0; b < m->s.B; b++)
         for (int t = 0; t < m->s.T; t++)
             memcpy(y->data + mixing_before(m, b, t, n),
-                   x + mixing_before(m, b, (5 * t + 3) % m->s.T, n), (size_t)n * sizeof(real));
+                   x + mixing_before(m, b, (step * t + first) % m->s.T, n),
+                   (size_t)n * sizeof(real));
     m->x[which] = y;
+}
+
+static void shuffle(Arena *mem, Mixing *m, int which)
+{
+    move(mem, m, which, 5, 3);
 }
 
 START_TEST(shuffled_positions_give_shuffled_results)
@@ -313,6 +320,79 @@ START_TEST(the_last_position_does_not_mind_the_order_of_the_past)
 }
 END_TEST
 
+static int count_seen(const Mixing *m, int i)
+{
+    int n = 0;
+
+    for (int j = 0; j < m->s.T; j++)
+        n += sees(m, 0, i, j);
+    return n;
+}
+
+/*
+ * How far row i of A is from row i + s of another, s columns on, up to a factor: what a row is
+ * divided by may change. Entropy-invariant scores depend on the number of keys, too.
+ */
+static double row_off(const Mixing *m, const real *A, const real *other, int i, int s)
+{
+    const int T = m->s.T;
+    double dot = 0, square = 0, most = 0, off = 0;
+
+    if ((m->variant->traits & AVERAGES) && count_seen(m, i) != count_seen(m, i + s))
+        return 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (int j = 0; j < T - s; j++) {
+            const double a = (double)A[i * T + j], b = (double)other[(i + s) * T + j + s];
+
+            if (!sees(m, 0, i, j) || !sees(m, 0, i + s, j + s))
+                continue;
+            if (pass == 0)
+                dot += a * b, square += a * a, most = fmax(most, fabs(b));
+            else
+                off = fmax(off, fabs(b - dot / square * a));
+        }
+    return square > 0 ? off / most : most;
+}
+
+static double matrix_off(Arena *mem, Mixing *m, int s)
+{
+    const size_t T = (size_t)m->s.T, n = (size_t)(m->s.B * m->s.H) * T * T;
+    real *A = arena_take(mem, n * sizeof *A), *moved = arena_take(mem, n * sizeof *moved);
+    Tape tape = tape_open(1);
+    double off = 0;
+
+    tape.forward_only = true;
+    Mix in = mixing_mix(m);
+    attention_matrix(&tape, &in, A);
+    move(mem, m, Q, 1, m->s.T - s), move(mem, m, K, 1, m->s.T - s);
+    in = mixing_mix(m);
+    attention_matrix(&tape, &in, moved);
+    for (size_t h = 0; h < n; h += T * T)
+        for (int i = 0; i < m->s.T - s; i++)
+            off = fmax(off, row_off(m, A + h, moved + h, i, s));
+    tape_close(&tape);
+    return off;
+}
+
+/* What says that its weights are no function of the distance must not be one. */
+START_TEST(rope_keeps_weights_when_q_and_k_move_together)
+{
+    EACH_VARIANT(v)
+    for (int s = 1; s < 30 && v->rope && (v->traits & HAS_MATRIX); s += 22) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, 71, 2, 6, 5 }, _i);
+
+        mixing_leave_kinks(&m);
+        const double off = v->traits & BLOCKED ? 0 : matrix_off(mem, &m, s);
+        if (v->traits & BY_POSITION)
+            ck_assert_msg(off > 1e-3, "%s, by %d: only %.1e off", m.name, s, off);
+        else
+            ck_assert_msg(off <= (in_double ? 1e-12 : 1e-3), "%s, by %d: %.1e off", m.name, s, off);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 START_TEST(twice_the_values_is_twice_the_result)
 {
     EACH_VARIANT(v)
@@ -325,7 +405,7 @@ START_TEST(twice_the_values_is_twice_the_result)
         Outcome o = mixing_outcome(mem, &m, NULL);
         for (size_t i = 0; i < o.n; i++)
             once.y[i] *= 2;
-        ck_assert_msg(same_bits(o.y, once.y, o.n), "%s", m.name);
+        ck_assert_msg(same_bits(o.y, once.y, o.n) == !(v->traits & AFFINE_IN_V), "%s", m.name);
         arena_free(mem);
     }
 }
@@ -421,6 +501,7 @@ Suite *suite_promises(void)
     tcase_add_loop_test(promises, the_same_added_to_every_feature_of_q_changes_nothing, 0, 2);
     tcase_add_test(promises, shuffled_positions_give_shuffled_results);
     tcase_add_test(promises, the_last_position_does_not_mind_the_order_of_the_past);
+    tcase_add_loop_test(promises, rope_keeps_weights_when_q_and_k_move_together, 0, 2);
     tcase_add_loop_test(promises, twice_the_values_is_twice_the_result, 0, 2);
     tcase_add_loop_test(promises, threads_do_not_change_a_bit_of_an_attention, 0, 2);
     tcase_add_loop_test(promises, the_backward_of_an_attention_adds_to_what_is_there, 0, 2);

@@ -36,14 +36,16 @@ START_TEST(the_table_has_the_numbers_of_the_run)
     char *page = page_here(NULL);
 
     check_says(page, ">softmax (scale logn, window 8)<");
-    check_says(page, "<td class=\"word\"><span>causal</span></td>"
-                     "<td><span>64</span></td><td><span>99</span></td><td><span>5000</span></td>"
-                     "<td><span>2.2500</span></td><td><span>2.5000</span></td>"
-                     "<td><span>9.488</span></td><td><span>3.2461</span></td>"
-                     "<td><span>70</span></td><td><span>1:05\u00a0h</span></td></tr>");
+    check_says(page, "<td data-k=\"tokens\"><span>5000</span></td>"
+                     "<td data-k=\"val. loss\"><span>2.250</span></td>"
+                     "<td data-k=\"perplexity\"><span>9.488</span></td>"
+                     "<td data-k=\"bits/byte\"><span>3.246</span></td>"
+                     "<td data-k=\"tokens/s\"><span>70</span></td>"
+                     "<td data-k=\"time\"><span>1:05\u00a0h</span></td></tr>");
+    check_says(page, "<dd>99 steps, 5000 tokens</dd>");
+    check_says(page, "<dd>2.250 at step 50</dd>");
     ck_assert_ptr_null(strstr(page, "accuracy"));
-    ck_assert_ptr_null(strstr(page, "What differs"));
-    ck_assert_int_eq(times(page, "class=\"best\""), 0);
+    ck_assert_ptr_null(strstr(page, "<b>2"));
     free(page);
 }
 END_TEST
@@ -130,10 +132,10 @@ START_TEST(a_gap_in_the_loss_is_a_gap_in_the_curve)
                           "{\"step\":3,\"split\":\"val\"}\n"
                           "{\"step\":4,\"split\":\"val\",\"loss\":2}\n"
                           "{\"step\":5,\"split\":\"val\",\"loss\":1}\n");
-    char *page = page_here(NULL), *path = strstr(page, "<path class=\"line\" d=\"M");
+    char *page = page_here(NULL), *path = strstr(strstr(page, "\"grid\""), "\"line\" d=\"M");
 
     ck_assert_ptr_nonnull(path);
-    path[strcspn(path + 25, "\"") + 25] = 0;
+    path[strcspn(path + 10, "\"") + 10] = 0;
     ck_assert_int_eq(times(path, "M"), 2);
     free(page);
 }
@@ -144,11 +146,11 @@ START_TEST(one_point_is_a_chart)
     put_text("log.jsonl", "{\"step\":1,\"split\":\"train\",\"loss\":3,\"seconds\":0}\n");
     char *page = page_here(NULL);
 
-    check_says(page, ": 3 at 1</title>");
+    check_says(page, ": 3.000 at 1</title>");
     free(page);
     put_text("log.jsonl", "{\"step\":1,\"split\":\"val\",\"loss\":3}\n");
     page = page_here(NULL);
-    check_says(page, ">best 3 at 1<");
+    check_says(page, ": 3.000 at 1</title>");
     free(page);
 }
 END_TEST
@@ -201,15 +203,14 @@ START_TEST(what_is_missing_is_said_and_the_rest_is_shown)
 
     ck_assert(noted(r, "no weights") && !noted(r, "config") && !noted(r, "log"));
     check_says(page, "What could not be read");
-    check_says(page, "There are no weights that can be read.");
-    check_says(page, "No folder has an <code>eval.csv</code>");
+    ck_assert_ptr_null(strstr(page, "Perplexity by length"));
     free(page);
     record_free(r);
     remove(in_folder("config.json"));
     r = record_read(folder);
     page = page_of(&r, 1, NULL);
     ck_assert(noted(r, "no config.json"));
-    check_says(page, ">2.2500<");
+    check_says(page, ">2.250<");
     free(page);
     record_free(r);
     put_text("config.json", config);
@@ -278,14 +279,15 @@ START_TEST(words_of_strangers_stay_words)
 }
 END_TEST
 
-START_TEST(the_page_fetches_nothing)
+START_TEST(the_page_fetches_nothing_and_its_links_stay_on_it)
 {
     put_run();
     char *page = page_here(NULL);
 
     ck_assert_int_eq(times(page, "http"), times(page, " xmlns=\"http://www.w3.org/2000/svg\""));
-    ck_assert_int_eq(times(page, "src=") + times(page, "href") + times(page, "url("), 0);
-    ck_assert_int_eq(times(page, "@import") + times(page, " id=\""), 0);
+    ck_assert_int_eq(times(page, "src=") + times(page, "url(") + times(page, "@import"), 0);
+    ck_assert_int_eq(times(page, "href"), 1);
+    ck_assert_int_eq(times(page, "href=\"#run-1\""), times(page, " id=\"run-1\""));
     free(page);
 }
 END_TEST
@@ -297,44 +299,90 @@ static Record *record_with(const char *settings, const char *log)
     return record_read(folder);
 }
 
-START_TEST(only_options_that_differ_have_a_column)
+/* The settings that the page shows of each run, one after the other. */
+static void check_settings(Record **r, int n, const char *const *want)
+{
+    char *page = page_of(r, n, NULL);
+
+    for (int i = 0; i < n; i++)
+        check_says(page, text_format("<small>%s</small>", want[i]).at);
+    free(page);
+}
+
+START_TEST(only_options_that_differ_are_in_the_table)
 {
     Record *r[] = {
         record_with("{\"attn\":\"relu\",\"n_head\":4,\"tied\":true,\"out_dir\":\"a\"}", text_log),
-        record_with("{\"attn\":\"relu\",\"n_head\":4,\"tied\":false,\"out_dir\":\"b\"}", text_log),
-        record_with("{\"attn\":\"relu\",\"n_head\":4,\"tied\":true,\"later\":0.5}", text_log),
+        record_with("{\"attn\":\"relu\",\"n_head\":4,\"tied\":false,\"host\":\"b\"}", text_log),
+        record_with("{\"attn\":\"relu\",\"n_head\":4,\"tied\":true,\"la_ter\":0.5}", text_log),
         record_with("", text_log),
     };
-    char *page = page_of(r, 4, NULL);
 
-    check_says(page, "<th>run</th><th>tied</th><th>later</th></tr>");
-    check_says(page, "<td><span>yes</span></td><td><span>–</span></td></tr>");
-    check_says(page, "<td><span>no</span></td><td><span>–</span></td></tr>");
-    check_says(page, "<td><span>yes</span></td><td><span>0.5</span></td></tr>");
-    free(page);
-    page = page_of((Record *[]){ r[0], r[0] }, 2, NULL);
-    check_says(page, "None of the known options");
-    free(page);
+    check_settings(r, 4,
+                   (const char *[]){ "relu · tied\u00a0yes", "relu · tied\u00a0no",
+                                     "relu · tied\u00a0yes · la-ter\u00a00.5", "" });
+    check_settings((Record *[]){ r[0], r[0] }, 2, (const char *[]){ "relu", "relu" });
     for (int i = 0; i < 4; i++)
         record_free(r[i]);
 }
 END_TEST
 
-START_TEST(the_best_is_marked_among_runs_of_its_task)
+#define VAL(loss) "{\"step\":1,\"split\":\"val\",\"loss\":" loss "}\n"
+
+/* A run of a text, with a task, a tokenizer and a loss. */
+static Record *record_of(const char *corpus, const char *task, const char *tokenizer, double loss)
+{
+    const Text settings = text_format("{\"task\":\"%s\",\"tokenizer\":\"%s\"}", task, tokenizer),
+               log = text_format("{\"step\":1,\"split\":\"val\",\"loss\":%g}\n", loss);
+    Record *r = record_with(settings.at, log.at);
+
+    r->corpus = corpus;
+    return r;
+}
+
+START_TEST(the_best_is_marked_within_a_text_a_tokenizer_and_a_task)
 {
     Record *r[] = {
-        record_with("{\"task\":\"causal\"}", "{\"step\":1,\"split\":\"val\",\"loss\":2}\n"),
-        record_with("{\"task\":\"causal\"}", "{\"step\":1,\"split\":\"val\",\"loss\":1.5}\n"),
-        record_with("{\"task\":\"mlm\"}", "{\"step\":1,\"split\":\"val\",\"loss\":1}\n"),
-        record_with("{\"task\":\"causal\"}", "{\"step\":1,\"split\":\"val\"}\n"),
+        record_of("a", "causal", "byte", 2),    record_of("a", "causal", "byte", 1.5),
+        record_of("b", "causal", "byte", 1),    record_of("a", "causal", "char", 0.9),
+        record_of("a", "mlm", "byte", 0.8),     record_of(NULL, "causal", "byte", 0.7),
+        record_of(NULL, "causal", "byte", 0.6),
     };
-    char *page = page_of(r, 4, NULL);
+    char *page = page_of(r, 7, NULL);
 
-    ck_assert_int_eq(times(page, "class=\"best\"><span>1.5000<"), 2); /* best and last */
-    ck_assert_int_eq(times(page, "class=\"best\"><span>4.482<"), 1);  /* e^1.5 */
-    ck_assert_int_eq(times(page, "class=\"best\""), 3);
-    check_says(page, "different tasks");
+    ck_assert_int_eq(times(page, "<section>"), 5);
+    check_says(page, "In 5 groups");
+    check_says(page, "<td data-k=\"val. loss\"><b>1.500</b></td>");
+    check_says(page, "<td data-k=\"perplexity\"><b>4.482</b></td>"); /* e^1.5 */
+    ck_assert_int_eq(times(page, "\"><b>"), 2);
     free(page);
+    page = page_of(r, 2, NULL);
+    ck_assert_ptr_null(strstr(page, "groups"));
+    free(page);
+    for (int i = 0; i < 7; i++)
+        record_free(r[i]);
+}
+END_TEST
+
+START_TEST(runs_are_ranked_and_groups_begin_with_the_largest)
+{
+    Record *r[] = { record_of("a", "mlm", "byte", 1), record_of("a", "causal", "byte", 3),
+                    record_with("{\"task\":\"causal\",\"tokenizer\":\"byte\"}", ""),
+                    record_of("a", "causal", "byte", 2) };
+    const Report report = { .record = r, .records = 4 };
+    Arena *mem = arena_new();
+    int n;
+
+    r[2]->corpus = "a";
+    const Group *g = groups_make(&report, mem, &n);
+    ck_assert_int_eq(n, 2);
+    ck_assert_int_eq(g[0].n, 3);
+    ck_assert_ptr_eq(g[0].run[0], r[3]);
+    ck_assert_ptr_eq(g[0].run[1], r[1]);
+    ck_assert_ptr_eq(g[0].run[2], r[2]);
+    ck_assert_int_eq(r[2]->rank, 2);
+    ck_assert_str_eq(g[1].name, "mlm · byte");
+    arena_free(mem);
     for (int i = 0; i < 4; i++)
         record_free(r[i]);
 }
@@ -345,13 +393,110 @@ START_TEST(a_run_has_one_colour_everywhere)
     Record *r[] = { record_with(config, text_log), record_with(config, text_log) };
     char *page = page_of(r, 2, NULL);
 
-    /* the table, and in two charts its training, its validation and its label */
-    ck_assert_int_eq(times(page, "<g class=\"s0"), 1 + 2 * 3);
-    ck_assert_int_eq(times(page, "<g class=\"s1"), 1 + 2 * 3);
+    /* the table, the legend and the card; twice two losses; the speed */
+    ck_assert_int_eq(times(page, "<g class=\"s0"), 3 + 2 * 2 + 1);
+    ck_assert_int_eq(times(page, "<g class=\"s1"), 3 + 2 * 2 + 1);
     ck_assert_int_eq(times(page, "<g class=\"s2"), 0);
-    ck_assert_int_eq(times(page, "class=\"name\""), 4);
     free(page);
     record_free(r[0]), record_free(r[1]);
+}
+END_TEST
+
+START_TEST(a_hundred_runs_are_folded_and_ten_have_colours)
+{
+    static Record *r[100];
+
+    for (int i = 0; i < 100; i++)
+        r[i] = record_of("a", "causal", "byte", 2 + i % 7);
+    char *page = page_of(r, 100, NULL);
+    ck_assert_int_eq(times(page, "<summary>80 more runs</summary>"), 2);
+    ck_assert_int_eq(times(page, "<span>90 more</span>"), 1);
+    ck_assert_int_eq(times(page, "<details class=\"card\">"), 100);
+    ck_assert_int_eq(times(page, "s1 d1"), times(page, "s7 d0"));
+    ck_assert_int_eq(times(page, "s2 d1"), 0);
+    ck_assert_int_eq(times(page, "<g class=\"rest\">"), 2 * 90 + 1 + 90);
+    ck_assert_uint_lt(strlen(page), 400000);
+    free(page);
+    for (int i = 0; i < 100; i++)
+        record_free(r[i]);
+}
+END_TEST
+
+START_TEST(a_card_has_where_a_run_comes_from)
+{
+    Record *r = record_with(
+        "{\"task\":\"causal\",\"n_head\":1,\"n_layer\":2,\"threads\":0,\"parameters\":5}",
+        "{\"step\":0,\"split\":\"start\",\"run\":{\"version\":\"1.2\",\"threads\":4,"
+        "\"command\":\"./train \\u202e<b>\\n  x\",\"host\":\"h&\",\"flags\":\"-O3\","
+        "\"texts\":[{\"file\":\"in/a.txt\",\"bytes\":1115394,\"hash\":\"59701cd6\"}]}}\n" VAL(
+            "2") "{\"step\":9,\"split\":\"final\",\"loss\":1.75,\"peak_memory\":23400000}\n");
+    char *page = page_of(&r, 1, NULL);
+
+    ck_assert(!noted(r, "left out"));
+    check_says(page, "<dd>a.txt, 1.12\u00a0MB, hash 59701cd6</dd>");
+    check_says(page, "<dd>5 parameters, 2 layers, 1 head</dd>");
+    check_says(page, "<dd>4 threads, h&#38;</dd>");
+    check_says(page, "<dd>attn.c 1.2, -O3</dd>");
+    check_says(page, "<dd>23.4\u00a0MB</dd>");
+    check_says(page, "<dd>2.000 at step 1, 1.750 over all validation targets at the end</dd>");
+    check_says(page, "<code>./train \ufffd&#60;b&#62;\n  x</code>");
+    free(page);
+    record_free(r);
+    put_text("config.json", "{}");
+    put_text("log.jsonl", VAL("2"));
+    page = page_here(NULL);
+    ck_assert_ptr_null(strstr(page, "machine"));
+    ck_assert_ptr_null(strstr(page, "<h4>"));
+    free(page);
+}
+END_TEST
+
+START_TEST(axes_suit_what_they_show)
+{
+    char log[4000] = "";
+
+    for (int i = 1; i <= 20; i++)
+        sprintf(log + strlen(log),
+                "{\"step\":%d,\"split\":\"val\",\"loss\":%g,\"seconds\":%d}\n"
+                "{\"step\":%d,\"split\":\"train\",\"loss\":2,\"tok_s\":%d,\"lr\":%g}\n",
+                i, 10. / (i * i), 1000 * i, i, 900 + i, i * 1e-4);
+    put_text("log.jsonl", log);
+    char *page = page_here(NULL), *speed = strstr(page, "<b>Speed</b>");
+
+    check_says(page, ">0.1</i>"); /* from 10 to 0.025, in decades */
+    check_says(page, "<p class=\"under\">hours</p>");
+    ck_assert_ptr_nonnull(strstr(speed, "\"top:100.0%\">0</i>"));
+    ck_assert_ptr_nonnull(strstr(strstr(page, "<b>Learning rate</b>"), "\"top:100.0%\">0</i>"));
+    free(page);
+}
+END_TEST
+
+START_TEST(numbers_are_rounded_for_a_reader)
+{
+    static const struct {
+        double v;
+        const char *digits, *amount, *bytes;
+    } number[] = { { 0, "0.000", "0", "0\u00a0bytes" },
+                   { 2.21969, "2.220", "2.22", "2.22\u00a0bytes" },
+                   { 0.25, "0.250", "0.25", "0.25\u00a0bytes" },
+                   { 0.0568984, "0.0569", "0.0569", "0.0569\u00a0bytes" },
+                   { 11.140, "11.14", "11.14", "11.14\u00a0bytes" },
+                   { 9999, "9999", "9999", "10\u00a0kB" },
+                   { 12345, "12345", "12.3\u00a0k", "12.3\u00a0kB" },
+                   { 999600, "999600", "1\u00a0M", "1\u00a0MB" },
+                   { 1e-9, "1×10⁻⁹", "1×10⁻⁹", "1×10⁻⁹\u00a0bytes" },
+                   { 1e300, "1×10³⁰⁰", "1×10³⁰⁰", "1×10³⁰⁰" },
+                   { HUGE_VAL, "", "", "" },
+                   { (double)NAN, "", "", "" } };
+
+    for (int i = 0; i < COUNT(number); i++) {
+        ck_assert_str_eq(show_digits(number[i].v, 4).at, number[i].digits);
+        ck_assert_str_eq(show_amount(number[i].v).at, number[i].amount);
+        ck_assert_str_eq(show_bytes(number[i].v).at, number[i].bytes);
+    }
+    ck_assert_str_eq(show_duration(3599.6).at, "1:00\u00a0h");
+    ck_assert_str_eq(show_duration(59.96).at, "1:00\u00a0min");
+    ck_assert_str_eq(show_duration(1.234).at, "1.23\u00a0s");
 }
 END_TEST
 
@@ -363,12 +508,11 @@ START_TEST(columns_of_the_csv_are_known_by_their_names)
                          ",z,32,disjoint,2.302585092994046\r\n");
     char *page = page_here(NULL);
 
-    check_says(page, ", disjoint: 8 at 128</title>");
-    check_says(page, ", disjoint: 9 at 64</title>");
-    check_says(page, ", disjoint: 10 at 32</title>");
+    check_says(page, ", disjoint: 8.000 at 128</title>");
+    check_says(page, ", disjoint: 9.000 at 64</title>");
+    check_says(page, ", disjoint: 10.00 at 32</title>");
     ck_assert(strstr(page, "at 32<") < strstr(page, "at 64<"));
     ck_assert(strstr(page, "at 64<") < strstr(page, "at 128<"));
-    ck_assert_ptr_null(strstr(page, "No folder has an"));
     free(page);
 }
 END_TEST
@@ -381,10 +525,11 @@ START_TEST(each_protocol_has_a_curve_with_its_errors)
                          "64,sliding,32,1000,1,2,1.4,nan,\n");
     char *page = page_here(NULL);
 
-    check_says(page, ", disjoint: 2.5 ± 0.25 at 64<");
-    check_says(page, ", sliding by 16: 2.25 ± 0.45 at 64<");
-    check_says(page, ", sliding by 32: 2 at 64<");
+    check_says(page, ", disjoint: 2.500 ± 0.25 at 64<");
+    check_says(page, ", sliding by 16: 2.250 ± 0.45 at 64<");
+    check_says(page, ", sliding by 32: 2.000 at 64<");
     ck_assert_int_eq(times(page, " at 64<"), 3);
+    ck_assert_int_eq(times(page, "class=\"bar\""), 2);
     free(page);
 }
 END_TEST
@@ -427,12 +572,17 @@ Suite *suite_report(void)
     tcase_add_test(t, a_folder_with_nothing_to_read_is_an_error);
     tcase_add_test(t, what_is_missing_is_said_and_the_rest_is_shown);
     tcase_add_test(t, a_configuration_that_is_none_is_named);
-    t = with_folder(s, "notes");
+    t = with_folder(s, "page");
     tcase_add_test(t, words_of_strangers_stay_words);
-    tcase_add_test(t, the_page_fetches_nothing);
-    tcase_add_test(t, only_options_that_differ_have_a_column);
-    tcase_add_test(t, the_best_is_marked_among_runs_of_its_task);
+    tcase_add_test(t, the_page_fetches_nothing_and_its_links_stay_on_it);
+    tcase_add_test(t, only_options_that_differ_are_in_the_table);
+    tcase_add_test(t, the_best_is_marked_within_a_text_a_tokenizer_and_a_task);
+    tcase_add_test(t, runs_are_ranked_and_groups_begin_with_the_largest);
     tcase_add_test(t, a_run_has_one_colour_everywhere);
+    tcase_add_test(t, a_hundred_runs_are_folded_and_ten_have_colours);
+    tcase_add_test(t, a_card_has_where_a_run_comes_from);
+    tcase_add_test(t, axes_suit_what_they_show);
+    tcase_add_test(t, numbers_are_rounded_for_a_reader);
     tcase_add_test(t, columns_of_the_csv_are_known_by_their_names);
     tcase_add_test(t, each_protocol_has_a_curve_with_its_errors);
     tcase_add_test(t, a_csv_that_is_cut_or_odd_is_read_as_far_as_it_goes);

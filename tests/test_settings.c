@@ -56,6 +56,26 @@ START_TEST(a_setting_reaches_those_that_take_it)
 }
 END_TEST
 
+START_TEST(a_base_is_512_or_the_context_where_that_is_asked_for)
+{
+    static const char *const words[] = { "context", "5", "0" };
+    static const int base[] = { 77, 5, 512 };
+    char *argv[] = { (char *)(uintptr_t) "./train", NULL };
+
+    settings.has_context = true;
+    settings_add(&setting_program, &settings, true);
+    for (int i = 0; i < COUNT(words); i++) {
+        const Text word = text_format("--base=%s", words[i]);
+
+        argv[1] = (char *)(uintptr_t)word.at;
+        options_parse(&setting_program, 2, argv);
+        Values set = settings_part(&setting_program, &settings, &attention_softmax);
+        settings_fit_context(&set, &attention_softmax, CONTEXT_IF_ASKED, 77);
+        ck_assert_int_eq(setting_or_zero(&set, "base"), base[i]);
+    }
+}
+END_TEST
+
 /* What is not given is what the row says, whatever other rows say. */
 START_TEST(without_options_a_row_has_its_own_defaults)
 {
@@ -108,6 +128,24 @@ START_TEST(a_setting_matters_where_another_calls_for_it)
         ck_assert_msg(setting_matters(row[i].a, &c.set,
                                       attention_takes(row[i].a, row[i].setting)) == row[i].matters,
                       "row %d", i);
+    }
+}
+END_TEST
+
+/* Formulas that have changed since: files of older versions mean the old ones. */
+START_TEST(a_file_without_the_key_means_the_old_formula)
+{
+    static const char *const row[][3] = {
+        { "cosformer", "rope-ladder", "2d" },
+        { "fastformer", "products", "first" },
+        { "relu", "rope-at", "after" },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        const Attention *a = attention_find(row[i][0]);
+        const Values old = settings_unsaved(a);
+
+        ck_assert_msg(setting_is(&old, row[i][1], row[i][2]), "%s", row[i][1]);
     }
 }
 END_TEST
@@ -324,9 +362,11 @@ Suite *suite_settings(void)
     TCase *t = group(s, "settings");
 
     tcase_add_test(t, a_setting_reaches_those_that_take_it);
+    tcase_add_test(t, a_base_is_512_or_the_context_where_that_is_asked_for);
     tcase_add_test(t, without_options_a_row_has_its_own_defaults);
     tcase_add_test(t, zero_stands_for_the_number_that_the_row_names);
     tcase_add_test(t, a_setting_matters_where_another_calls_for_it);
+    tcase_add_test(t, a_file_without_the_key_means_the_old_formula);
     tcase_add_test(t, a_value_is_read_strictly);
     tcase_add_test(t, a_scale_of_angles_is_read_strictly);
 

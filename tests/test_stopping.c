@@ -1,6 +1,7 @@
 /* How runs end, are continued, and what they leave when they are cut short. */
 #include "model/safetensors.h"
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/job.h"
 #include "tests/screen.h"
@@ -8,8 +9,10 @@
 #include "tests/tests.h"
 #include "training/evaluate.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* In the middle of step 8: the last checkpoint is that of the evaluation, or of the step before. */
 START_TEST(a_run_that_is_killed_goes_on_from_its_last_checkpoint)
@@ -21,12 +24,49 @@ START_TEST(a_run_that_is_killed_goes_on_from_its_last_checkpoint)
         job.kill_at = 2 * 7 + 1, job.resume = false;
         ck_assert_int_eq(exit_code_of(do_job, folder), -SIGKILL);
         ck_assert_int_eq(saved_step(), often ? 7 : 4);
+        ck_assert_int_eq(access(in_folder(".lock"), F_OK), 0); /* it was held until then */
         job.kill_at = 0, job.resume = true;
         const Weights w = trained_weights(1);
         check_same_files(&w, &whole, "killed");
         weights_free(w);
     }
     weights_free(whole);
+}
+END_TEST
+
+/* Between the two batches of step 8, or of the first one. */
+START_TEST(a_step_that_is_interrupted_is_taken_when_the_run_goes_on)
+{
+    const Weights whole = trained_weights(1);
+
+    job.ask_at = 2 * 7, job.options.save_seconds = 1e9;
+    check_trains();
+    ck_assert_int_eq(saved_step(), 7);
+    job.ask_at = 0, job.resume = true;
+    const Weights w = trained_weights(1);
+    check_same_files(&w, &whole, "interrupted in a step");
+    weights_free(w), weights_free(whole);
+    files(true);
+    job_open();
+    job.stop = SIGTERM;
+    check_trains();
+    ck_assert_int_eq(files(false), 2); /* text and log */
+}
+END_TEST
+
+START_TEST(test_data_is_judged_in_time)
+{
+    for (int limit = 0; limit < 2; limit++) {
+        size_t n;
+
+        job.test = true, job.options.max_seconds = limit ? 1e-9 : 0;
+        check_trains();
+        char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+        const char *test = strstr(log, "\"test\",\"loss\":"), *last = strstr(log, "\"final\"");
+        ck_assert(test && last && test < last); /* all rows of either, or the same few */
+        ck_assert_int_eq(strncmp(test + 15, last + 16, 17), 0);
+        free(log);
+    }
 }
 END_TEST
 
@@ -92,7 +132,7 @@ START_TEST(a_run_that_is_asked_to_stop_leaves_its_weights)
 {
     Arena *mem = arena_new();
 
-    job.stop = 2;
+    job.stop = 2, job.options.accumulation = 1;
     check_trains();
     model_of("model.safetensors", mem); /* dies if a number is not finite */
     ck_assert_int_eq(files(false), 3); /* nothing was evaluated: whoever stops a run waits for it */
@@ -109,9 +149,12 @@ Suite *suite_stopping(void)
     TCase *t = with_folder(s, "run");
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_test(t, a_run_that_is_killed_goes_on_from_its_last_checkpoint);
+    tcase_add_test(t, a_step_that_is_interrupted_is_taken_when_the_run_goes_on);
+    tcase_add_test(t, test_data_is_judged_in_time);
     tcase_add_test(t, an_evaluation_that_is_interrupted_is_done_when_the_run_goes_on);
     tcase_add_test(t, a_run_with_no_time_takes_a_step_and_a_short_evaluation);
-    tcase_add_test(t, a_run_on_a_terminal_ends_its_line);
+    if (screen_exists())
+        tcase_add_test(t, a_run_on_a_terminal_ends_its_line);
     tcase_add_test(t, a_run_that_is_asked_to_stop_leaves_its_weights);
     return s;
 }

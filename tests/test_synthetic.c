@@ -101,6 +101,7 @@ START_TEST(answers_are_right_in_rows_of_any_shape)
         { "mqar", { .T = 4, .symbols = 5 } },
         { "mqar", { .T = 64, .items = 16, .symbols = 65 } },
         { "mqar", { .T = 1024, .items = 64, .symbols = 8192 } },
+        { "mqar", { .T = 1024, .items = 64, .symbols = 256 } },
         { "recall", { .T = 4, .symbols = 4, .items = 1 } },
         { "recall", { .T = 51, .symbols = 5, .items = 3 } },
         { "recall", { .T = 101, .symbols = 2001, .items = 49 } },
@@ -184,7 +185,7 @@ START_TEST(a_shape_that_cannot_be_is_told_what_could)
     } of[] = {
         { "mqar", { .T = 63 }, "an even number of positions, not 63" },
         { "mqar", { .T = 64, .items = 17 }, "of 17 pairs, at least 68, not 64" },
-        { "mqar", { .T = 64, .symbols = 64 }, "more tokens than the 64 positions, not 64" },
+        { "mqar", { .T = 64, .symbols = 15 }, "4 tokens for each of 4 pairs, not 15" },
         { "mqar", { .T = 64, .least = 3 }, "mqar has no least length" },
         { "recall",
           { .T = 21, .items = 10 },

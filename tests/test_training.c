@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* What train() promises, written down once more. */
 static void train_by_hand(Model *model, Tokens text, Arena *mem)
@@ -179,10 +180,19 @@ static void put_more(const char *path, const char *text)
 
 START_TEST(the_log_of_a_run_that_was_cut_tells_every_step_once)
 {
-    static const char *const cut[] = { "\"step\":1,",  "\"step\":3,", "\"step\":4,", "\"step\":5,",
-                                       "\"step\":6,",  "\"step\":8,", "\"step\":9,", "\"step\":10,",
-                                       "\"step\":10,", "\"final\"" };
-    int lines = 0;
+    static const char *const cut[] = { "\"step\":0,\"split\":\"start\"",
+                                       "\"step\":1,",
+                                       "\"step\":3,",
+                                       "\"step\":4,",
+                                       "\"step\":5,",
+                                       "\"step\":5,\"split\":\"start\"",
+                                       "\"step\":6,",
+                                       "\"step\":8,",
+                                       "\"step\":9,",
+                                       "\"step\":10,",
+                                       "\"step\":10,",
+                                       "\"final\"" };
+    int lines = 0, peaks = 0;
     size_t n;
 
     job.options.stop_at = 5;
@@ -196,7 +206,10 @@ START_TEST(the_log_of_a_run_that_was_cut_tells_every_step_once)
         ck_assert_int_lt(lines, COUNT(cut));
         ck_assert_msg(strstr(line, cut[lines]) != NULL, "line %d: %s", lines, line);
         ck_assert_ptr_null(strstr(line, "\"loss\":9}"));
+        ck_assert_msg(line[strlen(line) - 1] == '}', "line %d: %s", lines, line);
+        peaks += strstr(line, "peak_memory") != NULL;
     }
+    ck_assert_int_eq(peaks, 2);
     ck_assert_int_eq(lines, COUNT(cut));
     free(log);
 }
@@ -255,6 +268,22 @@ static const char *key_at(const char *at, char key[20])
     return sscanf(at, "\"%19[a-z_]\":%n", key, &n) == 1 && n ? at + n : NULL;
 }
 
+/* The end of "2026-11-23T05:17:26.123Z", which is about now. */
+static char *time_at(const char *value)
+{
+    struct tm tm = { .tm_isdst = 0 };
+    int n = 0, thousandths;
+
+    ck_assert_int_eq(sscanf(value, "\"%4d-%2d-%2dT%2d:%2d:%2d.%3dZ\"%n", &tm.tm_year, &tm.tm_mon,
+                            &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &thousandths, &n),
+                     7);
+    ck_assert_int_eq(n, 26);
+    tm.tm_year -= 1900, tm.tm_mon--;
+    setenv("TZ", "UTC", 1);
+    ck_assert_double_eq_tol(difftime(mktime(&tm), time(NULL)), 0, 60);
+    return (char *)(uintptr_t)value + n;
+}
+
 /* {"step":3,"split":"train",...}, all other values finite numbers; returns the fields. */
 static int fields_of(const char *line)
 {
@@ -268,7 +297,10 @@ static int fields_of(const char *line)
         const char *value = key_at(line + 1, key);
 
         ck_assert_ptr_nonnull(value);
-        ck_assert(isfinite(strtod(value, &end)) && end > value);
+        if (strcmp(key, "time") == 0)
+            end = time_at(value);
+        else
+            ck_assert(isfinite(strtod(value, &end)) && end > value);
         line = end;
     }
     ck_assert_str_eq(line, "}");
@@ -284,10 +316,16 @@ START_TEST(every_line_of_the_log_is_a_json_object)
     char *log = (char *)file_read(in_folder("log.jsonl"), &n);
     ck_assert(n > 0 && log[n - 1] == '\n');
     for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
-        ck_assert_int_eq(fields_of(line), strstr(line, "\"train\"") ? 10 : 7);
-        lines++;
+        if (lines++ == 0) {
+            ck_assert_ptr_nonnull(strstr(line, "Z\",\"run\":{\"command\":\"{\"}}"));
+            continue;
+        }
+        const bool last = strstr(line, "\"final\"");
+        ck_assert_int_eq(fields_of(line), strstr(line, "\"train\"") ? 11 : 8 + last);
+        ck_assert_int_eq(strstr(line, ",\"peak_memory\":") != NULL, last);
     }
-    ck_assert_int_eq(lines, 5 + 4);    /* steps 1, 3, 6, 9, 10; after 4, 8, 10, and of all rows */
+    ck_assert_int_eq(
+        lines, 1 + 5 + 4); /* the start; steps 1, 3, 6, 9, 10; after 4, 8, 10, and of all rows */
     ck_assert_int_eq(files(false), 4); /* text, log, last and best weights */
     free(log);
 }
@@ -303,7 +341,9 @@ START_TEST(the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte)
     for (char *line = strtok(log, "\n"); line; line = strtok(NULL, "\n")) {
         bool validation = !strstr(line, "\"train\"");
 
-        ck_assert_int_eq(fields_of(line), validation ? 7 : 9);
+        if (strstr(line, "\"start\""))
+            continue;
+        ck_assert_int_eq(fields_of(line), validation ? 8 + !!strstr(line, "\"final\"") : 10);
         ck_assert_int_eq(strstr(line, "\"accuracy\"") != NULL, validation);
         ck_assert_ptr_null(strstr(line, "bits_per_byte"));
     }

@@ -100,8 +100,11 @@ static bool is_window(const Setting *s)
 /* Each choice; with the numbers that matter to it; with a window and RoPE. */
 static void add_choices(Variant v, const Setting *choice)
 {
-    for (int c = 0; choice->choices[c]; c++) {
+    for (int c = choice->least; choice->choices[c]; c++) {
         Variant of = with(v, choice->name, c);
+
+        if (choice->rope)
+            of = rotated(of, unscaled);
 
         if (c != choice->value)
             add(of);
@@ -144,6 +147,12 @@ bool variant_ignores_positions(const Variant *v)
 int variant_window(const Variant *v)
 {
     return attention_takes(v->attention, "window") ? setting(&v->set, "window") : 0;
+}
+
+bool variant_rotates_before(const Variant *v)
+{
+    return v->rope && attention_takes(v->attention, "rope-at") &&
+           setting_is(&v->set, "rope-at", "before");
 }
 
 static void list(Mixing *m)
@@ -221,6 +230,7 @@ Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal)
         }
     suit(v, m.x[Q]);
     suit(v, m.x[K]);
+    mixing_rotate_back(&m);
     list(&m);
     snprintf(m.name, sizeof m.name, "%s (%s), B %d, T %d, H %d, D %d, E %d%s", v->attention->name,
              v->label, m.s.B, m.s.T, m.s.H, m.s.D, m.s.E, m.causal ? ", causal" : "");
@@ -240,6 +250,23 @@ void mixing_leave_kinks(Mixing *m)
             double sign = vector * vector % 7 < 4 ? 1 : -1;
             m->x[j]->data[i] = R(sign * (along + 0.2 * (double)m->x[j]->data[i]));
         }
+}
+
+void mixing_rotate_back(Mixing *m)
+{
+    Arena *mem = arena_new();
+    real *angles = arena_take(mem, (size_t)m->s.D * sizeof *angles);
+    const int D = m->s.D;
+
+    for (int t = 0; variant_rotates_before(m->variant) && t < m->s.T; t++) {
+        rope_position(angles, t, D, m->variant->rope_scale);
+        for (int i = 0; i < 2 * m->s.B * m->s.H; i++) {
+            const int row = (i / 2 / m->s.H * m->s.T + t) * m->s.H + i / 2 % m->s.H;
+
+            rope_rotate(m->x[i % 2 ? Q : K]->data + row * D, angles, D, true);
+        }
+    }
+    arena_free(mem);
 }
 
 const int *mixing_lengths(Arena *mem, Shape s)

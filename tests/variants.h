@@ -30,6 +30,9 @@ bool variant_ignores_positions(const Variant *v);
 
 int variant_window(const Variant *v);
 
+/* RoPE rotates q and k before the feature map. */
+bool variant_rotates_before(const Variant *v);
+
 typedef struct {
     int B, T, H, D, E;
 } Shape;
@@ -65,6 +68,12 @@ Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal);
  * the other, and mostly along the features that RoPE rotates least.
  */
 void mixing_leave_kinks(Mixing *m);
+
+/*
+ * Where RoPE rotates q and k before the map: rotates them back first, so that the map takes them as
+ * they are now.
+ */
+void mixing_rotate_back(Mixing *m);
 
 /* Lengths of B sequences: whole, empty, one, half, whole, ... */
 const int *mixing_lengths(Arena *mem, Shape s);

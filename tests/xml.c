@@ -103,7 +103,7 @@ bool well_formed(const char *text)
     do {
         if (*p == '<')
             p = past_tag(p, stack, &depth);
-        else if (!*p || *p == '>' || depth == 0)
+        else if (!*p || depth == 0 || strncmp(p, "]]>", 3) == 0)
             return false;
         else
             p = *p == '&' ? past_entity(p) : p + 1;

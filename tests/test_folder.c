@@ -1,0 +1,328 @@
+/* The folder of a run: who may use it, and what becomes of the files in it. */
+#include "training/folder.h"
+
+#include "ops/base/error.h"
+#include "tests/folder.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+#include "training/run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void put_text(const char *name, const char *text)
+{
+    put(in_folder(name), text, strlen(text));
+}
+
+static void put_run(const char *text)
+{
+    static const char *const name[] = { "model.safetensors", "best.safetensors",
+                                        "log.jsonl",         "config.json",
+                                        "loss.svg",          "events.out.tfevents.1.x.1.0",
+                                        "eval.csv" };
+
+    for (int i = 0; i < COUNT(name); i++)
+        put_text(name[i], text);
+}
+enum { RUN_FILES = 7 };
+
+static bool is_there(const char *name)
+{
+    return access(in_folder(name), F_OK) == 0;
+}
+
+static void check_text(const char *name, const char *text)
+{
+    check_file(in_folder(name), text, strlen(text));
+}
+
+static void lock(const char *path)
+{
+    folder_lock(path);
+}
+
+static void lock_and_unlock(const char *path)
+{
+    folder_lock(path);
+    folder_unlock();
+}
+
+static void check_new(const char *path)
+{
+    folder_check(path, false);
+}
+
+static void check_overwrite(const char *path)
+{
+    folder_check(path, true);
+}
+
+/* A process that has locked the folder and waits; with `f` it did that before. */
+static pid_t holder(void (*f)(const char *path))
+{
+    int pipes[2];
+    char ready;
+
+    ck_assert_int_eq(pipe(pipes), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        leaks_are_expected();
+        folder_lock(folder);
+        if (f)
+            f(folder);
+        ck_assert_int_eq(write(pipes[1], "", 1), 1);
+        pause();
+        _exit(0);
+    }
+    close(pipes[1]);
+    ck_assert_int_eq(read(pipes[0], &ready, 1), 1);
+    close(pipes[0]);
+    return child;
+}
+
+static void end(pid_t process)
+{
+    kill(process, SIGKILL);
+    waitpid(process, NULL, 0);
+}
+
+static void save(const char *path)
+{
+    (void)path;
+    lock_and_unlock(folder); /* which it has already, and does not have then */
+    folder_lock(folder);
+    folder_check(folder, true);
+}
+
+START_TEST(a_folder_that_a_process_uses_is_refused_to_others)
+{
+    for (int i = 0; i < 2; i++) {
+        const pid_t process = holder(i ? save : NULL);
+        const Text words =
+            text_format("process %ld is using the run in %s;", (long)process, folder);
+
+        put_text("log.jsonl", "x");
+        check_dies(lock, folder, EXIT_IO, words.at);
+        check_dies(check_new, folder, EXIT_IO, words.at);
+        check_dies(check_overwrite, folder, EXIT_IO, words.at);
+        check_text(".lock", text_format("%ld\n", (long)process).at);
+        end(process);
+        ck_assert_int_eq(exit_code_of(lock_and_unlock, folder), 0);
+        ck_assert(!is_there(".lock"));
+    }
+}
+END_TEST
+
+START_TEST(a_process_that_ends_or_is_killed_leaves_no_lock)
+{
+    end(holder(NULL));
+    ck_assert(is_there(".lock"));
+    ck_assert_int_eq(exit_code_of(check_new, folder), 0);
+    ck_assert_int_eq(exit_code_of(lock_and_unlock, folder), 0);
+    ck_assert_int_eq(files(false), 0);
+}
+END_TEST
+
+static void lock_and_die(const char *path)
+{
+    folder_lock(path);
+    die(EXIT_DATA, "for another reason");
+}
+
+START_TEST(a_process_that_dies_removes_its_lock)
+{
+    check_dies(lock_and_die, folder, EXIT_DATA, "for another reason");
+    ck_assert_int_eq(files(false), 0);
+}
+END_TEST
+
+/* The seconds and all of when the folder was changed. */
+static struct timespec changed(void)
+{
+    struct stat info;
+
+    ck_assert_int_eq(stat(folder, &info), 0);
+    return info.st_mtim;
+}
+
+START_TEST(a_run_is_refused_to_a_new_one_and_not_touched)
+{
+    static const char *const telling[] = { "model.safetensors", "config.json" };
+
+    put_text("notes", "mine");
+    check_new(folder);
+    check_new(in_folder("nowhere"));
+    ck_assert(!folder_has_run(folder) && !folder_has_run(in_folder("nowhere")));
+    for (int i = 0; i < 2; i++) { /* of another program */
+        put_text(telling[i], "x");
+        check_dies(check_new, folder, EXIT_USAGE, telling[i]);
+        check_dies(check_overwrite, folder, EXIT_USAGE, "choose another --out-dir");
+        remove(in_folder(telling[i]));
+    }
+    put_text("log.jsonl", "x");
+    const struct timespec before = changed();
+    ck_assert(folder_has_run(folder));
+    check_dies(check_new, folder, EXIT_USAGE, "--resume continues it, --overwrite starts over");
+    check_overwrite(folder);
+    const struct timespec after = changed();
+    ck_assert_int_eq(files(false), 2);
+    ck_assert(before.tv_sec == after.tv_sec && before.tv_nsec == after.tv_nsec);
+}
+END_TEST
+
+static void open_run(const char *path)
+{
+    run_open(path, NULL, false, &(Origin){ 0 });
+}
+
+START_TEST(a_run_that_appears_meanwhile_is_not_overwritten)
+{
+    put_text("log.jsonl", "x");
+    check_dies(open_run, folder, EXIT_USAGE, "has a run already");
+    ck_assert_int_eq(files(false), 1);
+    check_text("log.jsonl", "x");
+}
+END_TEST
+
+static void put_aside(const char *path)
+{
+    folder_lock(path);
+    folder_put_aside();
+    put_text("log.jsonl", "new");
+    put_text("best.safetensors", "new");
+}
+
+static void overwrite_and_save(const char *path)
+{
+    put_aside(path);
+    ck_assert_int_eq(files(false), 5); /* notes, what is new, .lock and .replaced */
+    ck_assert(is_there(".replaced/loss.svg"));
+    put_text("model.safetensors", "new");
+    folder_drop();
+    folder_unlock();
+}
+
+START_TEST(a_run_that_is_overwritten_goes_when_the_new_one_is_saved)
+{
+    put_run("old");
+    put_text("notes", "mine");
+    ck_assert_int_eq(exit_code_of(overwrite_and_save, folder), 0);
+    ck_assert_int_eq(files(false), 4);
+    check_text("notes", "mine");
+    check_text("model.safetensors", "new");
+    check_text("best.safetensors", "new");
+}
+END_TEST
+
+static void overwrite_and_die(const char *path)
+{
+    put_aside(path);
+    die(EXIT_FAILED, "diverged");
+}
+
+static void lock_and_find_weights(const char *path)
+{
+    folder_lock(path);
+    if (!is_there("model.safetensors"))
+        die(EXIT_FAILED, "no weights");
+    folder_unlock();
+}
+
+static void check_old_run(void)
+{
+    ck_assert_int_eq(files(false), RUN_FILES + 1);
+    check_text("notes", "mine");
+    check_text("model.safetensors", "old");
+    check_text("best.safetensors", "old");
+    check_text("log.jsonl", "old");
+    check_text("events.out.tfevents.1.x.1.0", "old");
+}
+
+START_TEST(a_run_comes_back_if_the_new_one_saves_nothing)
+{
+    put_run("old");
+    put_text("notes", "mine");
+    ck_assert_int_eq(exit_code_of(overwrite_and_die, folder), EXIT_FAILED);
+    ck_assert_ptr_nonnull(strstr(said, "is not overwritten: the new one saved nothing"));
+    check_old_run();
+    const pid_t process = holder(put_aside);
+    ck_assert(is_there(".replaced/model.safetensors") && !is_there("model.safetensors"));
+    end(process);
+    check_dies(check_new, folder, EXIT_USAGE, "--resume");
+    ck_assert_int_eq(exit_code_of(lock_and_find_weights, folder), 0);
+    check_old_run();
+}
+END_TEST
+
+/* Between the first file that is put aside and the last, and after the new run's first checkpoint.
+ */
+START_TEST(a_process_may_be_killed_anywhere_while_it_overwrites)
+{
+    put_run("old");
+    put_text("notes", "mine");
+    ck_assert_int_eq(mkdir(in_folder(".replaced"), 0777), 0);
+    ck_assert_int_eq(exit_code_of(lock_and_unlock, folder), 0);
+    check_old_run();
+    ck_assert_int_eq(mkdir(in_folder(".replaced"), 0777), 0);
+    rename(in_folder("model.safetensors"), in_folder(".replaced/model.safetensors"));
+    ck_assert_int_eq(exit_code_of(lock_and_unlock, folder), 0);
+    check_old_run();
+    ck_assert_int_eq(mkdir(in_folder(".replaced"), 0777), 0);
+    put_text(".replaced/model.safetensors", "older");
+    ck_assert_int_eq(exit_code_of(lock_and_unlock, folder), 0);
+    check_old_run();
+}
+END_TEST
+
+START_TEST(temporary_files_of_killed_runs_are_removed_and_no_others)
+{
+    static const char *const theirs[] = { ".model.safetensors..tmp", ".model.safetensors.x.tmp",
+                                          ".notes.12.tmp", "model.safetensors.12.tmp",
+                                          ".log.jsonl" };
+
+    put_text(".model.safetensors.123.tmp", "half");
+    put_text(".loss.svg.1.tmp", "half");
+    for (int i = 0; i < COUNT(theirs); i++)
+        put_text(theirs[i], "mine");
+    ck_assert_int_eq(exit_code_of(lock_and_unlock, folder), 0);
+    ck_assert_int_eq(files(false), COUNT(theirs));
+    for (int i = 0; i < COUNT(theirs); i++)
+        check_text(theirs[i], "mine");
+}
+END_TEST
+
+START_TEST(a_folder_that_cannot_be_locked_is_an_error)
+{
+    put_text("file", "");
+    check_dies(lock, in_folder("nowhere"), EXIT_IO, "No such file");
+    check_dies(lock, in_folder("file"), EXIT_IO, "Not a directory");
+    ck_assert_int_eq(symlink("file", in_folder(".lock")), 0); /* what it leads to is not written */
+    check_dies(lock, folder, EXIT_IO, "cannot write");
+    check_text("file", "");
+}
+END_TEST
+
+Suite *suite_folder(void)
+{
+    Suite *s = suite_create("folder");
+    TCase *t = with_folder(s, "folder");
+
+    tcase_add_test(t, a_folder_that_a_process_uses_is_refused_to_others);
+    tcase_add_test(t, a_process_that_ends_or_is_killed_leaves_no_lock);
+    tcase_add_test(t, a_process_that_dies_removes_its_lock);
+    tcase_add_test(t, a_run_is_refused_to_a_new_one_and_not_touched);
+    tcase_add_test(t, a_run_that_appears_meanwhile_is_not_overwritten);
+    tcase_add_test(t, a_run_that_is_overwritten_goes_when_the_new_one_is_saved);
+    tcase_add_test(t, a_run_comes_back_if_the_new_one_saves_nothing);
+    tcase_add_test(t, a_process_may_be_killed_anywhere_while_it_overwrites);
+    tcase_add_test(t, temporary_files_of_killed_runs_are_removed_and_no_others);
+    tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);
+    return s;
+}

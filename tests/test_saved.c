@@ -1,0 +1,186 @@
+/* A run as a file: whatever contradicts itself is refused, although its hashes are right. */
+#include "ops/base/error.h"
+#include "tests/folder.h"
+#include "tests/hashes.h"
+#include "tests/job.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "training/saved.h"
+
+#include <math.h>
+#include <string.h>
+
+static Safetensors *file;
+
+/* The checkpoint of a run of ten steps, to be changed. */
+static void open_file(void)
+{
+    job_open();
+    check_trains();
+    file = safetensors_read(in_folder("model.safetensors"));
+}
+
+static Entry *entry(const char *name)
+{
+    return (Entry *)(uintptr_t)safetensors_find(file, name);
+}
+
+/* Writes the tables as they are, without `less` and with `more`, each unless it is NULL. */
+static void write_file(const char *less, const Entry *more)
+{
+    Arena *mem = arena_new();
+    Safetensors s = *file;
+
+    s.entry = arena_take(mem, (size_t)(s.entries + 1) * sizeof *s.entry);
+    s.meta = arena_take(mem, (size_t)(s.metas + 1) * sizeof *s.meta);
+    memcpy(s.entry, file->entry, (size_t)s.entries * sizeof *s.entry);
+    s.metas = 0;
+    for (int i = 0; i < file->metas; i++)
+        if (strcmp(file->meta[i].key, "format") != 0 &&
+            (!less || strcmp(file->meta[i].key, less) != 0))
+            s.meta[s.metas++] = file->meta[i];
+    if (more) {
+        s.entry[s.entries++] = *more;
+        s.meta[s.metas++] = (Meta){ arena_format(mem, "attnc.hash.%s", more->name), "" };
+    }
+    hashes_renew(&s, mem);
+    safetensors_write(in_folder("changed"), s.entry, s.entries, s.meta, s.metas);
+    arena_free(mem);
+}
+
+static void resume(const char *path)
+{
+    Saved *s = saved_read(path, false);
+    Optimiser o = { .kind = &optimiser_adamw, .hyper = optimiser_adamw.defaults };
+
+    optimiser_init(&o, &s->model.params, s->mem);
+    saved_optimiser(s, &o);
+    saved_free(s);
+}
+
+static void check_refused(const char *words)
+{
+    check_dies(resume, in_folder("changed"), EXIT_DATA, words);
+}
+
+START_TEST(what_is_unchanged_is_accepted)
+{
+    open_file();
+    write_file(NULL, NULL);
+    resume(in_folder("changed"));
+    safetensors_free(file);
+}
+END_TEST
+
+START_TEST(progress_that_contradicts_itself_is_refused)
+{
+    static const char number[] = "not a number of steps", finite[] = "not a finite number",
+                      order[] = "contradicts itself";
+    static const char *const rows[][3] = {
+        { "attnc.step", "", number },
+        { "attnc.step", "-1", number },
+        { "attnc.step", "1e1", number },
+        { "attnc.step", "1000000001", number },
+        { "attnc.bad", "+1", number },
+        { "attnc.step", "9", order },
+        { "attnc.updates", "11", order },
+        { "attnc.bad", "1", order },
+        { "attnc.evaluated", "11", order },
+        { "attnc.evaluated", "0", order },
+        { "attnc.best_step", "0", order },
+        { "attnc.best_val_loss", "nan", finite },
+        { "attnc.best_val_loss", "inf", finite },
+        { "attnc.best_val_loss", "1e999", finite },
+        { "attnc.best_val_loss", "", finite },
+        { "attnc.best_val_loss", "2.5 ", finite },
+        { "attnc.val_loss", "-nan", finite },
+    };
+
+    open_file();
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *before = safetensors_meta(file, rows[i][0]);
+
+        ck_assert_msg(before != NULL, "%s", rows[i][0]);
+        hashes_set(file, rows[i][0], rows[i][1]);
+        write_file(NULL, NULL);
+        check_refused(rows[i][2]);
+        hashes_set(file, rows[i][0], before);
+    }
+    write_file("attnc.best_val_loss", NULL);
+    check_refused(order);
+    write_file("attnc.updates", NULL);
+    check_refused("has no attnc.updates");
+    safetensors_free(file);
+}
+END_TEST
+
+static void save_with_tokenizer(const char *task)
+{
+    Small *s = small_open(small_variant(0), 2, 5);
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+    const Progress progress = { .best = HUGE_VAL, .loss = (double)NAN };
+
+    saved_write(in_folder("changed"), &s->model, NULL, progress,
+                &(Origin){ .task = task, .tokenizer = t });
+    tokenizer_free(t);
+    small_close(s);
+}
+
+START_TEST(a_task_of_text_needs_a_tokenizer_and_no_other_has_one)
+{
+    open_file();
+    hashes_set(file, "attnc.data", "causal");
+    write_file(NULL, NULL);
+    check_refused("its task is causal, but it has no tokenizer");
+    safetensors_free(file);
+    save_with_tokenizer("mqar");
+    check_refused("its task is mqar, but it has a tokenizer");
+}
+END_TEST
+
+START_TEST(a_square_is_not_negative)
+{
+    static real numbers[1 << 16];
+
+    open_file();
+    Entry *v = entry("optimizer.v.embed"), *m = entry("optimizer.m.embed");
+    ck_assert(v && m && m->bytes <= sizeof numbers);
+    memcpy(numbers, m->data, m->bytes);
+    numbers[3] = -1;
+    m->data = numbers;
+    write_file(NULL, NULL);
+    resume(in_folder("changed"));
+    v->data = numbers;
+    write_file(NULL, NULL);
+    check_refused("number 3 of optimizer.v.embed is negative");
+    safetensors_free(file);
+}
+END_TEST
+
+START_TEST(a_tensor_that_the_optimiser_does_not_know_is_refused)
+{
+    static const real one[1] = { 1 };
+    const Entry more = {
+        "optimizer.w.embed", sizeof(real) == sizeof(float) ? DTYPE_F32 : DTYPE_F64, 1, { 1 }, one,
+        sizeof one
+    };
+
+    open_file();
+    write_file(NULL, &more);
+    check_refused("has 1 tensor that adamw does not know");
+    safetensors_free(file);
+}
+END_TEST
+
+Suite *suite_saved(void)
+{
+    Suite *s = suite_create("saved");
+    TCase *t = with_folder(s, "saved");
+
+    tcase_add_test(t, what_is_unchanged_is_accepted);
+    tcase_add_test(t, progress_that_contradicts_itself_is_refused);
+    tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);
+    tcase_add_test(t, a_square_is_not_negative);
+    tcase_add_test(t, a_tensor_that_the_optimiser_does_not_know_is_refused);
+    return s;
+}
