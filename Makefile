@@ -1,8 +1,12 @@
 # make                          the programs, in this folder
 # make test                     all tests, side by side: test-float and test-proof (the suites in
-#                               float and double), test-gradcheck, test-programs, test-experiments
+#                               float and double), test-gradcheck, test-programs, test-experiments,
+#                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
+# make check-quick              what fits into a minute: float, without the suites that take longest
+# make fuzz SECONDS=60          gives the readers of files any bytes (clang); FUZZ="json csv" these alone
 # make mutants                  plants bugs one at a time; the tests must notice each
+# make lib                      the library; make install, make dist: see tools/install.mk
 # make reproduce DATA=folder    the experiments, as far as results are missing (QUICK=1: a tiny version)
 # make lint                     format, direction of includes, leftovers
 # make ARCH=x86-64              a binary for any machine of that kind
@@ -11,6 +15,7 @@ CC     = cc
 ARCH   = native
 CFLAGS ?= -O3 -g
 SAN    =
+.DEFAULT_GOAL = all
 MAKEFLAGS += -j$(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN))
 # Tests run at the same time; each one's output comes in one piece, when it ends.
 MAKEFLAGS += $(if $(filter test%,$(MAKECMDGOALS)),$(if $(filter output-sync,$(.FEATURES)),-Otarget))
@@ -20,22 +25,28 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototype
 # -ffp-contract=fast lets a*b+c be one instruction, which -std=c11 disables; the other two promise that
 # errno and the floating point flags are not read. None of them reorders a sum.
 MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
+# One set of objects for programs and library, which shows only attnc_...; as fast as the default -fPIE.
+HIDE = -fPIC -fvisibility=hidden
 # By default clang uses pairs of 32-byte vectors instead of 64-byte ones, which is three times slower.
 WIDE := $(if $(findstring clang,$(shell $(CC) --version)),$(if $(filter x86_64,$(shell uname -m)),\
         -mprefer-vector-width=512))
-ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
+ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
-PROGRAMS = train eval analyse sample bench attend tokenize export report figure
+PROGRAMS = train eval analyse sample fill classify bench attend tokenize export report figure
 DOUBLE   = gradcheck attend64
+FUZZ     = checkpoint csv json options tokenizer
 LIB      = $(wildcard $(patsubst %,%/*.c,ops ops/base ops/kernel ops/attention ops/attention/engine \
              ops/attention/plain model data data/synthetic training tools/common tools/draw))
-TESTS    = $(wildcard tests/*.c) $(filter-out $(foreach p,report bench figure,tools/$(p)/$(p).c), \
-             $(wildcard tools/report/*.c tools/bench/*.c tools/figure/*.c))
+TESTED   = report bench figure fill
+TESTS    = $(wildcard tests/*.c) $(filter-out $(foreach p,$(TESTED),tools/$(p)/$(p).c), \
+             $(wildcard $(patsubst %,tools/%/*.c,$(TESTED)))) $(LIBRARY)
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
 objects  = $(patsubst %.c,$(OUT)/$(1)/%.o,$(2))
 PROOF    = $(call objects,proof,$(TESTS) $(LIB))
+
+include tools/install.mk
 
 SAY = $(if $(V),,@echo "  $@"; )
 
@@ -51,13 +62,15 @@ $(OUT)/$(1).linked: $(call objects,$(2),$(wildcard tools/$(3).c tools/$(3)/*.c) 
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p),float,$(p))))
 $(foreach p,$(DOUBLE),$(eval $(call program,$(p),proof,$(p:64=))))
+# ./export contains the Python files that it writes.
+$(OUT)/export.linked: $(patsubst %.py,$(OUT)/%.o,$(wildcard tools/export/*.py))
 
 # The test process forks often: limits the freed memory that its sanitizer keeps.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
 # The longest first. Suites also run programs; SUITES="ops model" runs only these.
 START := $(shell date +%s)
-test: test-proof test-programs test-float test-gradcheck $(if $(SAN),,test-experiments)
+test: test-proof test-programs test-float test-fuzz test-gradcheck $(if $(SAN),,test-experiments test-install)
 	@echo "all passed in $$(($$(date +%s) - $(START))) s"
 test-float test-proof: test-%: $(OUT)/%/check all
 	$(if $(SUITES),for suite in $(SUITES); do CK_RUN_SUITE=$$suite $< || exit; done,$<)
@@ -67,16 +80,49 @@ test-programs: all
 	tests/programs.sh
 test-experiments: all
 	tests/experiments.sh
+test-install: all lib
+	CC='$(CC)' ARCH='$(ARCH)' tests/install.sh
 
+test-fuzz: $(FUZZ:%=$(OUT)/fuzz/%)
+	@for name in $(FUZZ); do corpus=$(OUT)/fuzz/$$name.corpus; rm -rf $$corpus && \
+	    tests/fuzz/unpack tests/fuzz/corpus/$$name.base64 $$corpus && \
+	    $(OUT)/fuzz/$$name $$corpus/* || exit; done
+
+LONG  = attention promises masks tape headers
+QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *ROW.\([a-z]*\)..*/\1/p' tests/suites.h))
+check-quick: $(OUT)/float/check all
+	@printf '%s\n' $(QUICK_SUITES) | xargs -n 1 -P $(or $(JOBS),2) sh -c \
+	    'said=$$(CK_RUN_SUITE=$$1 $$0 2>&1); code=$$?; printf "%s\n" "$$said"; exit $$code' $<
+	@echo "all passed in $$(($$(date +%s) - $(START))) s"
+
+# With libFuzzer's main, or with one that replays files. See tests/fuzz/fuzz.h for what is replaced.
+REPLACED = die exit warn file_read malloc realloc aligned_alloc free
+fuzzer   = $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
+$(FUZZ:%=$(OUT)/fuzz/%): $(OUT)/fuzz/%: $(OUT)/float/tests/fuzz/%.o $(call objects,float,tests/fuzz/fuzz.c tests/hashes.c $(LIB)) \
+    $(if $(fuzzer),,$(OUT)/float/tests/fuzz/replay.o)
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(ALL) $(fuzzer) $^ $(REPLACED:%=-Wl,--wrap=%) \
+	    $(if $(findstring checkpoint,$@),-Wl$(comma)--wrap=file_replace) -lm -o $@
+fuzz:
+	$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined fuzz-now
+fuzz-now: $(FUZZ:%=$(OUT)/fuzz/%)
+	@for name in $(FUZZ); do out=build/fuzz/$$name; echo "$$name:" && \
+	    tests/fuzz/unpack tests/fuzz/corpus/$$name.base64 $$out.corpus && mkdir -p $$out && \
+	    ASAN_OPTIONS=detect_leaks=0:quarantine_size_mb=8 $(OUT)/fuzz/$$name \
+	    -max_total_time=$(or $(SECONDS),60) -max_len=16384 -timeout=10 -artifact_prefix=$$out- \
+	    -dict=tests/fuzz/words $$out $$out.corpus >/dev/null 2>$$out.log || \
+	    { tail -n 40 $$out.log; exit 1; }; grep 'DONE' $$out.log; done
+
+CHECK = $$(pkg-config --libs check 2>/dev/null || echo -lcheck -lsubunit -lrt)
 $(OUT)/%/check: | needs-check
-	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $$(pkg-config --libs check) -lm -o $@
+	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $(CHECK) -lm -o $@
 $(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 
 # ONLY=ops/norm.c, a folder or the name of a bug tries these alone, PART=2/3 a third of them, BUDGET=600
 # what can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.
 mutants: $(OUT)/proof/check
-	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$$(pkg-config --libs check) -lm" OUT=$(OUT)/mutants \
+	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$(CHECK) -lm" OUT=$(OUT)/mutants \
 	    ONLY='$(ONLY)' PART=$(PART) SEED='$(SEED)' BUDGET=$(BUDGET) JOBS=$(JOBS) \
 	    tests/mutants.sh $(PROOF)
 
@@ -92,9 +138,19 @@ readme: train
 	sh tests/readme.sh >build/README.md && cp build/README.md README.md
 
 needs-check:
-	@pkg-config --exists check || { echo "make test needs the library Check and pkg-config:" \
-	    "apt-get install check pkg-config" >&2; exit 1; }
+	@echo '#include <check.h>' | $(CC) -E - >/dev/null 2>&1 || { echo "make test needs the library Check:" \
+	    "apt-get install check" >&2; exit 1; }
 
+# One object has the commit in it, and is compiled again when that changes.
+COMMIT := $(if $(wildcard .git),$(shell GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 \
+            --exclude='*' 2>/dev/null))
+FACTS   = -DCOMMIT='"$(COMMIT)"' -DFLAGS='"$(subst ",\",$(CFLAGS) -march=$(ARCH)$(SAN:%= -fsanitize=%))"'
+BUILD   = $(OUT)/float/tools/common/build.o $(OUT)/proof/tools/common/build.o
+$(BUILD): ALL += $(FACTS)
+$(BUILD): $(OUT)/commit
+$(OUT)/commit: force
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' >$@
 $(OUT)/float/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) -c $< -o $@
@@ -102,10 +158,17 @@ $(OUT)/proof/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
 
+# An array NAME_py of the bytes of NAME.py and a 0.
+$(OUT)/%.o: %.py Makefile
+	@mkdir -p $(@D)
+	@{ echo 'extern const unsigned char $(*F)_py[];'; echo 'const unsigned char $(*F)_py[] = {'; \
+	   od -An -v -tx1 $< | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; echo '0 };'; } >$(@:.o=.c)
+	$(SAY)$(CC) $(ALL) -c $(@:.o=.c) -o $@
+
 .SECONDARY: # keep every object: linking again should not compile again
 
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-float test-proof test-gradcheck test-programs test-experiments mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))
