@@ -1,5 +1,9 @@
 #include "ops/params.h"
 
+#include <fnmatch.h>
+#include <stdio.h>
+#include <string.h>
+
 void params_init(Params *params, Arena *mem, uint64_t seed)
 {
     *params = (Params){ .mem = mem, .seed = seed };
@@ -59,6 +63,29 @@ Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim,
     p->fixed = true;
     *random = random_of(params);
     return p->tensor;
+}
+
+/* blocks.0 matches blocks.0.attn.wq. */
+static bool matches(const char *pattern, const char *name)
+{
+    char part[256];
+
+    for (const char *end = name; end; end = strchr(end + 1, '.')) {
+        snprintf(part, sizeof part, "%.*s", (int)(end - name), name);
+        if (end > name && fnmatch(pattern, part, 0) == 0)
+            return true;
+    }
+    return fnmatch(pattern, name, 0) == 0;
+}
+
+int params_freeze(Params *params, const char *pattern)
+{
+    int n = 0;
+
+    for (Param *p = params->first; p; p = p->next)
+        if (matches(pattern, p->name))
+            p->fixed = true, n++;
+    return n;
 }
 
 size_t params_count(const Params *params)

@@ -14,7 +14,7 @@ typedef struct Param {
     struct Param *next;
     const char *name; /* blocks.3.attn.wq */
     bool decay;       /* weight decay applies: matrices, not gains and biases */
-    bool fixed;       /* not trained: no gradient */
+    bool fixed;       /* not trained */
     Tensor *tensor;
 } Param;
 
@@ -41,6 +41,12 @@ Tensor *params_constant(Params *params, const char *name, double value, int n);
  * own.
  */
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);
+
+/*
+ * Parameters whose name, or its beginning up to a dot, matches the pattern (of fnmatch()) are not
+ * trained from now on; their number. Called before the optimiser is initialised.
+ */
+int params_freeze(Params *params, const char *pattern);
 
 size_t params_count(const Params *params); /* trained numbers */
 void params_zero_grad(Params *params);     /* the next contribution will be the first */

@@ -76,8 +76,8 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 2550
-ops/base 2440
+ops 2580
+ops/base 2450
 ops/kernel 1600
 ops/attention 1570
 ops/attention/engine 3760
@@ -85,7 +85,7 @@ ops/attention/plain 1300
 model 2970
 data 2780
 data/synthetic 780
-training 4160
+training 4250
 tools 920
 tools/common 3110
 tools/draw 1100

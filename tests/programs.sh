@@ -521,6 +521,30 @@ check 'and how long it would take' grep -q '^expected time [0-9]*s, at [0-9.]* m
 check 'a dry run of a run that goes on' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
 check 'nothing was written' eval 'find ../out | sort | cmp -s - "$dir/dry" && lone'
 check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X .*also --lr"'
+
+# The weights of a run in another one.
+begins() { # FOLDER OPTION...
+    folder=$1 && shift
+    rm -rf "../out/$folder"
+    $patience "$train" --init ../out/configured --out-dir "../out/$folder" --threads 1 --max-iters 2 "$@" $text \
+        >"$dir/stdout" 2>"$dir/err"
+}
+check 'a run begins with the weights of another' begins again
+check 'all of them' said '^starts with [0-9]* tensors of ../out/configured/model.safetensors$'
+check 'with its options of the model' grep -q '"n_head": 2,$' ../out/again/config.json
+check 'with others' begins other --task mlm --block-size 12 --position learned --freeze embed,blocks.0
+check 'and lists what is new' said '; initialised: embed from row 256 on, position, head from row 256 on$'
+check 'and says what is trained' said ' parameters to train, '
+check 'it goes on' $patience "$train" --resume --max-iters 3 --out-dir ../out/other --threads 1 >"$dir/stdout" 2>"$dir/err"
+refused 'going on with other frozen weights'  2 'keeps --freeze embed,blocks.0' \
+    $train --resume --max-iters 4 --freeze embed --out-dir ../out/other
+refused 'weights of another width'            2 '--init: the run has --n-embd' $train --init ../out/configured --n-embd 64 $text
+refused 'weights of another shape'            2 'blocks.0.ffn.up is ' $train --init ../out/configured --ffn swiglu $text
+refused 'weights of nothing'                  4 'No such file' $train --init ../out/nowhere $text
+refused 'weights of a text'                   5 'in/text' $train --init $text $text
+refused 'other weights for a run that goes on' 2 'takes no --init' $train --resume --init ../out/configured
+refused 'freezing nothing'                    2 'some names are embed' $train --freeze nose --block-size 8 $text
+refused 'freezing everything'                 2 'nothing to train' $train --freeze '*' --block-size 8 $text
 rm -r ../out/again ../out/other ../out/older ../out/*.json
 
 # --- going on ------------------------------------------------------------------------------------

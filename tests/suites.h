@@ -10,6 +10,7 @@
     ROW(svd)         /* singular values */                                                         \
     ROW(focus)       /* where the rows of an attention matrix look */                              \
     ROW(analysis)    /* the attention matrices of a model */                                       \
+    ROW(transfer)    /* the weights of one model in another; what is not trained */                \
     ROW(optimiser)   /* every optimiser, and the norm of gradients */                              \
     ROW(muon)        /* Muon */                                                                    \
     ROW(schedule)    /* learning rates */                                                          \

@@ -35,6 +35,13 @@ Text text_format(const char *fmt, ...)
     return text;
 }
 
+bool text_is_one(const char *s, const char *const *of)
+{
+    while (*of && strcmp(s, *of) != 0)
+        of++;
+    return *of != NULL;
+}
+
 Text text_cut(const char *s, size_t most)
 {
     size_t n = strnlen(s, most + 1);

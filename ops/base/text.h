@@ -2,6 +2,7 @@
 #ifndef OPS_BASE_TEXT_H
 #define OPS_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +18,9 @@ void text_add(Text *text, const char *fmt, ...) __attribute__((format(printf, 2,
 
 /* At most `most` bytes of s and no half character, with "..." if that is not all of it. */
 Text text_cut(const char *s, size_t most);
+
+/* Whether s is one of the strings in `of`, which ends with NULL. */
+bool text_is_one(const char *s, const char *const *of);
 
 /* The shortest decimal that reads back as x; empty if x is not finite. */
 Text text_number(double x);

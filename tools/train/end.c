@@ -29,11 +29,12 @@ static void put_passing(const Program *program)
     static const char *const kept[] = { "threads", "recompute", "max-time", "save-interval", NULL };
 
     for (const Option *o = program->options; o->name; o++)
-        for (int i = 0; o->given && kept[i]; i++)
-            if (strcmp(o->name, kept[i]) == 0 && o->kind == OPTION_FLAG)
-                fprintf(stderr, " --%s%s", *(bool *)o->at ? "" : "no-", o->name);
-            else if (strcmp(o->name, kept[i]) == 0)
-                fprintf(stderr, " --%s %s", o->name, options_value(o).at);
+        if (!o->given || !text_is_one(o->name, kept))
+            continue;
+        else if (o->kind == OPTION_FLAG)
+            fprintf(stderr, " --%s%s", *(bool *)o->at ? "" : "no-", o->name);
+        else
+            fprintf(stderr, " --%s %s", o->name, options_value(o).at);
 }
 
 static bool reads_standard_input(const Job *job)

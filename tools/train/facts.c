@@ -12,10 +12,7 @@ bool job_is_fact(const char *name)
                                          "commit",  "flags",   "compiler",   "cpu",
                                          "host",    "started", NULL };
 
-    for (int i = 0; facts[i]; i++)
-        if (strcmp(name, facts[i]) == 0)
-            return true;
-    return false;
+    return text_is_one(name, facts);
 }
 
 static void put_command(FILE *out, void *ctx)

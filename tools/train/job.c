@@ -15,7 +15,7 @@ static int preset = -1, task, optimiser, schedule;
 static ModelOptions model = MODEL_OPTIONS_DEFAULT;
 static OptionList lengths;
 static bool resume, overwrite, dry_run;
-static const char *config;
+static const char *config, *init;
 static Job job = {
     .config = { CONFIG_DEFAULT },
     .training = {
@@ -46,6 +46,8 @@ static Option options[] = {
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
     { "config", OPTION_TEXT, &config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
+    { "init", OPTION_TEXT, &init, .word = "RUN",
+      .help = "start with the weights of a run, and with its options of model and tokenizer" },
     { "dry-run", OPTION_FLAG, &dry_run,
       .help = "print what would be trained, and how long it would take; write nothing" },
     { .name = "Attention settings" },
@@ -92,6 +94,8 @@ static Option options[] = {
     OPTIMISER_OPTIONS(job.training.optimiser.hyper),
     { "grad-clip", OPTION_REAL, &job.training.clip,
       .help = "clip the gradient norm to this; 0: do not clip" },
+    { "freeze", OPTION_TEXTS, &job.frozen, .word = "PATTERN,...",
+      .help = "do not train these tensors, such as embed or blocks.0 or 'blocks.*.attn'" },
     { "seed", OPTION_SEED, &job.seed, .help = "seed of weights, batches and sample" },
     { "threads", OPTION_INT, &job.threads, .max = 1024,
       .help = "threads; 0: all available processors" },
@@ -295,8 +299,12 @@ Job job_read(int argc, char **argv)
         die(EXIT_USAGE, "--resume uses the run's own options, so it takes no --config");
     if (config)
         job_configure(&job, config);
+    if (resume && init)
+        die(EXIT_USAGE, "--resume continues a run with its own weights, so it takes no --init");
     if (resume)
         job_restore(&job);
+    if (init)
+        job_begin(&job, init);
     job.made = task >= TASKS_OF_TEXT ? synthetics[task - TASKS_OF_TEXT] : NULL;
     settle_text();
     settle_rows();

@@ -30,6 +30,8 @@ typedef struct {
     bool overwrite; /* a run in out_dir */
     bool dry_run;   /* nothing is written */
     Saved *from;    /* the run to resume; NULL: a new run */
+    Saved *initial; /* the run with the first weights of a new one, or NULL */
+    OptionTexts frozen;
 } Job;
 
 /* Dies (EXIT_USAGE) if options are not valid or contradict each other. */
@@ -44,6 +46,10 @@ void job_configure(Job *job, const char *path);
  */
 void job_restore(Job *job);
 void job_check_restored(const Job *job);
+
+/* Of --init: reads the run. Its options of model and tokenizer hold unless the command line has
+ * others; its attention's settings only for the same attention. */
+void job_begin(Job *job, const char *path);
 
 /* Every option with its value, and the files, for resuming; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);

@@ -97,6 +97,17 @@ static void show_task(const Show *s)
         made->summary, s->model->config.vocab, 100 * s->source->chance);
 }
 
+/* What --init took over. */
+static void show_transfer(const Show *s)
+{
+    const Transfer *t = s->transfer;
+    const Text path = text_cut(s->job->initial->path, 200);
+
+    say("starts with %d tensors of %s%s%s%s%s", t->copied, shown_plain(path.at).at,
+        t->initialised.n ? "; initialised: " : "", t->initialised.at,
+        t->left.n ? "; not used: " : "", t->left.at);
+}
+
 void show_banner(const Show *s)
 {
     const Config *c = &s->model->config;
@@ -107,9 +118,11 @@ void show_banner(const Show *s)
         c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
         c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
         layer_of(c->attention)->feed_forward ? ffn_names[c->ffn] : "none");
-    say("%zu parameters, %.2f MFLOP per token, about %.0f MiB of memory",
-        params_count(&s->model->params), config_flops(c) / 1e6,
+    say("%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",
+        params_count(&s->model->params), job->frozen.n ? " to train" : "", config_flops(c) / 1e6,
         config_memory(c, job_load(job)) / 0x1p20);
+    if (job->initial)
+        show_transfer(s);
     if (s->job->made)
         show_task(s);
     else

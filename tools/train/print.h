@@ -4,6 +4,7 @@
 
 #include "data/corpus.h"
 #include "tools/train/job.h"
+#include "training/transfer.h"
 
 #include <stdnoreturn.h>
 
@@ -14,6 +15,7 @@ typedef struct {
     const Tokenizer *tokenizer; /* NULL: a synthetic task, */
     const Corpus *corpus;       /* without a text */
     const Run *run;             /* NULL: a dry run */
+    const Transfer *transfer;   /* of --init */
 } Show;
 
 /* "text-cosformer-mlm", from the first file's name: the name of a run. */

@@ -8,24 +8,14 @@
 
 bool job_passes(const char *name)
 {
-    static const char *const passing[] = { "config",
-                                           "dry-run",
-                                           "preset",
-                                           "resume",
-                                           "overwrite",
-                                           "stop-at",
-                                           "allow-corpus-change",
-                                           "out-dir",
-                                           "threads",
-                                           "max-time",
-                                           "recompute",
-                                           "save-interval",
-                                           NULL };
+    static const char *const passing[] = {
+        "config",        "dry-run",   "preset",   "resume",
+        "init",          "overwrite", "stop-at",  "allow-corpus-change",
+        "out-dir",       "threads",   "max-time", "recompute",
+        "save-interval", NULL
+    };
 
-    for (int i = 0; passing[i]; i++)
-        if (strcmp(name, passing[i]) == 0)
-            return true;
-    return false;
+    return text_is_one(name, passing);
 }
 
 const Meta *job_options(const Job *j, Arena *mem, int *n)

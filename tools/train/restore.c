@@ -20,11 +20,10 @@ static bool is_folder(const char *path)
  * options, so that it does so again where the command line changes them. */
 static bool is_skipped(const char *name, const Json *config)
 {
-    static const char *const kept[] = { "max-time", "recompute", "save-interval", NULL };
+    static const char *const kept[] = { "init", "max-time", "recompute", "save-interval", NULL };
 
-    for (int i = 0; kept[i]; i++)
-        if (strcmp(name, kept[i]) == 0)
-            return false;
+    if (text_is_one(name, kept))
+        return false;
     if (strcmp(name, "lr-decay-iters") == 0)
         return json_number(config, "lr_decay_iters") == json_number(config, "max_iters");
     if (strcmp(name, "min-lr") == 0)
@@ -106,6 +105,10 @@ void job_check_restored(const Job *job)
     Text difference = config_difference(&job->from->model.config, &c);
     if (difference.n)
         die(EXIT_USAGE, "a resumed run keeps its model: %s", difference.at);
+    const char *frozen = saved_option(job->from, "freeze");
+    const Text freezes = options_value(options_find(job->program, "freeze"));
+    if (strcmp(frozen ? frozen : "", freezes.at) != 0)
+        die(EXIT_USAGE, "a resumed run keeps --freeze %s", frozen ? frozen : "off");
     if (before && strcmp(before, now) != 0)
         die(EXIT_USAGE, "a resumed run keeps its optimizer: %s, not %s", before, now);
 }
@@ -124,4 +127,20 @@ void job_restore(Job *job)
     job->from = saved_read(job->out_dir, false);
     restore_options(job);
     restore_files(job);
+}
+
+void job_begin(Job *job, const char *path)
+{
+    Config mine = job->config, *its;
+    const Setting *key;
+
+    job->initial = saved_read(path, false);
+    its = &job->initial->model.config;
+    options_restore(job->program, "attn", its->attention->name);
+    mine.attention = attention_find(options_value(options_find(job->program, "attn")).at);
+    for (int i = 0; (key = config_key(i)); i++)
+        if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0)
+            options_restore(job->program, key->name, setting_print(key, *config_value(its, i)).at);
+    if (job->initial->tokenizer)
+        options_restore(job->program, "tokenizer", tokenizer_words(job->initial->tokenizer));
 }

@@ -77,6 +77,8 @@ static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
 
     if (job->from)
         return job->from->tokenizer;
+    if (job->initial && job->initial->tokenizer && !options_given(job->program, "tokenizer"))
+        return job->initial->tokenizer;
     if (l->n == 1)
         return tokenizer_learn(job->tokenizer, l->corpus[0].train);
     for (int i = 0; i < l->n; i++)
@@ -157,13 +159,36 @@ static void lesson_free(Lesson *l, const Job *job)
     tokens_free(&l->text.validation);
     if (job->data)
         lra_free(&l->lra);
-    if (!job->from && l->tokenizer)
+    const Saved *s = job->from ? job->from : job->initial;
+    if (l->tokenizer && !(s && s->tokenizer == l->tokenizer))
         tokenizer_free(l->tokenizer);
     free(l);
 }
 
-/* New weights, or those of the resumed run, in `mem`. */
-static Model make_model(const Job *job, Arena *mem)
+static bool same_tokens(const Saved *saved, const Tokenizer *t, const Config *c)
+{
+    if (!saved->tokenizer || !t)
+        return saved->tokenizer == t && saved->model.config.vocab == c->vocab;
+    char *one = tokenizer_save(saved->tokenizer), *other = tokenizer_save(t);
+    const bool same = strcmp(one, other) == 0;
+    free(one);
+    free(other);
+    return same;
+}
+
+static void freeze(const Job *job, Params *params)
+{
+    for (int i = 0; i < job->frozen.n; i++)
+        if (params_freeze(params, job->frozen.at[i]) == 0)
+            die(EXIT_USAGE, "--freeze %s matches no tensor; some names are %s, %s, %s",
+                job->frozen.at[i], params->first->name, params->first->next->name,
+                params->first->next->next->name);
+    if (params_count(params) == 0)
+        die(EXIT_USAGE, "--freeze leaves nothing to train");
+}
+
+/* New weights, or those of the resumed run, or of the initial one, in `mem`. */
+static Model make_model(const Job *job, const Lesson *l, Arena *mem, Transfer *transfer)
 {
     Model model;
 
@@ -173,6 +198,10 @@ static Model make_model(const Job *job, Arena *mem)
     } else {
         model_init(&model, job->config, mem, job->seed);
     }
+    if (job->initial)
+        *transfer = transfer_weights(&model, &job->initial->model,
+                                     same_tokens(job->initial, l->tokenizer, &job->config));
+    freeze(job, &model.params);
     return model;
 }
 
@@ -238,10 +267,13 @@ int main(int argc, char **argv)
     job.threads = pool_threads(tape.pool);
     catch_signals();
     origin.option = job_options(&job, mem, &origin.options);
-    Model model = make_model(&job, mem);
+    Transfer transfer;
+    Model model = make_model(&job, lesson, mem, &transfer);
     job.training.peak = peak_flops(tape.pool);
     Run *folder = job.dry_run ? NULL : open_run(&job, lesson, &model, &origin);
-    Show show = { &job, &model, lesson->source, lesson->tokenizer, lesson->corpus, folder };
+    Show show = {
+        &job, &model, lesson->source, lesson->tokenizer, lesson->corpus, folder, &transfer
+    };
     const Source *test = job.data ? &lesson->test.source : NULL;
     Training training = { &tape, &model, lesson->source, test, folder, job.from, &stop };
 
@@ -255,6 +287,8 @@ int main(int argc, char **argv)
     lesson_free(lesson, &job);
     if (job.from)
         saved_free(job.from);
+    if (job.initial)
+        saved_free(job.initial);
     pool_free(tape.pool);
     arena_free(tape.mem);
     arena_free(mem);
