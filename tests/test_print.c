@@ -108,11 +108,29 @@ START_TEST(another_format_is_refused)
 }
 END_TEST
 
+START_TEST(help_says_a_default_once)
+{
+    int n = 0;
+    Option o = { "window", OPTION_INT, &n, .help = "keys (0: all)" };
+
+    ck_assert_str_eq(options_describe(&o).at, "keys (0: all)");
+    n = 5;
+    ck_assert_str_eq(options_describe(&o).at, "keys (0: all) (5)");
+    o.help = "keys; default: all";
+    ck_assert_str_eq(options_describe(&o).at, "keys; default: all");
+    o.help = "keys";
+    ck_assert_str_eq(options_describe(&o).at, "keys (5)");
+    n = 0;
+    ck_assert_str_eq(options_describe(&o).at, "keys (0)");
+}
+END_TEST
+
 Suite *suite_print(void)
 {
     Suite *s = suite_create("print");
     TCase *t = with_folder(s, "pages");
 
+    tcase_add_test(t, help_says_a_default_once);
     tcase_add_test(t, a_manual_page_has_all_options_and_no_stray_command);
     tcase_add_test(t, completion_knows_what_an_argument_is);
     tcase_add_test(t, another_format_is_refused);

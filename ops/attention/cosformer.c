@@ -182,7 +182,8 @@ const Attention attention_cosformer = {
               .most = 1 << 24,
               .length = CONTEXT_AT_LEAST,
               .tries = { 40, 4096, 3 },
-              .help = "length M at which the angles reach 90 degrees (at least the context)" },
+              .help =
+                  "length M at which the angles reach 90 degrees (0: the context; at least that)" },
             { .name = "rope-ladder",
               .kind = SETTING_CHOICE,
               .value = 1,

@@ -107,6 +107,12 @@ static Text margin(const Option *o)
     return text;
 }
 
+/* Whether the help itself says what the default is: "0: all", "default: a tenth of the peak". */
+static bool has_default(const char *help, const char *value)
+{
+    return strstr(help, "default") || (*value == '0' && strstr(help, "0: "));
+}
+
 Text options_describe(const Option *o)
 {
     const Text value = options_value(o);
@@ -116,7 +122,7 @@ Text options_describe(const Option *o)
         text_add(&text, ", see below");
     else if (options_choice(o, 0).name)
         text_add(&text, ": %s", options_names(o).at);
-    if (value.n)
+    if (value.n && !has_default(o->help, value.at))
         text_add(&text, " (%s)", value.at);
     for (const char *name = o->alias; name; name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL)
         text_add(&text, "%s --%.*s", name == o->alias ? "; also" : ",", (int)strcspn(name, ","),
