@@ -35,7 +35,7 @@ programs=$(cd "$prefix/bin" && ls)
 
 # --- programs ------------------------------------------------------------------------------------
 
-calls_itself() { "$1" --help | grep -q "^usage: $1 " && ! "$1" --help | grep -qF "./${1#attnc-} "; }
+calls_itself() { "$1" --help | grep -q "^usage: $1 " && ! "$1" --help | grep -E '(^|[ (])\./[a-z]'; }
 for program in $programs; do
     check "$program --help names $program" calls_itself "$program"
 done

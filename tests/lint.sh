@@ -87,7 +87,7 @@ data 2780
 data/synthetic 780
 training 4250
 tools 920
-tools/common 3110
+tools/common 3170
 tools/draw 1100
 tools/analyse 680
 tools/attend 590

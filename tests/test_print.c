@@ -125,11 +125,25 @@ START_TEST(help_says_a_default_once)
 }
 END_TEST
 
+START_TEST(installed_programs_have_their_prefix_in_every_text)
+{
+    static const char text[] = "./eval RUN (./train, not x./train, ../out or ./1)";
+
+    options_call("./train");
+    ck_assert_str_eq(options_installed(text).at, text);
+    options_call("/usr/bin/attnc-train");
+    ck_assert_str_eq(options_installed(text).at,
+                     "attnc-eval RUN (attnc-train, not x./train, ../out or ./1)");
+    options_call(NULL);
+}
+END_TEST
+
 Suite *suite_print(void)
 {
     Suite *s = suite_create("print");
     TCase *t = with_folder(s, "pages");
 
+    tcase_add_test(t, installed_programs_have_their_prefix_in_every_text);
     tcase_add_test(t, help_says_a_default_once);
     tcase_add_test(t, a_manual_page_has_all_options_and_no_stray_command);
     tcase_add_test(t, completion_knows_what_an_argument_is);

@@ -7,6 +7,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/text.h"
+#include "tools/common/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -142,8 +143,8 @@ static bool read_row(const char *const *field, Row *r)
 
 static noreturn void refuse(const char *path, size_t line)
 {
-    die(EXIT_DATA, "%s, line %zu: not written by ./bench --save; measure again",
-        text_cut(path, SHOWN).at, line);
+    die(EXIT_DATA, "%s, line %zu: not written by %s --save; measure again",
+        text_cut(path, SHOWN).at, line, options_installed("./bench").at);
 }
 
 Rows rows_read(const char *path)

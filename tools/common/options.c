@@ -80,7 +80,7 @@ static noreturn void refuse_name(const Program *program, const char *arg)
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (is_elsewhere(name, near.n, elsewhere[i][0]))
             die(EXIT_USAGE, "there is no --%.*s: %s", near.n < SHOWN ? (int)near.n : SHOWN, name,
-                elsewhere[i][1]);
+                options_installed(elsewhere[i][1]).at);
     if (near.name)
         die(EXIT_USAGE, "unknown option %s: did you mean --%s?", text_cut(arg, SHOWN).at,
             near.name);

@@ -122,6 +122,9 @@ Text options_usage(const Program *program);
 char *options_named(const Program *program, const char *text);
 void options_call(const char *name);
 
+/* A short text for messages: where programs are installed, ./eval becomes attnc-eval. */
+Text options_installed(const char *text);
+
 /* The help of an option with its names, default and aliases; the name of its value. */
 Text options_describe(const Option *o);
 const char *options_word(const Option *o);

@@ -114,6 +114,15 @@ static void man_choices(const Option *o)
     }
 }
 
+/* Without its full stop, as apropos lists it. */
+static Text first_sentence(const char *s)
+{
+    const char *end = strstr(s, ". ");
+    const size_t n = end ? (size_t)(end - s) : strlen(s);
+
+    return text_format("%.*s", (int)(n && s[n - 1] == '.' ? n - 1 : n), s);
+}
+
 static void put_man(const Program *p, const char *name)
 {
     const Text usage = options_usage(p);
@@ -124,11 +133,11 @@ static void put_man(const Program *p, const char *name)
     printf("\" 1 \"\" \"attn.c %s\" \"User Commands\"\n.SH NAME\n", ATTNC_VERSION);
     put_roff(name);
     fputs(" \\- ", stdout);
-    put_roff(text_format("%.*s", (int)strcspn(p->summary, "."), p->summary).at);
+    put_roff(first_sentence(options_installed(p->summary).at).at);
     fputs("\n.SH SYNOPSIS\n", stdout);
     put_roff_lines(usage.at);
     fputs(".SH DESCRIPTION\n", stdout);
-    put_roff_lines(p->summary);
+    put_roff_lines(options_installed(p->summary).at);
     fputs(".SH OPTIONS\n", stdout);
     for (const Option *o = p->options; o->name; o++)
         man_option(o);

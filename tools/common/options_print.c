@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PREFIX "attnc-"
 enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: in total, and of the widest left column */
 
 static const char *const words[] = {
@@ -32,20 +33,57 @@ static Text own_name(const Program *program)
     return text_format("%.*s", (int)strcspn(program->usage, " "), program->usage);
 }
 
+/* argv[0] without its folder. */
+static const char *called_as(void)
+{
+    const char *slash = strrchr(called, '/');
+
+    return slash ? slash + 1 : called;
+}
+
 Text options_name(const Program *program)
 {
-    const char *slash = called ? strrchr(called, '/') : NULL;
-
     if (!called || !*called)
         return own_name(program);
-    return text_format("%.100s", slash && strncmp(called, "./", 2) != 0 ? slash + 1 : called);
+    return text_format("%.100s", strncmp(called, "./", 2) != 0 ? called_as() : called);
+}
+
+/* Installed, all programs have this prefix. */
+static bool is_installed(void)
+{
+    return called && strncmp(called_as(), PREFIX, strlen(PREFIX)) == 0;
+}
+
+static char *installed(const char *text)
+{
+    char *all = xmalloc(strlen(text) * strlen(PREFIX) + 1), *to = all;
+
+    for (const char *s = text; *s; s++)
+        if (s[0] == '.' && s[1] == '/' && s[2] >= 'a' && s[2] <= 'z' &&
+            (s == text || strchr(" (`;>\n", s[-1])))
+            to += sprintf(to, PREFIX), s++;
+        else
+            *to++ = *s;
+    *to = 0;
+    return all;
+}
+
+Text options_installed(const char *text)
+{
+    char *all = is_installed() ? installed(text) : NULL;
+    const Text to = text_format("%s", all ? all : text);
+
+    free(all);
+    return to;
 }
 
 char *options_named(const Program *program, const char *text)
 {
     const Text name = options_name(program), own = own_name(program);
-    char *all = xmalloc((strlen(text) + 1) * (name.n + 1)), *to = all;
 
+    if (is_installed())
+        return installed(text);
+    char *all = xmalloc((strlen(text) + 1) * (name.n + 1)), *to = all;
     for (const char *next; (next = strstr(text, own.at)); text = next + own.n)
         to += sprintf(to, "%.*s%s", (int)(next - text), text, name.at);
     strcpy(to, text);
@@ -158,7 +196,7 @@ void options_help(const Program *program)
             widest = margin(o).n;
     int indent = (int)widest + 2;
     printf("usage: %s\n\n", options_usage(program).at);
-    print_row("", 0, program->summary);
+    print_row("", 0, options_installed(program->summary).at);
     if (program->options->kind != OPTION_GROUP)
         printf("\n");
     for (const Option *o = program->options; o->name; o++)

@@ -49,7 +49,7 @@ Saved *trained_read(const char *path, bool best, unsigned kinds, const char *pro
 
     if (!(kind & kinds))
         die(EXIT_USAGE, "%.200s was trained on %s: use %s, not %s", run->path, saved_task(run),
-            command_for(kind, path).at, program);
+            options_installed(command_for(kind, path).at).at, options_installed(program).at);
     if (kind == TRAINED_CLASSES && run->model.config.classes > CLASSES_MAX)
         die(EXIT_DATA, "%.200s has %d classes, more than %d", run->path, run->model.config.classes,
             CLASSES_MAX);

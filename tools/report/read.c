@@ -8,6 +8,7 @@
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "tools/common/options.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -339,8 +340,8 @@ Record *record_read(const char *path)
     struct stat info;
 
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        die(EXIT_IO, "%s is not a folder; give folders that ./train wrote, like runs/NAME",
-            text_cut(path, 200).at);
+        die(EXIT_IO, "%s is not a folder; give folders that %s wrote, like runs/NAME",
+            text_cut(path, 200).at, options_installed("./train").at);
     *r = (Record){
         .path = path, .mem = arena_new(), .parameters = (double)NAN, .final = (double)NAN
     };
