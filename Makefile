@@ -16,7 +16,8 @@ ARCH   = native
 CFLAGS ?= -O3 -g
 SAN    =
 .DEFAULT_GOAL = all
-MAKEFLAGS += -j$(or $(JOBS),$(shell getconf _NPROCESSORS_ONLN))
+# One more for the tests, as some of them wait.
+MAKEFLAGS += -j$(or $(JOBS),$(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + $(words $(filter test,$(MAKECMDGOALS)))))))
 # Tests run at the same time; each one's output comes in one piece, when it ends.
 MAKEFLAGS += $(if $(filter test%,$(MAKECMDGOALS)),$(if $(filter output-sync,$(.FEATURES)),-Otarget))
 
