@@ -22,7 +22,7 @@ void job_open(void)
     put(in_folder("text"), s.text, s.bytes);
     free(s.text);
     job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
-    job.kill_at = job.ask_at = job.stop_at_row = 0, job.test = false;
+    job.kill_at = job.ask_at = job.break_at = job.stop_at_row = 0, job.test = false;
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
     job.options = (TrainOptions){
@@ -61,11 +61,14 @@ void lesson_close(TextSource *s)
 
 static TextSource learnt; /* what do_job() trains on, but for what is wrapped around it */
 static int judged;        /* rows */
+static real *unread;      /* of the embedding of the last token, which the text does not have */
 
 static void batch_or_die(const Source *s, uint64_t number, Batch batch)
 {
     if (job.kill_at && number == (uint64_t)job.kill_at)
         raise(SIGKILL);
+    if (job.break_at && number == (uint64_t)job.break_at)
+        *unread = R(INFINITY);
     job.stop |= job.ask_at && number == (uint64_t)job.ask_at;
     learnt.source.batch(s, number, batch);
 }
@@ -95,7 +98,8 @@ void do_job(const char *path)
         model_init(&model, job.config, mem, job.seed);
     }
     run_start(run, from ? from->progress.step : 0, "\"command\":\"{\"");
-    if (job.kill_at || job.ask_at)
+    unread = model.embedding->data + model.embedding->n - 1;
+    if (job.kill_at || job.ask_at || job.break_at)
         source.source.batch = batch_or_die;
     if (job.stop_at_row)
         source.source.row = row_and_stop;

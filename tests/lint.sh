@@ -85,7 +85,7 @@ ops/attention/plain 1300
 model 2970
 data 2780
 data/synthetic 780
-training 4250
+training 4300
 tools 920
 tools/common 3170
 tools/draw 1100

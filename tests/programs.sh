@@ -618,6 +618,11 @@ killed_early() {
     killed
 }
 check 'a run that is killed before its first evaluation goes on' killed_early
+rm -rf ../out/broken
+check 'a run' part 0 broken $small $text
+check 'whose weights become infinite' part 1 broken --resume --max-iters 9 --lr-decay-iters 9 --stop-at 4 --lr 1e300
+check 'it says so' said 'diverged at step 4: numbers that are not finite in '
+check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/stdout" 2>"$dir/err"
 resume="$train --resume --out-dir ../out/cut"
 refused 'going on with nothing'               2 '--out-dir'         $train --resume
 refused 'going on with no run'                4 "not a run's folder" $train --resume --out-dir ../in

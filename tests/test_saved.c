@@ -172,11 +172,32 @@ START_TEST(a_tensor_that_the_optimiser_does_not_know_is_refused)
 }
 END_TEST
 
+START_TEST(a_tensor_that_is_not_finite_is_named)
+{
+    Small *s = small_open(small_variant(0), 1, 4);
+    Params *params = &s->model.params;
+    Optimiser o = { .kind = &optimiser_adamw, .hyper = optimiser_adamw.defaults };
+    Moment moment[OPTIMISER_MOMENTS];
+    Tensor *t = param_named(params, "blocks.1.attn.wo");
+
+    optimiser_init(&o, params, s->mem);
+    ck_assert_str_eq(saved_not_finite(&s->model, &o).at, "");
+    t->data[t->n - 1] = R(NAN);
+    ck_assert_str_eq(saved_not_finite(&s->model, &o).at, "blocks.1.attn.wo");
+    t->data[t->n - 1] = 0;
+    optimiser_moments(&o, params->first, moment);
+    moment[1].at[0] = R(INFINITY);
+    ck_assert_str_eq(saved_not_finite(&s->model, &o).at, "optimizer.v.embed");
+    small_close(s);
+}
+END_TEST
+
 Suite *suite_saved(void)
 {
     Suite *s = suite_create("saved");
     TCase *t = with_folder(s, "saved");
 
+    tcase_add_test(t, a_tensor_that_is_not_finite_is_named);
     tcase_add_test(t, what_is_unchanged_is_accepted);
     tcase_add_test(t, progress_that_contradicts_itself_is_refused);
     tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);

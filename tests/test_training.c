@@ -378,6 +378,25 @@ START_TEST(a_run_that_diverges_later_leaves_finite_weights)
 }
 END_TEST
 
+START_TEST(weights_that_are_not_finite_are_not_saved)
+{
+    static const int save_interval[] = { 0, 1 };
+
+    for (int i = 0; i < COUNT(save_interval); i++) {
+        Arena *mem = arena_new();
+
+        job.config.tied = 0;
+        job.break_at = 11; /* in step 6, between two evaluations */
+        job.options.save_seconds = 1e-9 * save_interval[i];
+        ck_assert_int_eq(exit_code_of(do_job, folder), EXIT_FAILED);
+        ck_assert_int_eq(saved_step(), i == 0 ? 4 : 5);
+        Model best = model_of("best.safetensors", mem);
+        ck_assert(all_finite(best.embedding->data, best.embedding->n));
+        arena_free(mem);
+    }
+}
+END_TEST
+
 Suite *suite_training(void)
 {
     Suite *s = suite_create("training");
@@ -395,5 +414,6 @@ Suite *suite_training(void)
     tcase_add_test(t, the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte);
     tcase_add_test(t, a_run_that_diverges_before_it_is_evaluated_leaves_no_weights);
     tcase_add_test(t, a_run_that_diverges_later_leaves_finite_weights);
+    tcase_add_test(t, weights_that_are_not_finite_are_not_saved);
     return s;
 }

@@ -164,6 +164,7 @@ void run_log(Run *run, LogLine l)
     field(&line, "tokens", l.tokens);
     field(&line, "tok_s", l.tokens_per_second);
     field(&line, "seconds", l.seconds);
+    text_add(&line, "%s", l.skipped ? ",\"skipped\":true" : "");
     text_add(&line, ",\"time\":\"%s\"", machine_time().at);
     field(&line, "peak_memory", l.last ? machine_peak_memory() : (double)NAN);
     text_add(&line, "}\n");

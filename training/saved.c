@@ -124,6 +124,29 @@ void saved_write(const char *path, const Model *model, const Optimiser *o, Progr
     arena_free(mem);
 }
 
+static bool all_finite(const real *x, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && isfinite(x[i]))
+        i++;
+    return i == n;
+}
+
+Text saved_not_finite(const Model *model, const Optimiser *o)
+{
+    Moment moment[OPTIMISER_MOMENTS];
+
+    for (const Param *p = model->params.first; p; p = p->next) {
+        if (!all_finite(p->tensor->data, p->tensor->n))
+            return text_format("%.200s", p->name);
+        for (int i = 0, n = optimiser_moments(o, p, moment); i < n; i++)
+            if (!all_finite(moment[i].at, moment[i].n))
+                return text_format(BESIDE "%s.%.200s", moment[i].name, p->name);
+    }
+    return (Text){ 0 };
+}
+
 static const char *meta_of(const Saved *s, const char *key)
 {
     const char *value = safetensors_meta(s->file, key);

@@ -33,6 +33,9 @@ typedef struct {
 void saved_write(const char *path, const Model *model, const Optimiser *o, Progress progress,
                  const Origin *origin);
 
+/* The name of a tensor with a number that is not finite, which no checkpoint may have; or empty. */
+Text saved_not_finite(const Model *model, const Optimiser *o);
+
 typedef struct {
     char path[4096];
     Arena *mem;

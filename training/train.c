@@ -25,6 +25,7 @@ typedef struct {
     Pace pace;
     double start, saved_at, drawn_at; /* when: the loop; the last checkpoint; the line */
     int saved;                        /* the step of that checkpoint; 0: there is none */
+    Text broken;                      /* a tensor that is not finite; empty: none was found */
 } Loop;
 
 /* Tokens per update; all batches of it have the same number, whatever their length. */
@@ -67,7 +68,7 @@ static double learn(Loop *l, uint64_t number)
 }
 
 /* Skips an update whose gradient is not finite. */
-static void update(Loop *l, const LogLine *line)
+static void update(Loop *l, LogLine *line)
 {
     const TrainOptions *o = l->o;
     bool clip = o->clip > 0 && line->grad_norm > o->clip;
@@ -78,6 +79,7 @@ static void update(Loop *l, const LogLine *line)
         l->progress.bad = 0;
         return;
     }
+    line->skipped = true;
     params_zero_grad(&l->t->model->params);
     warn("step %d: the %s is not finite; the update is skipped", line->step,
          isfinite(line->loss) ? "gradient" : "loss");
@@ -129,19 +131,26 @@ static void show(Loop *l, const LogLine *line, bool logged)
     l->drawn_at = now;
 }
 
-static void save(Loop *l, const char *name)
+/* Numbers that are not finite would replace a good checkpoint: the run has failed. */
+static bool save(Loop *l, const char *name)
 {
     double start = seconds_now();
 
+    l->broken = saved_not_finite(l->t->model, &l->optimiser);
+    if (l->broken.n)
+        return false;
     run_save(l->t->run, name, l->t->model, &l->optimiser, l->progress);
     pace_mean(&l->pace.saves, 1, seconds_now() - start);
+    return true;
 }
 
-static void save_last(Loop *l)
+static bool save_last(Loop *l)
 {
-    save(l, "model.safetensors");
+    if (!save(l, "model.safetensors"))
+        return false;
     l->saved_at = seconds_now();
     l->saved = l->progress.step;
+    return true;
 }
 
 static Evaluation evaluate_rows(Loop *l, const Source *source, double rows)
@@ -172,7 +181,8 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
     return line;
 }
 
-/* On the same few rows every time; the best weights are chosen by them. False: interrupted. */
+/* On the same few rows every time; the best weights are chosen by them. False: interrupted, or
+ * failed. */
 static bool validate(Loop *l)
 {
     Progress *p = &l->progress;
@@ -186,13 +196,14 @@ static bool validate(Loop *l)
     p->evaluated = p->step;
     if (best) {
         p->best = e.loss, p->best_step = p->step;
-        save(l, "best.safetensors");
+        if (!save(l, "best.safetensors"))
+            return false;
     }
     display_validation(&line, best);
     return true;
 }
 
-/* If an evaluation is due after this step and has not been done. False: interrupted. */
+/* If an evaluation is due after this step and has not been done. False: interrupted, or failed. */
 static bool validate_if_due(Loop *l)
 {
     int step = l->progress.step;
@@ -200,8 +211,7 @@ static bool validate_if_due(Loop *l)
     if (step == 0 || step % l->o->eval_interval != 0 || l->progress.evaluated == step)
         return true;
     bool done = validate(l);
-    save_last(l);
-    return done;
+    return save_last(l) && done;
 }
 
 static Pace pace_of(const Training *t, const TrainOptions *o)
@@ -260,6 +270,12 @@ static bool save_is_due(const Loop *l)
            seconds_now() - l->saved_at >= l->o->save_seconds;
 }
 
+/* Why it goes no further where nothing was due. */
+static Stop stopped(const Loop *l)
+{
+    return l->broken.n ? STOP_DIVERGED : STOP_ASKED;
+}
+
 static Stop run_steps(Loop *l)
 {
     Stop why = STOP_NOT;
@@ -269,21 +285,21 @@ static Stop run_steps(Loop *l)
         if (l->progress.step < line.step) {
             if (l->progress.step > 0)
                 save_last(l);
-            return STOP_ASKED;
+            return stopped(l);
         }
         why = stop_after(l, &line);
-        if (why == STOP_DIVERGED)
-            return why;
-        line.last = why == STOP_ASKED || why == STOP_AT;
-        bool logged = line.step % l->o->log_interval == 0 || line.step == 1 || why;
+        line.last = why == STOP_ASKED || why == STOP_AT || why == STOP_DIVERGED;
+        bool logged = line.step % l->o->log_interval == 0 || line.step == 1 || line.skipped || why;
 
         if (logged)
             run_log(l->t->run, line);
+        if (why == STOP_DIVERGED)
+            return why;
         show(l, &line, logged);
-        if (why || save_is_due(l))
-            save_last(l); /* before anything that takes time: there may be a second signal */
+        if ((why || save_is_due(l)) && !save_last(l)) /* before a second signal may end it */
+            return stopped(l);
         if (why != STOP_ASKED && why != STOP_AT && !validate_if_due(l))
-            why = STOP_ASKED;
+            why = stopped(l);
     }
     return why ? why : STOP_STEPS;
 }
@@ -303,7 +319,7 @@ static bool judge_test(Loop *l, TrainResult *r)
 /*
  * Evaluates on all validation data, or what there is time for. The last weights may be the best
  * ones, but the checkpoint does not count this evaluation: if the run is made longer, none was due
- * here. False: interrupted.
+ * here. False: interrupted, or failed.
  */
 static bool judge(Loop *l, TrainResult *r)
 {
@@ -324,8 +340,7 @@ static bool judge(Loop *l, TrainResult *r)
     log_evaluation(l, "final", r->last);
     *p = before;
     p->loss = r->last.loss;
-    save_last(l);
-    return true;
+    return save_last(l);
 }
 
 TrainResult train(const Training *t, const TrainOptions *o)
@@ -334,13 +349,14 @@ TrainResult train(const Training *t, const TrainOptions *o)
     TrainResult result = { 0 };
 
     loop_open(&l);
-    result.why = validate_if_due(&l) ? run_steps(&l) : STOP_ASKED;
+    result.why = validate_if_due(&l) ? run_steps(&l) : stopped(&l);
     result.steps = l.progress.step;
     result.best_step = l.progress.best_step;
     result.step_seconds = pace_median_step(&l.pace);
     if (result.why >= STOP_STEPS && !judge(&l, &result))
-        result.why = STOP_ASKED;
+        result.why = stopped(&l);
     terminal_end_line();
+    result.broken = l.broken;
     result.saved = l.saved;
     result.seconds = seconds_now() - l.start;
     arena_free(l.mem);

@@ -30,7 +30,7 @@ typedef enum {
     STOP_NOT,
     STOP_ASKED,    /* by a signal */
     STOP_AT,       /* the step it was to stop at */
-    STOP_DIVERGED, /* gradients stay not finite */
+    STOP_DIVERGED, /* gradients stay not finite, or weights or moments are not */
     STOP_STEPS,    /* all steps are done */
     STOP_TIME,     /* the limit would be exceeded */
 } Stop;
@@ -43,6 +43,7 @@ typedef struct {
     bool whole_test;
     double best; /* the lowest loss of the evaluations during training */
     int best_step, steps;
+    Text broken;                  /* STOP_DIVERGED: a tensor that is not finite; empty: none is */
     int saved;                    /* the step of the last checkpoint; 0: there is none */
     double seconds, step_seconds; /* the whole loop; the median step */
 } TrainResult;
@@ -59,6 +60,7 @@ typedef struct {
 /*
  * Trains until the steps are done, the time is over, *stop is set or gradients stay not finite;
  * logs to the run, prints progress on stderr, and leaves model.safetensors and best.safetensors.
+ * Weights or moments that are not finite are never saved.
  *
  * An evaluation is due every eval_interval steps, and after the last. An interruption adds none,
  * so a run that is interrupted or killed, and resumed, at any step, leaves the same files as one
