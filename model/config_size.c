@@ -190,7 +190,7 @@ double config_fixed_parameters(const Config *c)
     double sum = 0;
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
-        sum += o->draw ? operand_numbers(&s, o) : 0;
+        sum += operand_learned(o, &c->set) ? 0 : operand_numbers(&s, o);
     return config_mixes(c) * sum;
 }
 

@@ -63,7 +63,8 @@ static Tensor *make_operand(const Maker *m, const Operand *o)
     make_name(m, own, name);
     if (!o->draw)
         return params_normal(m->params, name, 1 / sqrt((double)dim[ndim - 1]), ndim, dim);
-    Tensor *x = params_fixed(m->params, name, &random, ndim, dim);
+    Tensor *x = (operand_learned(o, &m->config->set) ? params_drawn : params_fixed)(
+        m->params, name, &random, ndim, dim);
     o->draw(x, random);
     return x;
 }
@@ -94,7 +95,7 @@ double own_matrices(const Config *c)
     double sum = 0;
 
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
-        if (*o->shape != 'B' && o->shape[2] && !o->draw &&
+        if (*o->shape != 'B' && o->shape[2] && operand_learned(o, &c->set) &&
             attention_needs(c->attention, &c->set, i))
             sum += matrix_numbers(c, o);
     return sum;

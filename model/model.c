@@ -64,6 +64,22 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
                 : params_normal(&model->params, "head", TABLE, SHAPE(config_outputs(c), c->width));
 }
 
+void model_redraw(Model *model, uint64_t seed, int update)
+{
+    const Config *c = &model->config;
+    const int every = setting(&c->set, "redraw");
+    const Operand *o;
+
+    for (int l = 0; every > 0 && update > 0 && update % every == 0 && l < c->layers; l++)
+        for (int i = 0; (o = attention_operand(c->attention, i)); i++) {
+            const uint64_t of =
+                ((uint64_t)update * (uint64_t)c->layers + (uint64_t)l) * OPERANDS_MAX + (uint64_t)i;
+
+            if (o->draw)
+                o->draw(model->blocks[l].own[i], random_stream(seed, RANDOM_REDRAW, of));
+        }
+}
+
 Model model_at(const Model *model, int T, Arena *mem)
 {
     Model at = *model;

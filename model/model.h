@@ -29,6 +29,12 @@ typedef struct {
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
 
 /*
+ * Before the update after `update`: with --redraw N, and if N divides `update`, draws the fixed
+ * operands again, by the seed and `update` alone.
+ */
+void model_redraw(Model *model, uint64_t seed, int update);
+
+/*
  * The same model, sharing the parameters, with a context of T. It is valid as long as `mem` and the
  * original. Sinusoids are computed again in `mem`; learned positions must cover T, or it is a BUG.
  */

@@ -40,6 +40,11 @@ bool attention_needs(const Attention *a, const Values *set, int i)
            (!o->and || setting_is(set, o->and, o->as));
 }
 
+bool operand_learned(const Operand *o, const Values *set)
+{
+    return !o->draw || (o->learn && setting(set, o->learn));
+}
+
 const char *const out_norm_names[] = { "none", "rms", NULL };
 const char *const rope_at_names[] = { "after", "before", NULL };
 
@@ -154,6 +159,8 @@ Text settings_misfit(const Attention *a, const Values *set)
         if (value < s->least && s->kind == SETTING_CHOICE)
             text_add(&why, "--%s %s does not apply to --attn %s, which has %s", s->name,
                      s->choices[value], a->name, s->choices[s->least]);
+        else if (value && s->without && setting(set, s->without))
+            text_add(&why, "--%s and --%s exclude each other: give only one", s->name, s->without);
         else if (value < s->least && value && value != SETTING_CONTEXT)
             text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", s->name, value,
                      s->least);

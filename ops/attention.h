@@ -43,7 +43,8 @@
  */
 typedef struct {
     const char *name, *shape, *help;
-    void (*draw)(Tensor *x, Random random); /* fixed: drawn once, no gradient; NULL: learned */
+    void (*draw)(Tensor *x, Random random); /* drawn by this rule; NULL: learned */
+    const char *learn;     /* if drawn: learned with this flag, else fixed, without a gradient */
     const char *with, *is; /* used only if this setting has that value; NULL: always */
     const char *and, *as;  /* and that one this value */
     bool own_row;          /* position i affects only row i of the output, as in q */
@@ -182,6 +183,9 @@ bool attention_needs(const Attention *a, const Values *set, int i);
 
 /* The operand called `name`, which the mechanism must have. */
 Tensor *mix_tensor(const Mix *in, const char *name);
+
+/* Whether an operand with these settings has a gradient. */
+bool operand_learned(const Operand *o, const Values *set);
 
 /* The width that RoPE rotates in pairs; it must be even. */
 int attention_rotated(const MixSize *size);

@@ -56,6 +56,14 @@ Tensor *params_constant(Params *params, const char *name, double value, int n)
     return p->tensor;
 }
 
+Tensor *params_drawn(Params *params, const char *name, Random *random, int ndim, const int *dim)
+{
+    Param *p = add_trained(params, name, ndim, dim);
+
+    *random = random_of(params);
+    return p->tensor;
+}
+
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim)
 {
     Param *p = add(params, name, ndim, dim);

@@ -37,9 +37,10 @@ Tensor *params_normal(Params *params, const char *name, double std, int ndim, co
 Tensor *params_constant(Params *params, const char *name, double value, int n);
 
 /*
- * A tensor that is not trained. The caller fills it from `random`, which is set to a stream of its
+ * A tensor, trained or not, that the caller fills from `random`, which is set to a stream of its
  * own.
  */
+Tensor *params_drawn(Params *params, const char *name, Random *random, int ndim, const int *dim);
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);
 
 /*

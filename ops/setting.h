@@ -36,7 +36,8 @@ typedef struct {
         *with;    /* it has an effect only if some setting has one of these values; NULL: always */
     int tries[4]; /* values for tests that matter for short sequences, the first for 7 positions */
     bool rope;    /* it has an effect only with RoPE */
-    const char *was; /* what a checkpoint without the key means; NULL: the default */
+    const char *without; /* a flag that excludes it; NULL: none */
+    const char *was;     /* what a checkpoint without the key means; NULL: the default */
 } Setting;
 
 /* The value as written in files: the name of a choice, or the number. */

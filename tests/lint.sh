@@ -78,11 +78,13 @@ while read -r folder budget; do
 done <<END
 ops 2580
 ops/base 2450
+ops 2565
+ops/base 2440
 ops/kernel 1600
-ops/attention 1570
-ops/attention/engine 3760
-ops/attention/plain 1300
-model 2970
+ops/attention 1660
+ops/attention/engine 3820
+ops/attention/plain 1330
+model 2995
 data 2780
 data/synthetic 780
 training 4300

@@ -177,6 +177,8 @@ refused 'a rotation without rope'          2 '--rope-at needs --position rope' $
     --position none --rope-at before $text
 refused 'a rotation that is not defined'   2 'rope-at after does not apply' $t --attn efficient \
     --position rope --rope-at after $text
+refused 'directions learned and redrawn'     2 'exclude each other'      $t --attn performer \
+    --learn-omega --redraw 9 $text
 refused 'keys of an odd width with rope'   2 'even width'                $t --key-size 3 $text
 refused 'a base without a logarithm'       2 '--base'                    $t --base 1 $text
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
@@ -998,7 +1000,7 @@ works 'a cosformer' --attn cosformer --horizon 3 $text
 check 'a horizon is no shorter than the context' settled horizon 16
 check 'what can be turned is' settled position '"rope"'
 works 'a performer' --attn performer --features 6 --key-size 4 $text
-check 'a performer says its features' said ' (6 features, keys of 4), '
+check 'a performer says its features' said ' (6 features, kernel softmax, keys of 4), '
 
 attends() { # PROGRAM, and how to call it: says nothing, and leaves one valid file
     $patience "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return

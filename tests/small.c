@@ -59,6 +59,10 @@ static const Other others[VARIANTS - PLAIN_VARIANTS] = {
       { .position = POSITION_NONE },
       { { "key-size", "4" }, { "out-norm", "rms" }, { "out-gate", "1" } } },
     { "softmax", { .position = POSITION_ROPE, .bias = true }, { { "out-gate", "1" } } },
+    { "performer", { .position = POSITION_ROPE }, { { "learn-omega", "1" }, { "key-size", "4" } } },
+    { "performer",
+      { .position = POSITION_LEARNED, .bias = true },
+      { { "kernel", "relu" }, { "learn-omega", "1" }, { "features", "7" } } },
     { "performer", { .position = POSITION_ROPE }, { { "features", "10" }, { "key-size", "4" } } },
     { "performer", { .position = POSITION_LEARNED, .norm = NORM_LAYER }, { { 0 } } },
 };

@@ -51,7 +51,7 @@ static void check_results(Case *c, const Safetensors *s)
     for (int i = 0; (o = attention_operand(c->mix.attention, i)); i++) {
         char name[32];
 
-        if (!c->mix.x[i] || o->draw)
+        if (!c->mix.x[i] || !operand_learned(o, &c->mix.set))
             continue;
         snprintf(name, sizeof name, "d%s", o->name);
         check_bits(s, c, name, c->mix.x[i], c->mix.x[i]->grad);

@@ -132,9 +132,9 @@ static Shape shape_of(int T)
 
 /*
  * How many of the first operands the result depends on, and from which on, for
- * differences of 0 have no digits. A key that is seen alone passes nothing on to q and k,
- * a pool of one vector nothing to what it is pooled by, and no position of the first chunk
- * has one before it.
+ * differences of 0 have no digits. A key that is seen alone passes nothing on to q and k
+ * or to what maps them, a pool of one vector nothing to what it is pooled by, and no position of
+ * the first chunk has one before it.
  */
 static int varying(const Mixing *m, int *from)
 {
@@ -142,7 +142,7 @@ static int varying(const Mixing *m, int *from)
     bool alone = m->s.T == 1, blocked = v->traits & BLOCKED;
 
     *from = alone && (v->traits & QUOTIENT) ? V : Q;
-    if (alone && !(v->traits & HAS_MATRIX))
+    if (alone && (!(v->traits & HAS_MATRIX) || v->traits & QUOTIENT))
         return m->batched;
     return blocked && m->causal && m->s.T <= setting_or_zero(&v->set, "chunk") ? V + 1 : m->n;
 }
@@ -462,7 +462,7 @@ static void block_more(Arena *mem, Block *block)
         if (!attention_needs(block->attention, &block->variant->set, i))
             continue;
         Tensor *x = leaf(mem, 80 + (uint64_t)i, 0.5, n, dim);
-        if (o->draw)
+        if (!operand_learned(o, &block->variant->set))
             block->fixed[i] = x;
         else
             block->x[block->more[i] = block->n++] = x;

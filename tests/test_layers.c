@@ -358,6 +358,61 @@ START_TEST(omega_is_drawn_by_the_seed_and_for_each_layer)
 }
 END_TEST
 
+START_TEST(omega_is_redrawn_by_the_seed_and_the_update_alone)
+{
+    Config c = small_variant(VARIANTS - 2);
+    Arena *mem = arena_new();
+    Model a, b, was;
+
+    small_set(&c, "redraw", "3");
+    model_init(&a, c, mem, 3), model_init(&b, c, mem, 4), model_init(&was, c, mem, 3);
+    const Tensor *omega = a.blocks[0].own[3], *next = a.blocks[1].own[3];
+    for (int update = 0; update < 6; update += 1 + (update == 2))
+        model_redraw(&a, 5, update);
+    ck_assert(same_parameters(&a, &was));
+    model_redraw(&a, 5, 3), model_redraw(&b, 5, 3);
+    ck_assert(!same_bits(omega->data, was.blocks[0].own[3]->data, omega->n));
+    ck_assert(!same_bits(omega->data, next->data, omega->n));
+    ck_assert(same_bits(omega->data, b.blocks[0].own[3]->data, omega->n));
+    ck_assert(same_bits(next->data, b.blocks[1].own[3]->data, omega->n));
+    for (int i = 0; i < 2; i++) {
+        model_redraw(&b, i ? 6 : 5, i ? 3 : 6);
+        ck_assert(!same_bits(omega->data, b.blocks[0].own[3]->data, omega->n));
+        ck_assert(!same_bits(next->data, b.blocks[0].own[3]->data, omega->n));
+    }
+    arena_free(mem);
+}
+END_TEST
+
+START_TEST(a_learned_omega_starts_like_a_fixed_one_and_is_trained)
+{
+    Config c = small_variant(VARIANTS - 2);
+    Arena *mem = arena_new();
+    Model fixed;
+
+    model_init(&fixed, c, mem, 1);
+    small_set(&c, "learn-omega", "1");
+    ck_assert_double_eq(config_fixed_parameters(&c), 0);
+    Small *s = small_open(c, B, T);
+    Tape tape = tape_open(1);
+    Optimiser a = { .kind = &optimiser_adamw, .hyper = optimiser_adamw.defaults };
+
+    model_init(&s->model, c, s->mem, 1);
+    const Tensor *omega = s->model.blocks[1].own[3];
+    ck_assert(same_bits(omega->data, fixed.blocks[1].own[3]->data, omega->n));
+    ck_assert_uint_eq(params_count(&s->model.params) - params_count(&fixed.params), 2 * omega->n);
+    double *before = doubles(s->mem, omega->data, omega->n);
+    optimiser_init(&a, &s->model.params, s->mem);
+    small_learn(s, &tape, 1);
+    optimiser_step(&a, tape.pool, 0.1, 1);
+    for (size_t i = 0; i < omega->n; i++)
+        ck_assert(fabs((double)omega->data[i] - before[i]) > 0.01);
+    tape_close(&tape);
+    small_close(s);
+    arena_free(mem);
+}
+END_TEST
+
 START_TEST(what_is_fixed_stays_and_is_not_counted)
 {
     Small *s = small_open(small_variant(VARIANTS - 1), B, T);
@@ -528,6 +583,8 @@ Suite *suite_layers(void)
     tcase_add_test(t, directions_are_distributed_like_normal_rows);
     tcase_add_test(t, the_length_of_a_row_says_nothing_about_its_direction);
     tcase_add_test(t, omega_is_drawn_by_the_seed_and_for_each_layer);
+    tcase_add_test(t, omega_is_redrawn_by_the_seed_and_the_update_alone);
+    tcase_add_test(t, a_learned_omega_starts_like_a_fixed_one_and_is_trained);
     tcase_add_test(t, what_is_fixed_stays_and_is_not_counted);
     return s;
 }

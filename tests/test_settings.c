@@ -23,6 +23,7 @@ static Program setting_program = { .options = setting_options };
 static Text other_value(const Setting *s, int *value)
 {
     *value = s->kind == SETTING_NUMBER && s->tries[0] ? s->tries[0] : !s->value;
+    *value = s->without ? s->value : *value; /* the flag that excludes it is given */
     if (s->kind == SETTING_FLAG)
         return text_format("--%s%s", *value ? "" : "no-", s->name);
     if (s->kind == SETTING_NUMBER)

@@ -96,6 +96,9 @@ static void choose_model(int i)
     static const char *const name[] = { "softmax", "cosformer", "gau", "performer", "fastformer" };
 
     job.config.attention = attention_find(name[i]);
+    job.config.set = settings_default(job.config.attention);
+    if (i == 3)
+        small_set(&job.config, "redraw", "7");
     job.config.position = POSITION_NONE;
     job.config.heads = i == 2 ? 1 : 2;
     job.config.dropout = 0.1;
@@ -129,6 +132,25 @@ START_TEST(a_run_that_was_cut_ends_like_one_that_was_not)
         weights_free(w);
     }
     weights_free(whole);
+}
+END_TEST
+
+START_TEST(omega_is_redrawn_before_the_update_after_every_nth)
+{
+    Arena *mem = arena_new();
+    Model other;
+
+    choose_model(3);
+    model_init(&other, job.config, mem, job.seed);
+    for (int steps = 7; steps <= 8; steps++) {
+        job.options.steps = steps;
+        check_trains();
+        const Model trained = model_of("model.safetensors", mem);
+        model_redraw(&other, job.seed, steps - 1);
+        const Tensor *omega = other.blocks[1].own[3];
+        ck_assert(same_bits(trained.blocks[1].own[3]->data, omega->data, omega->n));
+    }
+    arena_free(mem);
 }
 END_TEST
 
@@ -405,6 +427,7 @@ Suite *suite_training(void)
     tcase_add_loop_test(t, a_run_is_batches_clipped_gradients_and_adamw, TASK_CAUSAL, TASK_MLM + 1);
     tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
     tcase_add_loop_test(t, a_run_that_was_cut_ends_like_one_that_was_not, 0, 5);
+    tcase_add_test(t, omega_is_redrawn_before_the_update_after_every_nth);
     tcase_add_test(t, a_run_that_was_complete_can_be_made_longer);
     tcase_add_test(t, the_last_weights_may_be_the_best_but_not_for_a_run_that_goes_on);
     tcase_add_test(t, the_log_of_a_run_that_was_cut_tells_every_step_once);

@@ -97,7 +97,12 @@ static bool is_window(const Setting *s)
     return strcmp(s->name, "window") == 0;
 }
 
-/* Each choice; with the numbers that matter to it; with a window and RoPE. */
+static bool is_flag(const Setting *s)
+{
+    return s->kind == SETTING_FLAG && !s->layer;
+}
+
+/* Each choice; with flags; with the numbers that matter to it; with a window and RoPE. */
 static void add_choices(Variant v, const Setting *choice)
 {
     for (int c = choice->least; choice->choices[c]; c++) {
@@ -109,7 +114,7 @@ static void add_choices(Variant v, const Setting *choice)
         if (c != choice->value)
             add(of);
         for (const Setting *s = v.attention->settings; s->name; s++)
-            if (s->with && setting_matters(v.attention, &of.set, s))
+            if ((s->with && setting_matters(v.attention, &of.set, s)) || is_flag(s))
                 add(with(of, s->name, tries_of(s)[0]));
         if (attention_takes(v.attention, "window"))
             add(rotated(with(of, "window", 5), unscaled));
@@ -125,7 +130,7 @@ static void add_attention(const Attention *a)
     for (const Setting *s = a->settings; s && s->name; s++) {
         if (s->kind == SETTING_CHOICE && !s->layer)
             add_choices(v, s);
-        if (s->kind == SETTING_NUMBER && *s->tries && !s->with && !is_window(s))
+        if ((is_flag(s) || s->kind == SETTING_NUMBER) && *s->tries && !s->with && !is_window(s))
             add_numbers(v, s);
     }
 }
@@ -162,7 +167,7 @@ static void list(Mixing *m)
     m->n = m->batched = 0;
     for (int shared = 0; shared < 2; shared++)
         for (int i = 0; (o = attention_operand(m->attention, i)); i++)
-            if (m->x[i] && !o->draw && (*o->shape == 'B') == !shared) {
+            if (m->x[i] && operand_learned(o, &m->variant->set) && (*o->shape == 'B') == !shared) {
                 m->operand[m->n] = m->x[i];
                 m->which[m->n++] = i;
                 m->batched += !shared;
@@ -321,7 +326,7 @@ PlainMix mixing_plain(const Mixing *m, double *const *operand)
     const Operand *o;
 
     for (int i = 3; (o = attention_operand(m->attention, i)); i++)
-        if (m->x[i] && o->draw)
+        if (m->x[i] && !operand_learned(o, &m->variant->set))
             plain.in.x[i] = fixed(m->x[i]);
     for (int j = 0; j < m->n; j++)
         plain.in.x[m->which[j]] = operand[j];

@@ -98,6 +98,7 @@ static LogLine step(Loop *l, int number)
     double start = seconds_now();
     int done = 0;
 
+    model_redraw(l->t->model, source->seed, number - 1);
     for (; done == 0 || (done < o->accumulation && !*l->t->stop); done++)
         line.loss += learn(l, (uint64_t)(number - 1) * (uint64_t)o->accumulation + (uint64_t)done) /
                      o->accumulation;

@@ -24,6 +24,7 @@ enum {
     RANDOM_MASK = 7,
     RANDOM_LENGTH = 8,
     RANDOM_HELD_BACK = 9,
+    RANDOM_REDRAW = 10,
 };
 
 /* The stream of a seed and purpose; `of` divides it further (a layer, a step). */

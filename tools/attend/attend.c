@@ -191,7 +191,7 @@ static void differentiate(Job *j, Tensor *out)
             j->mix.x[i]->grad = arena_take(j->mem, j->mix.x[i]->n * sizeof(real));
     tape_backward(&j->tape, out, j->dout->data);
     for (int i = 0; (o = attention_operand(j->mix.attention, i)); i++)
-        if (j->mix.x[i] && !o->draw)
+        if (j->mix.x[i] && operand_learned(o, &j->mix.set))
             add_gradient(j, o, j->mix.x[i]);
 }
 

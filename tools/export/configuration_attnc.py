@@ -28,6 +28,9 @@ SETTINGS = {
     "rope_ladder": "d",
     "horizon": 0,
     "features": 0,
+    "kernel": "softmax",  # or relu
+    "learn_omega": 0,
+    "redraw": 0,  # only ./train does it
     "decay": 0,
     "interaction": "mul",
     "products": "both",

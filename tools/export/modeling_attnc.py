@@ -408,13 +408,16 @@ class Efficient(Linear):
 class Performer(Linear):
     """phi_r(x) = psi_r(x) = e^(omega_r.x' - x'.x' / 2) / sqrt(m), x' = x D^(-1/4), r = 1 .. m
 
-    with fixed random directions omega (H, m, D): an estimate of softmax's weights.
+    with random directions omega (H, m, D): an estimate of softmax's weights; or, of the kernel relu,
+    max(omega_r.x, 0) + 0.001. omega is fixed (config.redraw is for ./train) or learned.
     """
 
     def own(self, H: int, D: int) -> dict:
         return {"omega": (H, self.config.features or 4 * D, D)}
 
     def psi(self, k: Tensor, t: Tokens, omega: Tensor) -> Tensor:
+        if self.config.kernel == "relu":
+            return (k @ turn(omega.to(k))).relu() + 0.001
         x = k * k.shape[-1] ** -0.25
         along = x @ turn(omega.to(x))
         return (along - x.square().sum(-1, keepdim=True) / 2).exp() / math.sqrt(omega.shape[1])
@@ -626,7 +629,7 @@ class Heads(nn.Module):
         for name, shape in self.own.items():
             setattr(self, name, Weights(*shape))
         if "omega" in self.own:
-            self.omega.weight.requires_grad, self.omega.std = False, 1.0
+            self.omega.weight.requires_grad, self.omega.std = bool(config.learn_omega), 1.0
 
     def forward(self, x: Tensor, t: Tokens, state: Optional[tuple]):
         h = self.norm(x)

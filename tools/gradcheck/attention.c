@@ -183,7 +183,7 @@ static void check_mix(Report *r, MixCase *m, bool twin)
         if (!attention_needs(a, &m->in.set, i))
             continue;
         m->in.x[i] = mix_operand_new(r->mem, m, o, 11 + (uint64_t)i);
-        if (!o->draw)
+        if (operand_learned(o, &m->in.set))
             put_operand(&c, o->name, m->in.x[i]);
     }
     move_off_zero_sums(r, m);

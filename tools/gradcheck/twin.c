@@ -38,7 +38,7 @@ static void twin_backward(Node *node)
     const Operand *o;
 
     for (int i = 0; (o = attention_operand(in->attention, i)); i++)
-        if (in->x[i] && !o->draw)
+        if (in->x[i] && operand_learned(o, &in->set))
             d.x[i] = tape_grad_zeroed(node->tape, in->x[i]);
     plain_mix(&plain, node->y->data, node->y->grad, &d);
 }

@@ -193,7 +193,7 @@ int attnc_attention_bind(attnc_attention *a, const char *name, const real *x, re
     for (int i = 0; (o = attention_operand(a->mix.attention, i)); i++) {
         if (strcmp(o->name, name) != 0 || !a->mix.x[i])
             continue;
-        if (dx && o->draw)
+        if (dx && !operand_learned(o, &a->mix.set))
             die(EXIT_USAGE, "%s is not learned: it has no gradient", name);
         a->x[i].data = (real *)(uintptr_t)x; /* only read: its gradient has memory of its own */
         a->dx[i] = dx;

@@ -14,6 +14,8 @@ typedef struct {
     bool key;
     int T, head, t0, n, D, F, ldx, ldf;
     const real *stat; /* of the rows of q, contiguous */
+    int live;         /* the first rows, which are positions and, of k, not padding */
+    real *dw;         /* `chain` adds to it: see `learn`; NULL: nothing is learned */
 } MapRows;
 
 typedef struct {
@@ -35,6 +37,9 @@ typedef struct {
      */
     const void *(*prepare)(Node *node, const Mix *in);
     int (*ladder)(const MixSize *size); /* see linear.h; NULL: all features */
+    /* The operand w (H, F, D) of the map, which may be learned: dw is the head's part of its
+     * gradient, rows of D numbers each padded as in head.h; NULL: none. */
+    const char *learn;
 } FeatureMap;
 
 /* One feature per entry of q and k. */

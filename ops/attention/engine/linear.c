@@ -5,10 +5,43 @@
 
 #include <string.h>
 
+static const FeatureMap *map_of(const Attention *a)
+{
+    return a->rule;
+}
+
+/* Whether the operand of the map is learned. */
+static bool learns(const Attention *a, const Values *set)
+{
+    const char *name = map_of(a)->learn;
+    const Operand *o = a->operands;
+
+    while (name && strcmp(o->name, name) != 0)
+        o++;
+    return name && operand_learned(o, set);
+}
+
+/* Adds the gradients of all sequences, in order, without the padding. */
+static void add_learned(const Linear *op, real *dw)
+{
+    const size_t size = linear_learned_size(op->F, op->D);
+
+    for (int number = 0; number < op->B * op->H; number++) {
+        const real *from = op->dw + (size_t)number * size;
+        real *to = dw + (size_t)(number % op->H * op->F) * (size_t)op->D;
+
+        for (int f = 0; f < op->F; f++, from += up_to(op->D, NR), to += op->D)
+            for (int d = 0; d < op->D; d++)
+                to[d] += from[d];
+    }
+}
+
 static void linear_backward(Node *node)
 {
     Linear *op = (Linear *)node;
     Tape *tape = node->tape;
+    Tensor *w = learns(op->in.attention, &op->in.set) ? mix_tensor(&op->in, op->map->learn) : NULL;
+    size_t parts = (size_t)(op->B * op->H) * linear_learned_size(op->F, op->D) * sizeof(real);
     size_t bytes = linear_has_quotient(op->map)
                        ? 0
                        : (size_t)(op->B * op->H) * (size_t)op->T * (size_t)op->F * sizeof(real);
@@ -18,15 +51,15 @@ static void linear_backward(Node *node)
     op->dk = tape_grad(tape, op->in.k);
     op->dv = tape_grad(tape, op->in.v);
     op->dz = bytes ? arena_take(tape->mem, bytes) : NULL;
+    op->dw = w ? arena_zeros(tape->mem, parts) : NULL;
     pool_reserve(tape->pool, (op->window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
     pool_for(tape->pool, op->B * op->H, 1, op->window ? band_backward : scan_backward, op);
+    if (w) {
+        add_learned(op, tape_grad_zeroed(tape, w));
+        arena_give(tape->mem, op->dw, parts);
+    }
     if (bytes)
         arena_give(tape->mem, op->dz, bytes);
-}
-
-static const FeatureMap *map_of(const Attention *a)
-{
-    return a->rule;
 }
 
 /* Whether RoPE rotates q and k instead of features. */
@@ -57,6 +90,7 @@ Tensor *linear_mix(Tape *tape, const Mix *in)
     op->F = map->features(op->D, s.m);
     op->stats = map->stats ? map->stats(op->F) : 0;
     op->window = setting(&in->set, "window");
+    op->dw = NULL;
     make_angles(op, tape, &s);
     op->prepared = map->prepare ? map->prepare(&op->node, in) : NULL;
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
@@ -122,7 +156,7 @@ static void step_features(const StepHead *x, bool key)
     const Mix *in = x->s->in;
     int t = x->s->t;
     real *f = key ? x->psi : x->phi;
-    MapRows m = { in, NULL, key, t + 1, x->head, t, 1, x->D, x->F, x->D, x->F, x->stat };
+    MapRows m = { in, NULL, key, t + 1, x->head, t, 1, x->D, x->F, x->D, x->F, x->stat, 1, NULL };
 
     x->map->apply(&m, x->x, f);
     memcpy(x->rotated, f, (size_t)x->F * sizeof(real));
@@ -259,13 +293,16 @@ double linear_cost(const MixSize *s)
     return s->H * (2 * F * s->E + fmin(pairs, s->T) * (F + s->E));
 }
 
-/* c and stat; dz, if phi is divided by z. */
+/* c and stat; dz, if phi is divided by z; the gradients of an operand that is learned. */
 MixMemory linear_memory(const MixSize *s)
 {
     const FeatureMap *map = map_of(s->attention);
     int F = map->features(s->D, s->m), stats = map->stats ? map->stats(F) : 0;
+    const double dz = linear_has_quotient(map) ? 0 : F;
+    const double dw =
+        learns(s->attention, &s->set) ? (double)linear_learned_size(F, s->D) / s->T : 0;
 
-    return (MixMemory){ s->H * (1.0 + stats), linear_has_quotient(map) ? 0 : (double)s->H * F };
+    return (MixMemory){ s->H * (1.0 + stats), s->H * (dz + dw) };
 }
 
 int linear_rotated(const MixSize *s)

@@ -40,6 +40,9 @@
  *
  * The numerator's part is that of the weights phi_i . psi_j without a denominator, with u in place
  * of g; the part of z is one vector per row.
+ *
+ * If the map has a learned operand, each head of a sequence sums up a gradient of its own, and
+ * these are added in the order of the sequences.
  */
 #ifndef OPS_ATTENTION_ENGINE_LINEAR_H
 #define OPS_ATTENTION_ENGINE_LINEAR_H
@@ -58,6 +61,7 @@ typedef struct {
     real *c;    /* (B, H, T) */
     real *stat; /* (B, H, T, stats) */
     real *dz;   /* (B, H, T, F), in the backward pass, where phi is divided by z */
+    real *dw;   /* (B, H, size of a head), in the backward pass, of a learned operand; or NULL */
     Grad dq, dk, dv;
 } Linear;
 
@@ -70,6 +74,9 @@ typedef struct {
 } LinearHead;
 
 LinearHead linear_head(const Linear *op, int number);
+
+/* The numbers of the gradient of a head's learned operand, (F, D) with padding. */
+size_t linear_learned_size(int F, int D);
 
 /* Whether A is divided by c. If phi is divided by z, there is no other denominator. */
 bool linear_has_quotient(const FeatureMap *map);

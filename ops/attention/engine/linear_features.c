@@ -38,12 +38,29 @@ void linear_rotate(const Linear *op, Rows f, bool back)
         rows_rotate((Rows){ f.at + of, f.ld, f.t0, f.n }, op->angles, op->ladder, back);
 }
 
+size_t linear_learned_size(int F, int D)
+{
+    return (size_t)up_to(F, MR) * (size_t)up_to(D, NR);
+}
+
 static MapRows map_rows(const LinearHead *h, bool key, Rows x, int ldf)
 {
     const Linear *op = h->op;
-    MapRows m = { &op->in, op->prepared, key,   op->T, h->head.h, x.t0,
-                  x.n,     op->D,        op->F, x.ld,  ldf,       NULL };
+    MapRows m = { .in = &op->in,
+                  .prepared = op->prepared,
+                  .key = key,
+                  .T = op->T,
+                  .head = h->head.h,
+                  .t0 = x.t0,
+                  .n = x.n,
+                  .D = op->D,
+                  .F = op->F,
+                  .ldx = x.ld,
+                  .ldf = ldf,
+                  .live = min(rows_inside(h, x), key ? max(0, h->view.length - x.t0) : x.n) };
 
+    if (op->dw)
+        m.dw = op->dw + (size_t)h->number * linear_learned_size(op->F, op->D);
     if (!key && op->stats > 0)
         m.stat = own_row(h, op->stat, x.t0, op->stats);
     return m;
