@@ -85,11 +85,12 @@ ops/attention 1660
 ops/attention/engine 3820
 ops/attention/plain 1330
 model 2995
-data 2780
+data 2815
 data/synthetic 780
 training 4300
 tools 920
 tools/common 3170
+tools/common 3120
 tools/draw 1100
 tools/analyse 680
 tools/attend 590

@@ -165,6 +165,11 @@ refused 'a task nothing is near to'        2 'one of causal, mlm'        $t --ta
 refused 'an unknown preset'                2 'must be one of nanogpt-cpu' $t --preset nanogpt $text
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
+refused 'a share of no tokens'             2 'above 0'                  $t --task mlm --mask-share 0 $text
+refused 'a share of all tokens'            2 'below 1'                  $t --task mlm --mask-share 1 $text
+refused 'a share of what is not masked'    2 'does not apply to --task causal' $t --mask-share 0.2 $text
+refused 'words that are not masked'        2 'does not apply to --task classify' $t --task classify \
+    --whole-word $text $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
 refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
 refused 'a setting of another attention'   2 'does not apply to --attn softmax' $t --norm n $text
@@ -488,6 +493,16 @@ check 'the configuration has the task' grep -q '"task": "mlm",$' "$run/config.js
 check 'the checkpoint has the task' grep -aq '"attnc.config.task":"mlm"' "$run/model.safetensors"
 check 'the picture says what was masked' grep -q 'nats per masked byte' "$run/loss.svg"
 check 'the model fills in what is masked' has_filled
+works 'masked words' --task mlm --mask-share 0.4 --whole-word $text
+check 'the banner says that they are words' said '^40% of the tokens are masked, whole words at a time,'
+check 'the share is in the configuration' grep -q '^  "mask_share": 0.4,$' "$run/config.json"
+check 'and that they are words' grep -q '^  "whole_word": true,$' "$run/config.json"
+judged_as_trained() { # eval has the loss of the log's last line
+    "$evaluate" --lengths 16 --csv "$run.csv" "$run" >/dev/null 2>&1 || return
+    loss=$(sed -n '/"split":"final"/s/.*"loss":\([0-9.]*\).*/\1/p' "$run/log.jsonl")
+    grep -q ",$loss," "$run.csv" || no "$loss: $(cat "$run.csv")"
+}
+check 'eval masks as the run did' judged_as_trained
 works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
 check 'masked bytes are not compared with the next one' no_reference
 works 'a preset without masks' --preset nanogpt-cpu $text

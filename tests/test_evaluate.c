@@ -370,7 +370,7 @@ static Evaluation learn_masked(Tokens (*text)(Arena *mem, uint64_t seed))
     optimiser_init(&a, &s->model.params, s->mem);
     for (int step = 0; step < STEPS; step++) {
         source.source.batch(&source.source, (uint64_t)step, s->batch);
-        small_learn(s, &tape, 16.0 / masking_targets(16));
+        small_learn(s, &tape, 16.0 / masking_targets(0, 16));
         optimiser_step(&a, tape.pool, 5e-3 * (1 - 0.9 * step / STEPS), 1);
     }
     const Evaluation e = judged(&tape, s, second, 8, 0);

@@ -43,12 +43,18 @@ static void judged_close(Judged *j)
 }
 
 /* What the loop of training says of the same text. */
-static Evaluation evaluated(Judged *j, const Model *model, int B)
+static Evaluation evaluated_with(Judged *j, const Model *model, int B, Masking masking)
 {
     int mask = model->config.task == TASK_MLM ? config_mask(&model->config) : -1;
-    const TextSource source = source_text(j->text, j->text, model->config.context, mask);
+    TextSource source = source_text(j->text, j->text, model->config.context, mask);
 
+    source.masking = masking;
     return evaluate(&j->tape, model, &source.source, B, 0);
+}
+
+static Evaluation evaluated(Judged *j, const Model *model, int B)
+{
+    return evaluated_with(j, model, B, (Masking){ 0 });
 }
 
 static Score judge(Judged *j, Protocol p)
@@ -177,7 +183,7 @@ START_TEST(a_masked_model_is_judged_as_evaluation_judges_one_of_that_context)
 
     ck_assert_double_eq(score_loss(&score), e.loss);
     ck_assert_double_eq(score.right / score.targets, e.accuracy);
-    ck_assert_double_eq(score.targets, (N - 1) / L * masking_targets(L));
+    ck_assert_double_eq(score.targets, (N - 1) / L * masking_targets(0, L));
     arena_free(mem);
     judged_close(&j);
 }
@@ -196,6 +202,20 @@ START_TEST(the_batch_and_the_threads_change_no_bit)
         const Score score = judge(&j, p);
         ck_assert_mem_eq(&score, &one, sizeof one);
     }
+    judged_close(&j);
+}
+END_TEST
+
+START_TEST(a_masked_model_is_judged_with_the_masks_of_its_run)
+{
+    Judged j = judged_open(masked(), N);
+    const int T = j.s->model.config.context;
+    const Masking half = { .share = 0.5 };
+    const Evaluation e = evaluated_with(&j, &j.s->model, 3, half);
+    const Score s = judge(&j, (Protocol){ .length = T, .stride = T, .masking = half });
+
+    ck_assert_double_eq(score_loss(&s), e.loss);
+    ck_assert_double_eq(s.targets, (N - 1) / T * (T / 2));
     judged_close(&j);
 }
 END_TEST
@@ -423,6 +443,7 @@ Suite *suite_perplexity(void)
     tcase_add_test(t, over_whole_windows_of_its_context_it_is_evaluation_to_the_bit);
     tcase_add_loop_test(t, a_masked_model_is_judged_as_evaluation_judges_one_of_that_context, 0, 6);
     tcase_add_loop_test(t, the_batch_and_the_threads_change_no_bit, 0, 2);
+    tcase_add_test(t, a_masked_model_is_judged_with_the_masks_of_its_run);
     tcase_add_loop_test(t, a_word_is_what_white_space_separates_whatever_the_tokens, 0, 2);
     tcase_add_test(t, nothing_is_dropped_the_tape_stays_as_it_was_and_the_end_is_told);
     tcase_add_loop_test(t, a_model_at_another_context_is_one_made_for_it, 0, 3);

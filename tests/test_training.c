@@ -38,7 +38,7 @@ static void train_by_hand(Model *model, Tokens text, Arena *mem)
 
             tokens_batch(text, job.seed, number, b);
             if (masked)
-                masking_apply(b, 128, job.seed, number);
+                masking_apply(b, 128, (Masking){ 0 }, job.seed, number);
             tape_reset(&tape);
             tape_backward(&tape, model_losses(&tape, model, b, number), dy);
         }

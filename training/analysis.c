@@ -114,7 +114,7 @@ static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, 
         if (g->study->tell)
             g->study->tell((int)w);
         tokens_window(text, w * all / n, row);
-        source_hide(&model->config, w * all / n, row);
+        source_hide(&model->config, g->study->masking, w * all / n, row);
         tape_reset(tape);
         g->mix = 0;
         model_watch(tape, model, row.id, g->T, (Watch){ see, g });

@@ -15,6 +15,7 @@
 #ifndef TRAINING_ANALYSIS_H
 #define TRAINING_ANALYSIS_H
 
+#include "data/masking.h"
 #include "data/tokens.h"
 #include "model/model.h"
 #include "training/focus.h"
@@ -24,6 +25,7 @@ typedef struct {
     int band;
     double faint, tolerance; /* see focus.h and svd.h */
     bool unmasked;
+    Masking masking;          /* of a masked model */
     void (*tell)(int window); /* called before each, from 0; may be NULL */
 } Study;
 

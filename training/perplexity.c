@@ -125,7 +125,7 @@ static void read_window(const Windows *r, size_t k, Batch row)
         row.id[t] = from[t];
         row.target[t] = start + (size_t)t < scored ? -1 : from[t + 1];
     }
-    source_hide(r->config, k, row);
+    source_hide(r->config, r->p.masking, k, row);
 }
 
 static bool is_space(unsigned char c)

@@ -23,6 +23,7 @@
 #ifndef TRAINING_PERPLEXITY_H
 #define TRAINING_PERPLEXITY_H
 
+#include "data/masking.h"
 #include "data/tokens.h"
 #include "model/model.h"
 
@@ -30,6 +31,7 @@ typedef struct {
     int length, stride;         /* L, S */
     int bucket;                 /* positions of a window that share a score; 0: all */
     int batch;                  /* windows at once; 0: about 16,000 tokens */
+    Masking masking;            /* of a masked model */
     void (*tell)(double share); /* reports progress; may be NULL */
 } Protocol;
 

@@ -7,6 +7,7 @@
 #define TRAINING_SOURCE_H
 
 #include "data/lra.h"
+#include "data/masking.h"
 #include "data/synthetic.h"
 #include "data/tokens.h"
 #include "model/config_size.h"
@@ -33,18 +34,19 @@ Batch source_shape(Batch batch, int B, int T);
 /* The share of the most frequent answer among those of all rows of T tokens. */
 double source_majority(const Source *s, int T);
 
-/* Text: the next token, or those hidden by the token `mask` (-1: none). */
+/* Text: the next token, or those hidden by the token `mask` (-1: none), as `masking` says. */
 typedef struct {
     Source source;
     Tokens train, validation;
     int mask;
+    Masking masking;
 } TextSource;
 
 /* Dies (EXIT_DATA) if a part is too short for one window of `context` and the token after it. */
 TextSource source_text(Tokens train, Tokens validation, int context, int mask);
 
 /* Masks row k, which has its tokens already, if the model is a masked one. */
-void source_hide(const Config *c, size_t k, Batch row);
+void source_hide(const Config *c, Masking how, size_t k, Batch row);
 
 /* Which of several texts a window is from; all texts are equally likely. */
 enum { CLASSES_MAX = 256 };

@@ -1,5 +1,4 @@
 /* Text: predict the next token, the masked tokens, or which text a window is from. */
-#include "data/masking.h"
 #include "ops/base/error.h"
 #include "ops/base/random.h"
 #include "training/source.h"
@@ -14,18 +13,13 @@ static void text_batch(const Source *source, uint64_t number, Batch batch)
 
     tokens_batch(s->train, source->seed, number, batch);
     if (s->mask >= 0)
-        masking_apply(batch, s->mask, source->seed, number);
+        masking_apply(batch, s->mask, s->masking, source->seed, number);
 }
 
-static void hide(int mask, size_t k, Batch row)
+void source_hide(const Config *c, Masking how, size_t k, Batch row)
 {
-    if (mask >= 0)
-        masking_apply(row, mask, HELD_BACK, k);
-}
-
-void source_hide(const Config *c, size_t k, Batch row)
-{
-    hide(c->task == TASK_MLM ? config_mask(c) : -1, k, row);
+    if (c->task == TASK_MLM)
+        masking_apply(row, config_mask(c), how, HELD_BACK, k);
 }
 
 static void text_row(const Source *source, size_t k, Batch row)
@@ -33,7 +27,8 @@ static void text_row(const Source *source, size_t k, Batch row)
     const TextSource *s = (const TextSource *)source;
 
     tokens_window(s->validation, k, row);
-    hide(s->mask, k, row);
+    if (s->mask >= 0)
+        masking_apply(row, s->mask, s->masking, HELD_BACK, k);
 }
 
 static size_t text_rows(const Source *source, int T)

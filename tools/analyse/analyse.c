@@ -161,6 +161,7 @@ static void run_model(int words, char **word, Pool *pool)
     Saved *run = trained_read(word[0], best, TRAINED_CAUSAL | TRAINED_MASKED, "./analyse");
     if (study.unmasked && run->model.config.task != TASK_CAUSAL)
         die(EXIT_USAGE, "--unmask is for causal models, but this one is bidirectional");
+    study.masking = trained_masking(run);
     if (study.length == 0)
         study.length = run->model.config.context;
     trained_check_outputs(

@@ -75,6 +75,18 @@ double trained_number(const Saved *run, const char *option)
     return number;
 }
 
+Masking trained_masking(const Saved *run)
+{
+    const char *words = saved_option(run, "whole-word");
+    Masking how = { 0 };
+
+    if (saved_option(run, "mask-share"))
+        how.share = trained_number(run, "mask-share");
+    if (words && strcmp(words, "on") == 0)
+        how.words = run->tokenizer;
+    return how;
+}
+
 static Corpus read_stories(const Saved *run)
 {
     trained_number(run, "seed"); /* checks that it is a number */

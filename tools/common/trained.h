@@ -2,6 +2,7 @@
 #ifndef TOOLS_COMMON_TRAINED_H
 #define TOOLS_COMMON_TRAINED_H
 
+#include "data/masking.h"
 #include "data/tokens.h"
 #include "training/saved.h"
 
@@ -21,6 +22,9 @@ Saved *trained_read(const char *path, bool best, unsigned kinds, const char *pro
 
 /* The number that an option of the run was; dies (EXIT_DATA) if the run does not record it. */
 double trained_number(const Saved *run, const char *option);
+
+/* How a masked run hides tokens. */
+Masking trained_masking(const Saved *run);
 
 /* The files; without any, the run's validation text. */
 typedef struct {

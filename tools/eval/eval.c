@@ -325,6 +325,8 @@ static Exam exam_open(const Saved *run, TextChoice choice, Table *table)
 {
     Exam e = { .model = &run->model, .table = table, .p = read_protocol() };
 
+    e.p.masking = trained_masking(run);
+
     if (table->kind & (TRAINED_CAUSAL | TRAINED_MASKED)) {
         trained_warn(run, choice);
         e.text = trained_text(run, choice);

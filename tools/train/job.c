@@ -33,6 +33,7 @@ static Job job = {
     .seed = 1337,
     .sample_tokens = 400,
     .held_back = 0.1,
+    .mask_share = MASKING_SHARE,
     .temperature = 0.8,
 };
 
@@ -43,6 +44,10 @@ static Option options[] = {
     { "task", OPTION_CHOICE, &task, .choice = choice_task, .help = "what to learn" },
     { "tokenizer", OPTION_TEXT, &job.tokenizer, .word = "NAME",
       .help = "byte, char, or bpe:N with N tokens" },
+    { "mask-share", OPTION_REAL, &job.mask_share, .max = 1, .above = true, .below = true,
+      .help = "mlm: share of the tokens to predict" },
+    { "whole-word", OPTION_FLAG, &job.whole_word,
+      .help = "mlm: mask whole words, runs of letters and digits" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
     { "config", OPTION_TEXT, &config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
@@ -253,6 +258,8 @@ static void settle_text(void)
 {
     const Text wrong = tokenizer_wrong(job.tokenizer);
 
+    refuse_option("mask-share", task != TASK_MLM);
+    refuse_option("whole-word", task != TASK_MLM);
     if (wrong.n)
         die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
     if (task == TASK_CLASSIFY && (job.files < 2 || job.files > CLASSES_MAX))

@@ -17,6 +17,8 @@ typedef struct {
     const Synthetic *made; /* a synthetic task; NULL: text */
     SyntheticShape shape;
     const char *data; /* a folder with its rows */
+    double mask_share;
+    bool whole_word;
     const char *const *file;
     int files;
     const char *tokenizer, *validation_path, *out_dir;

@@ -84,7 +84,8 @@ static void show_text(const Show *s)
         say("a window is from one of %d files: guessing is right in %.1f%%", c->classes,
             100 * s->source->chance);
     if (c->task == TASK_MLM)
-        say("15%% of the tokens are masked, and predicted from both sides");
+        say("%g%% of the tokens are masked%s and predicted from both sides",
+            100 * s->job->mask_share, s->job->whole_word ? ", whole words at a time," : ",");
     if (c->task == TASK_CAUSAL && s->corpus->floor > 0)
         say("its true entropy is %.4f bits/byte: no model does better", s->corpus->floor);
 }
