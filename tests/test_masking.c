@@ -193,11 +193,11 @@ START_TEST(what_is_masked_depends_on_no_other_row_and_on_no_token)
 }
 END_TEST
 
-/* Text as bytes, or with "aa" and "aaaa" as tokens 256 and 257. */
+/* Text as bytes, or with "aa" and " aa" as tokens 256 and 257. */
 static Tokenizer *words(bool joined)
 {
     return tokenizer_learn(joined ? "bpe:258" : "byte",
-                           (Bytes){ (const unsigned char *)"aaaaaaaa", 8 });
+                           (Bytes){ (const unsigned char *)" aa aa aa aa", 12 });
 }
 
 /* Masks the text, as bytes, for that seed. */
