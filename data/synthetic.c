@@ -16,6 +16,7 @@ const Synthetic *const synthetics[] = {
     &synthetic_cumulative_parity,
     &synthetic_majority_of_bits,
     &synthetic_listops,
+    &synthetic_pathfinder,
     NULL,
 };
 
@@ -34,16 +35,18 @@ SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s)
 static unsigned given(SyntheticShape s)
 {
     return (s.least ? SYNTHETIC_LEAST : 0u) | (s.symbols ? SYNTHETIC_SYMBOLS : 0u) |
-           (s.items ? SYNTHETIC_ITEMS : 0u) | (s.noise ? SYNTHETIC_NOISE : 0u);
+           (s.items ? SYNTHETIC_ITEMS : 0u) | (s.noise ? SYNTHETIC_NOISE : 0u) |
+           (s.difficulty ? SYNTHETIC_DIFFICULTY : 0u);
 }
 
 Text synthetic_misfit(const Synthetic *task, SyntheticShape s)
 {
-    static const char *const size[] = { "least length", "alphabet", "number of items", "noise" };
+    static const char *const size[] = { "least length", "alphabet", "number of items", "noise",
+                                        "difficulty" };
     const unsigned foreign = given(s) & ~task->takes;
     Text why = { 0 };
 
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (foreign >> i & 1 && !why.n)
             text_add(&why, "%s has no %s", task->name, size[i]);
     if (why.n)

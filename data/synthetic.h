@@ -31,11 +31,12 @@
 
 /* The sizes of a row; 0: the task's default. */
 typedef struct {
-    int T;       /* positions of a row */
-    int least;   /* listops: a row has more tokens than this, and less than T */
-    int symbols; /* size of the alphabet; mqar: of the vocabulary */
-    int items;   /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
-    bool noise;  /* mqar: random tokens in place of blanks */
+    int T;          /* positions of a row */
+    int least;      /* listops: a row has more tokens than this, and less than T */
+    int symbols;    /* size of the alphabet; mqar: of the vocabulary */
+    int items;      /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
+    bool noise;     /* mqar: random tokens in place of blanks */
+    int difficulty; /* pathfinder: of synthetic_difficulties */
 } SyntheticShape;
 
 /* The sizes beside T that a task takes. */
@@ -44,6 +45,7 @@ enum {
     SYNTHETIC_SYMBOLS = 1 << 1,
     SYNTHETIC_ITEMS = 1 << 2,
     SYNTHETIC_NOISE = 1 << 3,
+    SYNTHETIC_DIFFICULTY = 1 << 4,
 };
 
 struct SyntheticRow;
@@ -56,6 +58,8 @@ typedef struct Synthetic {
     unsigned takes;      /* SYNTHETIC_ ... */
     int symbols, items;  /* their defaults; */
     int part;            /* or, if not 0, T / part items, at least one */
+    int length;          /* the default of T; 0: ./train chooses */
+    bool image;          /* tokens are the greys of a square image */
     int others;          /* tokens of the vocabulary beside the symbols */
     int answers;         /* that are possible; 0: any symbol, */
     bool halved;         /* or of the second half of them, if the first are keys */
@@ -135,6 +139,9 @@ void synthetic_symbol(SyntheticShape s, int token, Text *word);
 
 extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, synthetic_copy,
     synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,
-    synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops;
+    synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops,
+    synthetic_pathfinder;
+
+extern const char *const synthetic_difficulties[]; /* "easy", ..., ended by NULL */
 
 #endif

@@ -91,6 +91,11 @@ training 4300
 tools 920
 tools/common 3170
 tools/common 3120
+data 2825
+data/synthetic 960
+training 4160
+tools 920
+tools/common 3150
 tools/draw 1100
 tools/analyse 680
 tools/attend 590

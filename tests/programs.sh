@@ -718,10 +718,15 @@ refused 'classes and a validation file'       2 '--val-file'        $t --task cl
 made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed 1,3d; }
 answered() { says '^validation loss .* nats/answer, .* accuracy ' && says '^a held-back row'; }
 for task in $(made); do
-    check "a run of $task" part 0 "made-$task" $small --block-size 128 --task $task
+    check "a run of $task" part 0 "made-$task" $small --block-size 144 --task $task
     check "$task has an accuracy" answered
     check "$task says what guessing gets" says '^for comparison: guessing is right in [0-9.]*%'
 done
+made_of() { # CONTEXT OPTION...
+    context=$1
+    shift
+    "$train" --dry-run --n-layer 1 --n-embd 16 --batch-size 1 "$@" >/dev/null 2>"$dir/err" && said ", context $context,"
+}
 check 'a made task with a length of its own' part 0 made-own --max-iters 1 --n-layer 1 --n-embd 16 --eval-iters 1 --task passkey
 check 'a made task that stops' part 130 made $steps --block-size 64 --task mqar --stop-at 5
 check 'goes on' part 0 made --resume
@@ -730,6 +735,13 @@ check 'is the same' same_run made unmade
 refused 'a text for a made task'              2 'takes no text'     $t --task mqar $text
 refused 'symbols for a text'                  2 '--symbols does not apply' $t --symbols 5 $text
 refused 'a row that is too short'             2 'positions'         $t --task mqar --items 40
+check 'hard images' part 0 hard $small --block-size 256 --task pathfinder --difficulty hard
+check 'a held-back image is a picture' grep -q '^[ @.:=+*#%-]\{16\}|$' "$dir/stdout"
+check 'images are judged at square sizes' "$evaluate" ../out/hard --rows 20 --lengths 256,576
+check 'an image has 1024 pixels unless told' made_of 1024 --task pathfinder
+refused 'an image that is no square'          2 'squares with sides of 12' $t --task pathfinder --block-size 128
+refused 'a difficulty that there is not'      2 'easy, medium'      $t --task pathfinder --difficulty hardest
+refused 'a difficulty of another task'        2 '--difficulty does not apply' $t --task mqar --difficulty hard
 refused 'a folder for another task'           2 '--data does not apply' $t --task copy --data ../in
 refused 'a folder without rows'               4 'basic_train.tsv'   $t --task listops --data ../in
 

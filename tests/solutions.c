@@ -210,6 +210,49 @@ static void solve_listops(Puzzle p)
     must(at == p.n, "a row is one expression");
 }
 
+enum { PIXELS = 1 << 12 };
+
+static bool is_lit(Puzzle p, int t)
+{
+    return !same_word(p.word[t], "0");
+}
+
+/* Colours all that can be reached from a pixel by steps of two in any direction. */
+static void reach(Puzzle p, int side, int from, bool *reached)
+{
+    static int left[PIXELS];
+    int n = 0;
+
+    reached[left[n++] = from] = true;
+    while (n > 0) {
+        const int at = left[--n];
+
+        for (int y = at / side - 2; y <= at / side + 2; y++)
+            for (int x = at % side - 2; x <= at % side + 2; x++)
+                if (x >= 0 && x < side && y >= 0 && y < side && is_lit(p, y * side + x) &&
+                    !reached[y * side + x])
+                    reached[left[n++] = y * side + x] = true;
+    }
+}
+
+static void solve_pathfinder(Puzzle p)
+{
+    bool reached[PIXELS] = { false };
+    int dot[2] = { 0, 0 }, dots = 0, side = 1;
+
+    while (side * side < p.n)
+        side++;
+    must(side * side == p.n && p.n <= PIXELS, "an image is a square");
+    for (int t = 0; t < p.n; t++)
+        if (same_word(p.word[t], "255")) {
+            must(dots < 2, "there are no more than two dots");
+            dot[dots++] = t;
+        }
+    must(dots == 2, "there are two dots");
+    reach(p, side, dot[0], reached);
+    p.say[0] = reached[dot[1]] ? "1" : "0";
+}
+
 const Solution solutions[] = {
     { "mqar", solve_mqar },
     { "recall", solve_recall },
@@ -222,5 +265,6 @@ const Solution solutions[] = {
     { "cumulative-parity", solve_cumulative_parity },
     { "majority", solve_majority },
     { "listops", solve_listops },
+    { "pathfinder", solve_pathfinder },
     { NULL, NULL },
 };

@@ -3,6 +3,7 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of place i = 1 .. n, by the weights of the paper. */
@@ -261,6 +262,65 @@ START_TEST(a_passkey_is_anywhere_in_the_text_of_the_paper)
 }
 END_TEST
 
+/* The dots of an image of pathfinder, and how far apart they are, in x or in y. */
+static int dots_apart(const Rows *rows, int side)
+{
+    int dot[2] = { 0, 0 }, n = 0;
+
+    for (int t = 0; t < rows->n; t++)
+        if (rows->id[t] == 255)
+            dot[n++ % 2] = t;
+    ck_assert_int_eq(n, 2);
+    const int x = abs(dot[0] % side - dot[1] % side), y = abs(dot[0] / side - dot[1] / side);
+    return x > y ? x : y;
+}
+
+/* _i: the difficulty */
+START_TEST(an_image_of_pathfinder_has_its_paths_and_greys)
+{
+    static const int lit[] = { 30, 58, 108 };
+    Rows rows = rows_open("pathfinder", (SyntheticShape){ .T = 1024, .difficulty = _i });
+    int count[256] = { 0 };
+    const int n = MANY / 20;
+
+    for (int i = 0; i < n; i++) {
+        next_row(&rows);
+        for (int t = 0; t < 1024; t++)
+            count[rows.id[t]]++;
+    }
+    ck_assert_int_eq(count[255], 2 * n);
+    ck_assert_int_eq(1024 * n - count[0], lit[_i] * n);
+    for (int grey = 1; grey < 255; grey++)
+        check_share(count[grey], (lit[_i] - 2) * n, grey >= 96 && grey < 192 ? 1 / 96.0 : 0);
+    rows_close(&rows);
+}
+END_TEST
+
+/* The best that one can do who knows nothing but the distance. _i: the difficulty */
+START_TEST(the_distance_of_the_dots_does_not_tell_the_answer)
+{
+    enum { SIDE = 32 };
+    Rows rows = rows_open("pathfinder", (SyntheticShape){ .T = SIDE * SIDE, .difficulty = _i });
+    int count[2][SIDE] = { { 0 } }, joined = 0, apart = 0, most = 0;
+    const int n = MANY / 2;
+
+    for (int i = 0; i < n; i++) {
+        next_row(&rows);
+        count[rows.target[0]][dots_apart(&rows, SIDE)]++;
+        joined += rows.target[0];
+    }
+    check_share(joined, n, 0.5);
+    for (int d = 0, below = 0; d < SIDE; d++) {
+        below += count[1][d] - count[0][d];
+        most = abs(below) > most ? abs(below) : most;
+        apart += d * (count[1][d] + count[0][d]);
+    }
+    ck_assert_int_gt(apart, 5 * n);
+    ck_assert_msg(most < 0.06 * n, "%d of %d", most, n);
+    rows_close(&rows);
+}
+END_TEST
+
 Suite *suite_draws(void)
 {
     Suite *s = suite_create("draws");
@@ -275,5 +335,7 @@ Suite *suite_draws(void)
     tcase_add_test(t, a_key_is_recalled_as_often_as_another_however_often_it_is_there);
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);
+    tcase_add_loop_test(t, an_image_of_pathfinder_has_its_paths_and_greys, 0, 3);
+    tcase_add_loop_test(t, the_distance_of_the_dots_does_not_tell_the_answer, 0, 3);
     return s;
 }

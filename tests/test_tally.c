@@ -182,7 +182,7 @@ static HeldBack held_back_of(const Synthetic *task, SyntheticShape shape)
 START_TEST(longer_rows_of_a_task_have_the_vocabulary_that_was_trained)
 {
     for (int i = 0; synthetics[i]; i++) {
-        const HeldBack h = held_back_of(synthetics[i], (SyntheticShape){ .T = 64 });
+        const HeldBack h = held_back_of(synthetics[i], (SyntheticShape){ .T = 256 });
         const int vocab = synthetic_vocab(h.task, h.shape);
 
         for (int length = 16; length <= 1024; length *= 2) {

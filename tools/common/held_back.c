@@ -26,6 +26,20 @@ static int size_of(const Saved *run, const char *option)
     return saved_option(run, option) ? (int)trained_number(run, option) : 0;
 }
 
+/* The index of the name that the option had; 0: it had none. */
+static int choice_of(const Saved *run, const char *option, const char *const *names)
+{
+    const char *name = saved_option(run, option);
+    int i = 0;
+
+    while (name && names[i] && strcmp(names[i], name) != 0)
+        i++;
+    if (name && !names[i])
+        die(EXIT_DATA, "%.200s: its --%s was '%.60s', which this version does not have", run->path,
+            option, name);
+    return i;
+}
+
 static const Synthetic *task_of(const Saved *run)
 {
     for (int i = 0; synthetics[i]; i++)
@@ -42,11 +56,13 @@ static void open_rows(HeldBack *h, const Saved *run, int items)
     const char *noise = saved_option(run, "noise");
 
     h->task = task_of(run);
-    h->shape = (SyntheticShape){ .T = c->context,
-                                 .least = size_of(run, "least"),
-                                 .symbols = size_of(run, "symbols"),
-                                 .items = size_of(run, "items"),
-                                 .noise = noise && strcmp(noise, "on") == 0 };
+    h->shape =
+        (SyntheticShape){ .T = c->context,
+                          .least = size_of(run, "least"),
+                          .symbols = size_of(run, "symbols"),
+                          .items = size_of(run, "items"),
+                          .noise = noise && strcmp(noise, "on") == 0,
+                          .difficulty = choice_of(run, "difficulty", synthetic_difficulties) };
     const Text why = synthetic_misfit(h->task, h->shape);
     if (why.n || synthetic_vocab(h->task, h->shape) != c->vocab)
         die(EXIT_DATA, "%.200s does not fit its task %s%s%s", run->path, h->task->name,

@@ -3,6 +3,7 @@
 #include "data/stream.h"
 #include "model/sample.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { NAME = 127, PLAIN = 200 };
@@ -63,12 +64,24 @@ Text shown_token(Bytes token)
     return text;
 }
 
+/* An image, a character a pixel, from black to white. */
+static void print_image(Batch row)
+{
+    static const char grey[] = " .:-=+*#%@";
+    const int side = (int)sqrt(row.T);
+
+    for (int t = 0; t < row.T; t++)
+        printf("%c%s", grey[row.id[t] * 10 / 256], (t + 1) % side ? "" : "|\n");
+}
+
 int shown_answers(const Synthetic *task, SyntheticShape shape, Batch row, const real *logits, int V)
 {
     const int length = row.length ? row.length[0] : row.T;
     int right = 0;
 
-    for (int t = 0; t < length; t++) {
+    if (task->image)
+        print_image(row);
+    for (int t = 0; t < length && !task->image; t++) {
         printf("%s%s", t ? " " : "", synthetic_word(task, shape, row.id[t]).at);
         if (row.whole || row.target[t] < 0)
             continue;
@@ -79,7 +92,7 @@ int shown_answers(const Synthetic *task, SyntheticShape shape, Batch row, const 
     }
     if (row.whole) {
         right = sample_likeliest(logits, V) == row.target[0];
-        printf(" (%d : %d)", sample_likeliest(logits, V), row.target[0]);
+        printf("%s(%d : %d)", task->image ? "" : " ", sample_likeliest(logits, V), row.target[0]);
     }
     putchar('\n');
     return right;

@@ -65,6 +65,8 @@ static Option options[] = {
     { "least", OPTION_INT, &job.shape.least, .max = 1 << 24,
       .help = "listops: minimum length of a row; 0: the task's default" },
     { "noise", OPTION_FLAG, &job.shape.noise, .help = "mqar: random tokens instead of blanks" },
+    { "difficulty", OPTION_CHOICE, &job.shape.difficulty, .choices = synthetic_difficulties,
+      .help = "pathfinder: length of the paths, and number of distractors" },
     { "data", OPTION_TEXT, &job.data, .word = "FOLDER",
       .help = "listops: read the Long Range Arena's files" },
     { .name = "Model" },
@@ -213,10 +215,10 @@ static void refuse_option(const char *name, bool wrong)
         die(EXIT_USAGE, "--%s does not apply to --task %s", name, choice_task(task).name);
 }
 
-/* The smallest length that fits the task's defaults. */
+/* The task's length, or the smallest that fits its defaults. */
 static void settle_row_length(void)
 {
-    job.config.context = job.shape.T = TASK_LENGTH;
+    job.config.context = job.shape.T = job.made->length ? job.made->length : TASK_LENGTH;
     while (job.shape.T < 64 * TASK_LENGTH && synthetic_misfit(job.made, job.shape).n)
         job.config.context = job.shape.T *= 2;
 }
@@ -230,6 +232,7 @@ static void settle_rows(void)
     refuse_option("items", !(takes & SYNTHETIC_ITEMS));
     refuse_option("least", !(takes & SYNTHETIC_LEAST));
     refuse_option("noise", !(takes & SYNTHETIC_NOISE));
+    refuse_option("difficulty", !(takes & SYNTHETIC_DIFFICULTY));
     refuse_option("data", !made || strcmp(made->name, "listops") != 0);
     refuse_option("tokenizer", made);
     refuse_option("val-file", made);

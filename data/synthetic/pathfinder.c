@@ -1,0 +1,202 @@
+/*
+ * Pathfinder (Linsley et al., 2018, arXiv:1805.08315; in the Long Range Arena, arXiv:2011.04006):
+ * do two marked dots lie on one path? A row is a square image, pixel by pixel, line by line:
+ *
+ *     .  .  .  .  .  .  .  .  .  .
+ *     . 255 .  . 99 .  .  .  .  .        0   background, here "."
+ *     . 140 .  .  . 171 .  .  . .      255   a dot: the end of a long path
+ *     .  .  .  .  .  . 180 . 150 .     others, 96 to 191: dashes
+ *     .  . 100 .  .  .  . 255 . .
+ *
+ * Every image has two long paths and a few short ones. A path goes from pixel to neighbouring
+ * pixel, turns by at most 45 degrees at a time, and never comes back to itself; every third of its
+ * pixels is left out. Two paths are at least APART pixels from each other, in x or in y, so a step
+ * of at most two pixels never leads from one to another: by following such steps the label is found
+ * without error.
+ *
+ * Nothing but the paths tells the label. Greys are random; both kinds of image have the same paths;
+ * and an image is kept only if it has a pair of ends on one path and a pair on two that are equally
+ * far apart, to a pixel. The label says which of the two is marked.
+ */
+#include "data/synthetic.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    APART = 3,
+    TRIES = 40, /* to place a path */
+    WHITE = 255,
+    DARKEST = 96,
+    GREYS = 96,
+    LEAST_SIDE = 12,
+    MOST_SIDE = 256,
+    LONGEST = MOST_SIDE * 10 / 8,
+};
+
+const char *const synthetic_difficulties[] = { "easy", "medium", "hard", NULL };
+
+/* The length of the long paths in eighths of the side, and the short ones in an image of 32 x 32.
+ */
+static const struct {
+    int eighths, others;
+} kinds[] = { { 4, 2 }, { 6, 4 }, { 10, 6 } };
+
+typedef struct {
+    int n, at[LONGEST]; /* pixels */
+} Path;
+
+static int side_of(SyntheticShape s)
+{
+    return (int)floor(sqrt(s.T));
+}
+
+static void misfit(SyntheticShape s, Text *why)
+{
+    const int side = side_of(s);
+
+    if (side * side != s.T || side < LEAST_SIDE || side > MOST_SIDE)
+        text_add(why, "images of pathfinder are squares with sides of %d to %d: 1024 is 32 x 32",
+                 LEAST_SIDE, MOST_SIDE);
+}
+
+/* Their distance: the larger of those in x and in y. */
+static int distance(int side, int a, int b)
+{
+    const int x = abs(a % side - b % side), y = abs(a / side - b / side);
+
+    return x > y ? x : y;
+}
+
+/* Whether a path may go on at x, y: `target` is -1 where no other path is near. */
+static bool is_free(const SyntheticRow *row, const Path *p, int x, int y)
+{
+    const int side = side_of(row->s), at = y * side + x;
+    bool found = x >= 0 && x < side && y >= 0 && y < side && row->target[at] < 0;
+
+    for (int i = 0; found && i < p->n - 1; i++)
+        found = distance(side, at, p->at[i]) > 1;
+    return found;
+}
+
+/* Goes straight on, or turns; false: there is no way. */
+static bool go_on(SyntheticRow *row, Path *p, int *direction)
+{
+    static const int dx[] = { 1, 1, 0, -1, -1, -1, 0, 1 }, turn[] = { 0, 0, 1, 7 };
+    const int side = side_of(row->s), last = p->at[p->n - 1], first = row_below(row, 4);
+
+    for (int i = 0; i < 4; i++) {
+        const int d = (*direction + turn[(first + i) % 4]) % 8;
+        const int x = last % side + dx[d], y = last / side + dx[(d + 6) % 8];
+
+        if (is_free(row, p, x, y)) {
+            p->at[p->n++] = y * side + x;
+            *direction = d;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool grow(SyntheticRow *row, Path *p, int length)
+{
+    int start = row_below(row, row->s.T), direction = row_below(row, 8);
+
+    if (row->target[start] >= 0)
+        return false;
+    *p = (Path){ .n = 1, .at = { start } };
+    while (p->n < length)
+        if (!go_on(row, p, &direction))
+            return false;
+    return true;
+}
+
+/* Draws the dashes, and keeps other paths away. */
+static void draw_path(SyntheticRow *row, const Path *p)
+{
+    const int side = side_of(row->s);
+
+    for (int i = 0; i < p->n; i++) {
+        const int x0 = p->at[i] % side, y0 = p->at[i] / side;
+
+        if (i % 3 < 2 || i == p->n - 1)
+            row->id[p->at[i]] = DARKEST + row_below(row, GREYS);
+        for (int y = y0 - APART + 1; y < y0 + APART; y++)
+            for (int x = x0 - APART + 1; x < x0 + APART; x++)
+                if (x >= 0 && x < side && y >= 0 && y < side)
+                    row->target[y * side + x] = 0;
+    }
+}
+
+static bool place(SyntheticRow *row, Path *p, int length)
+{
+    for (int i = 0; i < TRIES; i++)
+        if (grow(row, p, length)) {
+            draw_path(row, p);
+            return true;
+        }
+    return false;
+}
+
+/* False: no two pairs of ends are equally far apart. */
+static bool mark(SyntheticRow *row, const Path *a, const Path *b, int label)
+{
+    static const int one[][2] = { { 0, 1 }, { 2, 3 } },
+                     two[][2] = { { 0, 2 }, { 0, 3 }, { 1, 2 }, { 1, 3 } };
+    const int end[] = { a->at[0], a->at[a->n - 1], b->at[0], b->at[b->n - 1] };
+    const int side = side_of(row->s), first = row_below(row, 8);
+
+    for (int i = 0; i < 8; i++) {
+        const int *same = one[(first + i) % 2], *other = two[(first + i) % 8 / 2];
+        const int *pair = label ? same : other;
+
+        if (abs(distance(side, end[same[0]], end[same[1]]) -
+                distance(side, end[other[0]], end[other[1]])) <= 1) {
+            row->id[end[pair[0]]] = row->id[end[pair[1]]] = WHITE;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool draw_image(SyntheticRow *row, int label)
+{
+    const int side = side_of(row->s), length = kinds[row->s.difficulty].eighths * side / 8;
+    Path a, b, other;
+
+    for (int t = 0; t < row->s.T; t++)
+        row->id[t] = 0, row->target[t] = -1;
+    if (!place(row, &a, length) || !place(row, &b, length))
+        return false;
+    for (int i = 0; i < kinds[row->s.difficulty].others * side / 32; i++)
+        if (!place(row, &other, length / 3))
+            return false;
+    return mark(row, &a, &b, label);
+}
+
+static void draw(SyntheticRow *row)
+{
+    const int label = row_below(row, 2);
+
+    while (!draw_image(row, label))
+        ;
+    for (int t = 0; t < row->s.T; t++)
+        row->target[t] = t ? -1 : label;
+}
+
+static const char *const no_words[] = { NULL };
+
+const Synthetic synthetic_pathfinder = {
+    .name = "pathfinder",
+    .summary = "do two dots lie on one path? (arXiv:1805.08315)",
+    .classes = 2,
+    .takes = SYNTHETIC_DIFFICULTY,
+    .length = 32 * 32,
+    .image = true,
+    .misfit = misfit,
+    .others = 256,
+    .answers = 2,
+    .draw = draw,
+    .digits = 256,
+    .words = no_words,
+};
