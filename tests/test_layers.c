@@ -540,6 +540,7 @@ START_TEST(what_does_not_fit_together_is_told)
         { "a head has 5: choose an even width", performer },
         { "a matrix would have", performer },
         { "a matrix would have", gau },
+        { "--redraw and --learn-omega exclude each other", performer },
     };
 
     row[1].c.heads = 5;
@@ -556,6 +557,7 @@ START_TEST(what_does_not_fit_together_is_told)
     *setting_at(&row[11].c.set, "key-size") = 1 << 14;
     row[12].c.width = 1 << 18;
     *setting_at(&row[12].c.set, "key-size") = 1 << 14;
+    *setting_at(&row[13].c.set, "redraw") = *setting_at(&row[13].c.set, "learn-omega") = 1;
     for (int i = 0; i < COUNT(row); i++) {
         Text why = config_misfit(&row[i].c);
 
