@@ -92,10 +92,11 @@ tools 920
 tools/common 3170
 tools/common 3120
 data 2825
+data 3010
 data/synthetic 960
 training 4160
 tools 920
-tools/common 3150
+tools/common 3190
 tools/draw 1100
 tools/analyse 680
 tools/attend 590

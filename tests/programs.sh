@@ -715,7 +715,7 @@ check 'and how often without a model' says '^for comparison: guessing is right i
 refused 'one text told apart'                 2 '2 to 256 files'     $t --task classify $text
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
-made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed 1,3d; }
+made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed '1,3d;/^image$/d'; }
 answered() { says '^validation loss .* nats/answer, .* accuracy ' && says '^a held-back row'; }
 for task in $(made); do
     check "a run of $task" part 0 "made-$task" $small --block-size 144 --task $task
@@ -737,8 +737,33 @@ refused 'symbols for a text'                  2 '--symbols does not apply' $t --
 refused 'a row that is too short'             2 'positions'         $t --task mqar --items 40
 check 'hard images' part 0 hard $small --block-size 256 --task pathfinder --difficulty hard
 check 'a held-back image is a picture' grep -q '^[ @.:=+*#%-]\{16\}|$' "$dir/stdout"
-check 'images are judged at square sizes' "$evaluate" ../out/hard --rows 20 --lengths 256,576
+evaluates() { "$evaluate" "$@" >/dev/null 2>&1; }
+check 'images are judged at square sizes' evaluates ../out/hard --rows 20 --lengths 256,576
 check 'an image has 1024 pixels unless told' made_of 1024 --task pathfinder
+image() { # CLASS: an image of CIFAR-10 in one colour
+    printf "\\$(printf %03o "$1")" && head -c 3072 /dev/zero | tr '\0' "$1"
+}
+mkdir ../in/cifar
+for i in 1 2 3 4; do image 1 && image 2; done >../in/cifar/data_batch_1.bin
+image 5 >../in/cifar/test_batch.bin
+head -c 3072 ../in/cifar/test_batch.bin >../in/cifar/short
+images='--n-layer 1 --n-embd 8 --n-head 1 --batch-size 1 --max-iters 2 --threads 1 --task image'
+check 'images of a folder' part 0 images $images --data ../in/cifar
+check 'the test batch is used at the end' says '^test accuracy [0-9.]*% (all 1 rows)'
+check 'and by eval' evaluates --csv ../out/images.csv ../out/images
+check 'which says so' grep -q '^1024,.*,1,.*,test$' ../out/images.csv
+check 'images of a file' part 0 image $images ../in/cifar/data_batch_1.bin
+check 'go on' part 0 image --resume --max-iters 3
+check 'their last tenth is for validation' evaluates --csv ../out/images.csv ../out/image
+check 'as eval says' grep -q '^1024,.*,validation$' ../out/images.csv
+check 'and by other images' evaluates --csv ../out/images.csv ../out/image ../in/cifar/test_batch.bin
+check 'that are given' grep -q '^1024,.*,given$' ../out/images.csv
+refused 'images of nowhere'                   2 '--data FOLDER'     $t --task image
+refused 'images of two kinds'                 2 'not both'          $t --task image --data ../in/cifar ../in/cifar/data_batch_1.bin
+refused 'a folder without images'             4 'data_batch_1.bin'  $t --task image --block-size 1024 --data ../in
+refused 'half an image'                       5 '3073 for each image' $t --task image --block-size 1024 ../in/cifar/short
+refused 'images that are cut'                 2 '1024 pixels'       $t --task image --block-size 512 --data ../in/cifar
+refused 'eval of a part of images'            2 '--val-share is for texts' "$evaluate" --val-share 0.5 ../out/image ../in/cifar/test_batch.bin
 refused 'an image that is no square'          2 'squares with sides of 12' $t --task pathfinder --block-size 128
 refused 'a difficulty that there is not'      2 'easy, medium'      $t --task pathfinder --difficulty hardest
 refused 'a difficulty of another task'        2 '--difficulty does not apply' $t --task mqar --difficulty hard
@@ -784,9 +809,9 @@ table() { # LENGTHS, then how to call it: a header, and a row for each
     [ "$(wc -l <"$dir/stdout")" -eq $((rows + 1)) ] || no "$(wc -l <"$dir/stdout") lines"
 }
 shows() { # rows of a run, others with another seed, and how many answers are right
-    $patience "$evaluate" --show 3 --rows 2 --lengths 128 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
+    $patience "$evaluate" --show 3 --rows 2 --lengths 144 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
     cp "$dir/stdout" "$dir/one"
-    $patience "$evaluate" --show 3 --seed 2 --rows 2 --lengths 128 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
+    $patience "$evaluate" --show 3 --seed 2 --rows 2 --lengths 144 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
     ! cmp -s "$dir/one" "$dir/stdout" || no 'the same rows' || return
     [ "$(grep -c '([^:]* : [^:]*)' "$dir/one")" -eq 3 ] && grep -q '^[0-9]* of [0-9]* right (.*%) in the rows above$' "$dir/one" || no "$(cat "$dir/one")"
 }
@@ -807,9 +832,9 @@ quiet() { ! grep -q warning "$dir/err" || no "$(cat "$dir/err")"; }
 check 'eval of what was held back' table 1 --lengths 16 --val-share 0.1 $whole $text
 check 'eval does not warn of that' quiet
 for task in $(made); do
-    check "eval of $task" table 2 --rows 20 --lengths 128,256 --csv ../out/one.csv ../out/made-$task
+    check "eval of $task" table 2 --rows 20 --lengths 144,256 --csv ../out/one.csv ../out/made-$task
     check "eval of $task has an accuracy" grep -q '^ *256 .* 20 .* [01]\.[0-9]* .* held-back *extrapolation$' "$dir/stdout"
-    check "eval of $task by other threads" table 2 --rows 20 --lengths 128,256 --threads 3 --csv ../out/three.csv ../out/made-$task
+    check "eval of $task by other threads" table 2 --rows 20 --lengths 144,256 --threads 3 --csv ../out/three.csv ../out/made-$task
     check "eval of $task by other threads is the same" cmp -s ../out/one.csv ../out/three.csv
     check "eval of $task shows rows" shows ../out/made-$task
 done

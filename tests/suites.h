@@ -37,6 +37,7 @@
     ROW(draws)       /* what they draw, and how often */                                           \
     ROW(listops)     /* the same of ListOps */                                                     \
     ROW(lra)         /* ListOps from its own files */                                              \
+    ROW(cifar)       /* images of CIFAR-10 from its files */                                       \
     ROW(layers)      /* the layers around a mix */                                                 \
     ROW(model)       /* the whole model */                                                         \
     ROW(config)      /* what follows from a configuration */                                       \

@@ -42,6 +42,8 @@ static int choice_of(const Saved *run, const char *option, const char *const *na
 
 static const Synthetic *task_of(const Saved *run)
 {
+    if (strcmp(cifar_task.name, saved_task(run)) == 0)
+        return &cifar_task;
     for (int i = 0; synthetics[i]; i++)
         if (strcmp(synthetics[i]->name, saved_task(run)) == 0)
             return synthetics[i];
@@ -73,16 +75,45 @@ static void open_rows(HeldBack *h, const Saved *run, int items)
         h->shape.items = items;
 }
 
+/* The files of a run. */
+static int own_files(const Saved *run, const char *file[CLASSES_MAX])
+{
+    int n = 0;
+
+    while (n < CLASSES_MAX && (file[n] = saved_file(run, n)))
+        n++;
+    return n;
+}
+
+/* The given images, or the run's test data, or its validation data. */
+static void open_images(HeldBack *h, const Saved *run, TextChoice choice)
+{
+    const char *file[CLASSES_MAX];
+
+    if (!isnan(choice.share))
+        die(EXIT_USAGE, "--val-share is for texts: all images of the files are used");
+    h->lra = choice.files > 0 ? cifar_read_test(choice.file, choice.files)
+             : h->folder      ? cifar_read_folder(h->folder)
+                              : cifar_read(file, own_files(run, file));
+    h->test = h->lra.test.rows > 0;
+    h->folder = h->folder ? h->folder : "";
+    h->arena = source_lra(&h->lra.train, h->test ? &h->lra.test : &h->lra.validation,
+                          synthetic_chance(h->task, h->shape));
+    h->source = &h->arena.source;
+}
+
 static void open_task(HeldBack *h, const Saved *run, TextChoice choice, int items)
 {
     open_rows(h, run, items);
     h->folder = saved_option(run, "data");
-    if (choice.files > 0)
+    if (choice.files > 0 && h->task != &cifar_task)
         die(EXIT_USAGE, "%s was trained on %s, which takes no text, but got %s",
             text_cut(run->path, SHOWN).at, h->task->name, text_cut(choice.file[0], SHOWN).at);
     if (items > 0 && !(h->task->takes & SYNTHETIC_ITEMS))
         die(EXIT_USAGE, "--items does not apply to %s", h->task->name);
-    if (h->folder) {
+    if (h->task == &cifar_task) {
+        open_images(h, run, choice);
+    } else if (h->folder) {
         h->lra = lra_read(h->folder);
         h->arena =
             source_lra(&h->lra.train, &h->lra.validation, synthetic_chance(h->task, h->shape));
@@ -187,7 +218,7 @@ static SyntheticShape shape_at(const HeldBack *h, int T)
 
 Text held_back_misfit(const HeldBack *h, int T)
 {
-    if (h->task && !h->folder)
+    if (h->task && (!h->folder || h->task->image))
         return synthetic_misfit(h->task, shape_at(h, T));
     if (h->source->rows(h->source, T) == 0)
         return text_format("a text is shorter than a window");

@@ -6,13 +6,15 @@
 #ifndef TOOLS_COMMON_HELD_BACK_H
 #define TOOLS_COMMON_HELD_BACK_H
 
+#include "data/cifar.h"
 #include "tools/common/trained.h"
 #include "training/source.h"
 
 typedef struct {
     const Synthetic *task; /* NULL: classes */
     SyntheticShape shape;  /* of the task; its T is the trained one */
-    const char *folder;    /* with the Long Range Arena's rows; NULL: they are generated */
+    const char *folder;    /* with the rows, "": of the files; NULL: they are generated */
+    bool test;             /* the rows are test data, not of the validation file */
     const Source *source;  /* one of these: */
     RowSource rows;
     Lra lra;

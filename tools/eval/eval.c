@@ -264,6 +264,15 @@ static OptionList choose_lengths(const Exam *e)
     return list;
 }
 
+/* What rows from files are. */
+static const char *rows_of_files(const HeldBack *h, bool given)
+{
+    return given            ? "all images of the given files"
+           : h->test        ? "the test data"
+           : h->task->image ? "the last tenth of the images"
+                            : "rows of the validation file";
+}
+
 /* Says what the model is measured on. */
 static void introduce(const Exam *e)
 {
@@ -272,7 +281,7 @@ static void introduce(const Exam *e)
     trained_introduce(&e->model->config);
     fprintf(stderr, "measured on %s\n",
             !e->held_back          ? given ? "the given text" : "the run's validation text"
-            : e->held_back->folder ? "rows of the validation file"
+            : e->held_back->folder ? rows_of_files(e->held_back, given)
             : e->held_back->task   ? "rows that no run is trained on"
             : given                ? "the same number of windows of each text"
                                    : "the same number of windows of each validation text");
@@ -326,7 +335,6 @@ static Exam exam_open(const Saved *run, TextChoice choice, Table *table)
     Exam e = { .model = &run->model, .table = table, .p = read_protocol() };
 
     e.p.masking = trained_masking(run);
-
     if (table->kind & (TRAINED_CAUSAL | TRAINED_MASKED)) {
         trained_warn(run, choice);
         e.text = trained_text(run, choice);
@@ -335,6 +343,8 @@ static Exam exam_open(const Saved *run, TextChoice choice, Table *table)
     } else {
         e.held_back = held_back_open(run, choice, items);
         table->protocol = e.held_back->task ? "held-back" : "disjoint";
+        if (e.held_back->test && choice.files == 0)
+            table->data = "test";
         table->items = held_back_items(e.held_back, run->model.config.context) > 0;
     }
     return e;

@@ -39,7 +39,7 @@ typedef struct {
     const Config *config; /* as evaluated */
     unsigned kind;        /* of what is predicted: TRAINED_ ... */
     const char *protocol; /* in words */
-    const char *data;     /* "validation", or "given" */
+    const char *data;     /* "validation", "test" or "given" */
     int trained, trained_horizon;
     bool by_position, items; /* items: rows have a number of them */
     int n;

@@ -1,6 +1,6 @@
 #include "tools/train/choices.h"
 
-#include "data/synthetic.h"
+#include "data/cifar.h"
 #include "model/config.h"
 #include "training/optimiser.h"
 
@@ -21,6 +21,17 @@ const Preset choice_presets[] = {
     { NULL, NULL, NULL },
 };
 
+/* The synthetic tasks, and then the one of files alone. */
+const Synthetic *choice_rows(int i)
+{
+    int n = 0;
+
+    while (synthetics[n])
+        n++;
+    i -= TASKS_OF_TEXT;
+    return i < 0 || i > n ? NULL : i < n ? synthetics[i] : &cifar_task;
+}
+
 Choice choice_task(int i)
 {
     static const Choice of_text[TASKS_OF_TEXT] = {
@@ -30,7 +41,7 @@ Choice choice_task(int i)
     };
     if (i < TASKS_OF_TEXT)
         return of_text[i];
-    const Synthetic *made = synthetics[i - TASKS_OF_TEXT];
+    const Synthetic *made = choice_rows(i);
 
     return made ? (Choice){ made->name, made->summary, NULL } : (Choice){ 0 };
 }

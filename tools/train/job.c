@@ -1,5 +1,6 @@
 #include "tools/train/job.h"
 
+#include "data/cifar.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 #include "ops/base/processors.h"
@@ -68,7 +69,7 @@ static Option options[] = {
     { "difficulty", OPTION_CHOICE, &job.shape.difficulty, .choices = synthetic_difficulties,
       .help = "pathfinder: length of the paths, and number of distractors" },
     { "data", OPTION_TEXT, &job.data, .word = "FOLDER",
-      .help = "listops: read the Long Range Arena's files" },
+      .help = "listops: read the Long Range Arena's files; image: those of CIFAR-10" },
     { .name = "Model" },
     MODEL_OPTIONS(model, job.config),
     { .name = "Training" },
@@ -233,11 +234,15 @@ static void settle_rows(void)
     refuse_option("least", !(takes & SYNTHETIC_LEAST));
     refuse_option("noise", !(takes & SYNTHETIC_NOISE));
     refuse_option("difficulty", !(takes & SYNTHETIC_DIFFICULTY));
-    refuse_option("data", !made || strcmp(made->name, "listops") != 0);
+    refuse_option("data", made != &synthetic_listops && made != &cifar_task);
     refuse_option("tokenizer", made);
     refuse_option("val-file", made);
     refuse_option("val-share", made);
-    if (made && job.files > 0)
+    if (made == &cifar_task && !job.data == !job.files)
+        die(EXIT_USAGE, "--task image takes %s",
+            job.data ? "--data or files, not both"
+                     : "the binary files of CIFAR-10: --data FOLDER, or data_batch_1.bin ...");
+    if (made && made != &cifar_task && job.files > 0)
         die(EXIT_USAGE, "--task %s generates its own data and takes no text, but got %s",
             made->name, text_cut(job.file[0], 60).at);
     if (made && !options_set(&program, "block-size") && lengths.n == 0 && !job.from)
@@ -315,7 +320,7 @@ Job job_read(int argc, char **argv)
         job_restore(&job);
     if (init)
         job_begin(&job, init);
-    job.made = task >= TASKS_OF_TEXT ? synthetics[task - TASKS_OF_TEXT] : NULL;
+    job.made = choice_rows(task);
     settle_text();
     settle_rows();
     settle_lengths();

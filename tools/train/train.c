@@ -1,4 +1,5 @@
 /* ./train: reads the data, trains, and reports. */
+#include "data/cifar.h"
 #include "data/corpus.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
@@ -120,8 +121,10 @@ static void make_rows(Lesson *l, const Job *job)
 {
     double chance = synthetic_chance(job->made, job->shape);
 
-    if (job->data) {
-        l->lra = lra_read(job->data);
+    if (job->data || job->files > 0) {
+        l->lra = job->made != &cifar_task ? lra_read(job->data)
+                 : job->data              ? cifar_read_folder(job->data)
+                                          : cifar_read(job->file, job->files);
         l->arena = source_lra(&l->lra.train, &l->lra.validation, chance);
         l->test = source_lra(&l->lra.train, &l->lra.test, chance);
         l->source = &l->arena.source;
@@ -158,8 +161,7 @@ static void lesson_free(Lesson *l, const Job *job)
     }
     tokens_free(&l->text.train);
     tokens_free(&l->text.validation);
-    if (job->data)
-        lra_free(&l->lra);
+    lra_free(&l->lra);
     const Saved *s = job->from ? job->from : job->initial;
     if (l->tokenizer && !(s && s->tokenizer == l->tokenizer))
         tokenizer_free(l->tokenizer);
@@ -275,7 +277,7 @@ int main(int argc, char **argv)
     Show show = {
         &job, &model, lesson->source, lesson->tokenizer, lesson->corpus, folder, &transfer
     };
-    const Source *test = job.data ? &lesson->test.source : NULL;
+    const Source *test = lesson->lra.test.rows > 0 ? &lesson->test.source : NULL;
     Training training = { &tape, &model, lesson->source, test, folder, job.from, &stop };
 
     show_banner(&show);
