@@ -14,7 +14,8 @@
  * df_r where f_r > 0.001, else 0. x' also appears as a square in the exponent, whose gradient is
  * the sum of the h_r, so
  *
- *     dx = s (sum over r of h_r omega_r - x' sum over r of h_r)        without -x' ... for relu
+ *     dx = s (sum over r of h_r omega_r - x' sum over r of h_r)        (softmax)
+ *     dx = sum over r of h_r omega_r                                   (relu)
  *     domega_r = s (sum over all rows x of q and k of h_r x)
  *
  * omega is fixed, but with --redraw N drawn again every N updates (model_redraw()), or with
