@@ -86,6 +86,16 @@ model 2995
 data 3010
 data/synthetic 960
 training 4300
+ops 2550
+ops/base 2460
+ops/kernel 1600
+ops/attention 1570
+ops/attention/engine 3760
+ops/attention/plain 1300
+model 2970
+data 3330
+data/synthetic 780
+training 4160
 tools 920
 tools/common 3240
 tools/draw 1100

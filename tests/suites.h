@@ -38,6 +38,7 @@
     ROW(listops)     /* the same of ListOps */                                                     \
     ROW(lra)         /* ListOps from its own files */                                              \
     ROW(cifar)       /* images of CIFAR-10 from its files */                                       \
+    ROW(labels)      /* labelled texts from files, and rows of them */                             \
     ROW(layers)      /* the layers around a mix */                                                 \
     ROW(model)       /* the whole model */                                                         \
     ROW(config)      /* what follows from a configuration */                                       \

@@ -7,7 +7,8 @@
 
 /*
  * B sequences of T tokens with their targets: one for each token, where -1 is none,
- * or one for each sequence.
+ * or one for each sequence. Two sequences may share a target; then they are the halves of a row,
+ * which counts as one sequence otherwise.
  */
 typedef struct {
     int B, T;
@@ -15,6 +16,7 @@ typedef struct {
     int *target; /* (B, T), or (B) */
     int *length; /* (B): tokens from this position are padding; NULL: none are */
     bool whole;  /* one target for each sequence */
+    bool paired; /* each row is two sequences of T / 2 tokens, and `length` (2 B) */
 } Batch;
 
 static inline int batch_targets(Batch batch) /* of each sequence */
@@ -31,8 +33,9 @@ static inline Batch batch_row(Batch batch, int b)
                     .T = batch.T,
                     .id = batch.id + at,
                     .target = batch.target + (batch.whole ? (size_t)b : at),
-                    .length = batch.length ? batch.length + b : NULL,
-                    .whole = batch.whole };
+                    .length = batch.length ? batch.length + (batch.paired ? 2 * b : b) : NULL,
+                    .whole = batch.whole,
+                    .paired = batch.paired };
 }
 
 #endif

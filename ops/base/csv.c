@@ -115,14 +115,21 @@ static void name_columns(Csv *c, int n)
         c->columns = 0;
 }
 
-Csv csv_open(unsigned char *text, size_t bytes)
+Csv csv_open_unnamed(unsigned char *text, size_t bytes)
 {
-    Csv c = { .text = (char *)text, .next_line = 1 };
+    Csv c = { .text = (char *)text, .columns = -1, .next_line = 1 };
 
     c.next = c.text + (strncmp(c.text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0);
     c.end = c.text + bytes;
     c.column = xmalloc(CSV_COLUMNS * sizeof *c.column);
     c.field = xmalloc(CSV_COLUMNS * sizeof *c.field);
+    return c;
+}
+
+Csv csv_open(unsigned char *text, size_t bytes)
+{
+    Csv c = csv_open_unnamed(text, bytes);
+
     name_columns(&c, take_row(&c));
     return c;
 }
@@ -136,9 +143,11 @@ void csv_close(Csv *c)
 
 bool csv_next(Csv *c)
 {
-    const int n = take_row(c);
+    const int n = c->fields = take_row(c);
 
-    if (n && n != c->columns && !c->wrong.n)
+    if (n > CSV_COLUMNS && c->columns < 0 && !c->wrong.n)
+        text_add(&c->wrong, "more than %d fields", CSV_COLUMNS);
+    if (n && c->columns >= 0 && n != c->columns && !c->wrong.n)
         text_add(&c->wrong, "%d field%s where the first row has %d", n, n > 1 ? "s" : "",
                  c->columns);
     return n > 0;

@@ -21,16 +21,20 @@ enum { CSV_COLUMNS = 4096 };
 
 typedef struct {
     const char **column; /* all different */
-    int columns;
-    const char **field; /* of the current row, one for each column */
-    size_t line;        /* the row's first line, from 1 */
-    size_t next_line;   /* the line after the row */
-    Text wrong;         /* what is wrong with the row; empty: nothing */
+    int columns;         /* -1: they have no names, and rows any number of fields */
+    const char **field;  /* of the current row, one for each column */
+    int fields;          /* their number, if the row is not wrong */
+    size_t line;         /* the row's first line, from 1 */
+    size_t next_line;    /* the line after the row */
+    Text wrong;          /* what is wrong with the row; empty: nothing */
     char *text, *next, *end;
 } Csv;
 
 /* Takes over a file's bytes, with a 0 after them that is not counted, and reads the first row. */
 Csv csv_open(unsigned char *text, size_t bytes);
+
+/* The same where the first row has no names, but is one of the others. */
+Csv csv_open_unnamed(unsigned char *text, size_t bytes);
 void csv_close(Csv *csv);
 
 /*

@@ -1,0 +1,418 @@
+/* Labelled texts: what is read of a file and what is refused, how rows are split, cut and padded.
+ */
+#include "data/label_rows.h"
+#include "ops/base/error.h"
+#include "tests/folder.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static LabelledTexts parse(const char *name, const char *text)
+{
+    const size_t n = strlen(text);
+
+    return labelled_parse(name, memcpy(xmalloc(n + 1), text, n + 1), n);
+}
+
+static void put_bytes(FILE *out, Bytes b)
+{
+    fwrite(b.at, 1, b.n, out);
+}
+
+/* All rows, "LINE[label|text|text]" each; for free(). */
+static char *rows_of(const LabelledTexts *t)
+{
+    char *all = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&all, &size);
+
+    for (size_t i = 0; i < t->rows; i++) {
+        fprintf(out, "%zu[", t->row[i].line);
+        put_bytes(out, t->row[i].label);
+        for (int j = 0; j < t->texts; j++) {
+            fputc('|', out);
+            put_bytes(out, t->row[i].text[j]);
+        }
+        fputc(']', out);
+    }
+    fclose(out);
+    return all;
+}
+
+static void check_rows(const char *name, const char *text, const char *want)
+{
+    LabelledTexts t = parse(name, text);
+    char *got = rows_of(&t);
+
+    ck_assert_str_eq(got, want);
+    free(got);
+    labelled_free(&t);
+}
+
+START_TEST(a_line_is_a_label_and_what_follows_the_tab)
+{
+    static const char *const of[][2] = {
+        { "a\tone\n", "1[a|one]" },
+        { "a\tone", "1[a|one]" },
+        { "a\tone\r\nb\ttwo\r\n", "1[a|one]2[b|two]" },
+        { "\n\na\tone\n\r\n\nb\t two \n", "3[a|one]6[b| two ]" },
+        { "\xef\xbb\xbfgut\tsch\xc3\xb6n\n", "1[gut|sch\xc3\xb6n]" },
+        { "a\tone\ttwo\nb\t3\t4\n", "1[a|one|two]2[b|3|4]" },
+        { "a\t\"quoted\", with a comma\n", "1[a|\"quoted\", with a comma]" },
+        { "a b, c\t\x80\xff\r\r\n", "1[a b, c|\x80\xff\r]" },
+        { "label\ttext\na\tone\n", "2[a|one]" },
+        { "labels\ttext\nlabel\tone\n", "1[labels|text]2[label|one]" },
+        { "label\tx\nlabel\ty\n", "2[label|y]" },
+    };
+
+    for (int i = 0; i < COUNT(of); i++)
+        check_rows("x.tsv", of[i][0], of[i][1]);
+}
+END_TEST
+
+START_TEST(a_file_that_ends_in_csv_has_commas_and_quotes)
+{
+    static const char *const of[][2] = {
+        { "a,one\n", "1[a|one]" },
+        { "a,one\r\n\r\nb,two", "1[a|one]3[b|two]" },
+        { "a,\"one, two\"\n", "1[a|one, two]" },
+        { "\"a \"\"b\"\"\",\"\"\"c\"\"\"\n", "1[a \"b\"|\"c\"]" },
+        { "a,\"one\ntwo\r\n\nthree\"\nb,four\n", "1[a|one\ntwo\r\n\nthree]5[b|four]" },
+        { "a,one\ttwo,three\n", "1[a|one\ttwo|three]" },
+        { "label,text\n\"label\",\"x\"\n", "2[label|x]" },
+    };
+
+    for (int i = 0; i < COUNT(of); i++)
+        check_rows("x.csv", of[i][0], of[i][1]);
+    check_rows(".csv.txt", "a,b\tone\n", "1[a,b|one]");
+    check_rows("csv", "a,b\tone\n", "1[a,b|one]");
+}
+END_TEST
+
+static void read_file(const char *path)
+{
+    LabelledTexts t = labelled_read(path);
+    Labels l = labels_of(&t);
+
+    labels_free(&l);
+    labelled_free(&t);
+}
+
+static void refuses(const char *name, const char *text, size_t n, const char *words)
+{
+    put(in_folder(name), text, n);
+    check_dies(read_file, in_folder(name), EXIT_DATA, words);
+}
+
+START_TEST(a_bad_row_is_refused_by_its_file_and_line)
+{
+    static const char *const of[][3] = {
+        { "x.tsv", "", "x.tsv has no rows" },
+        { "x.tsv", "\n\n", "x.tsv has no rows" },
+        { "x.tsv", "label\ttext\n", "x.tsv has no rows" },
+        { "x.tsv", "a\t1\nb 2\n",
+          "x.tsv:2: a row is a label and one text, or a label and two, not 1 "
+          "column" },
+        { "x.tsv", "a\t1\t2\t3\n",
+          "x.tsv:1: a row is a label and one text, or a label and two, "
+          "not 4 columns" },
+        { "x.tsv", "\na\t1\nb\t2\t3\n", "x.tsv:3: 3 columns where the first row has 2" },
+        { "x.tsv", "a\t1\n\t2\n", "x.tsv:2: the label is empty" },
+        { "x.tsv", "a\t1\nb\t\n", "x.tsv:2: the text is empty" },
+        { "x.tsv", "a\t\t1\n", "x.tsv:1: the first text is empty" },
+        { "x.tsv", "a\t1\t\r\n", "x.tsv:1: the second text is empty" },
+        { "x.tsv", "a\t1\na\xff\t2\n", "x.tsv:2: the label is not UTF-8" },
+        { "x.tsv", "a\033\t2\n", "x.tsv:1: the label has a control character" },
+        { "x.tsv", "\xe2\x80\xae\t2\n", "x.tsv:1: the label has a control character" },
+        { "x.tsv", "a\t1\na\t2\n", "all rows have the label 'a': at least two" },
+        { "x.tsv", "<html><body>\n", "x.tsv looks like a web page" },
+        { "x.csv", "a,1\nb,\"2\n3\n", "x.csv:2: an unclosed quote" },
+        { "x.csv", "a,1\nb,\"2\"3\n", "x.csv:2: text after a closing quote" },
+        { "x.csv", "a,1\nb,2\"3\n", "x.csv:2: a quote inside an unquoted field" },
+        { "x.csv", "a,\"1\n2\"\nb\n", "x.csv:3: a row is a label and one text, or" },
+        { "x.csv", "a,1\n\"\",2\n", "x.csv:2: the label is empty" },
+    };
+
+    for (int i = 0; i < COUNT(of); i++)
+        refuses(of[i][0], of[i][1], strlen(of[i][1]), of[i][2]);
+    refuses("x.tsv", "a\t1\nb\t2\0003\n", 10, "x.tsv:2: there is a zero byte");
+    refuses("x.tsv", "a\0b\t1\n", 6, "x.tsv:1: there is a zero byte");
+    refuses("x.csv", "a,1\nb,2\0003\n", 10, "x.csv:2: a control character");
+    check_dies(read_file, in_folder("nowhere.tsv"), EXIT_IO, "No such file");
+}
+END_TEST
+
+START_TEST(a_label_has_a_length)
+{
+    char text[LABEL_BYTES + 20];
+
+    memset(text, 'x', sizeof text);
+    memcpy(text + LABEL_BYTES, "\t1\ny\t2\n", 8);
+    LabelledTexts t = parse("x.tsv", text);
+    ck_assert_uint_eq(t.rows, 2);
+    labelled_free(&t);
+    memcpy(text + LABEL_BYTES, "x\t1\ny\t2\n", 9);
+    refuses("x.tsv", text, strlen(text), ":1: the label is longer than 100 bytes");
+}
+END_TEST
+
+static Text counted(int i)
+{
+    return text_format("%03d\ttext\n", i);
+}
+
+START_TEST(there_are_at_most_256_labels)
+{
+    char *text = xmalloc(300 * 10);
+    size_t n = 0;
+
+    for (int i = 0; i < 256; i++, n += 9)
+        memcpy(text + n, counted(255 - i).at, 10);
+    LabelledTexts t = parse("x.tsv", text);
+    Labels l = labels_of(&t);
+    ck_assert_int_eq(l.n, 256);
+    for (int i = 0; i < 256; i++)
+        ck_assert_int_eq(labels_find(&l, t.row[i].label), 255 - i);
+    labels_free(&l);
+    labelled_free(&t);
+    memcpy(text + n, counted(256).at, 10), n += 9;
+    refuses("x.tsv", text, n, "x.tsv has more than 256 labels; one is '256' in line 257");
+    free(text);
+}
+END_TEST
+
+static Bytes bytes_of(const char *s)
+{
+    return (Bytes){ (const unsigned char *)s, strlen(s) };
+}
+
+START_TEST(labels_are_sorted_by_their_bytes)
+{
+    LabelledTexts t = parse("x", "b\t1\nab\t2\n\xc3\xa4\t3\nB\t4\na\t5\nb\t6\n2\t7\n");
+    static const char *const want[] = { "2", "B", "a", "ab", "b", "\xc3\xa4" };
+    Labels l = labels_of(&t);
+
+    ck_assert_int_eq(l.n, COUNT(want));
+    for (int i = 0; i < l.n; i++) {
+        ck_assert_str_eq(l.name[i], want[i]);
+        ck_assert_int_eq(labels_find(&l, bytes_of(want[i])), i);
+    }
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(
+            labels_find(&l, bytes_of(((const char *const[]){ "", "A", "abc", "z" })[i])), -1);
+    labels_free(&l);
+    labelled_free(&t);
+}
+END_TEST
+
+static void check_others(const char *path)
+{
+    LabelledTexts train = parse("train.tsv", "a\t1\nb\t2\n"), other = labelled_read(path);
+    Labels l = labels_of(&train);
+
+    labels_check(&l, &other);
+    exit(0);
+}
+
+START_TEST(a_label_that_training_does_not_know_is_refused)
+{
+    leaks_are_expected();
+    put(in_folder("v.tsv"), "b\t1\nb\t2\n", 8);
+    ck_assert_int_eq(exit_code_of(check_others, in_folder("v.tsv")), 0);
+    put(in_folder("v.tsv"), "b\t1\n\nc\t2\n", 9);
+    check_dies(check_others, in_folder("v.tsv"), EXIT_DATA,
+               "v.tsv:3: the label 'c' does not occur in the training data");
+}
+END_TEST
+
+/* n rows, every tenth of which has a label of its own. */
+static LabelledTexts many(int n)
+{
+    char *text = xmalloc((size_t)n * 12 + 1);
+    size_t at = 0;
+
+    for (int i = 0; i < n; i++)
+        at += (size_t)sprintf(text + at, "%d\t%04d\n", i % 10 == 0 ? 100 + i : i % 2, i);
+    return labelled_parse("x", (unsigned char *)text, at);
+}
+
+START_TEST(a_share_of_the_rows_is_held_back_and_every_label_stays)
+{
+    LabelledTexts all = many(1000), again = many(1000);
+    LabelledTexts out = labelled_split(&all, 0.2), same = labelled_split(&again, 0.2);
+    int seen[1000] = { 0 };
+    size_t first_half = 0;
+
+    ck_assert_uint_eq(out.rows, 200);
+    ck_assert_uint_eq(all.rows, 800);
+    ck_assert_int_eq(out.texts, 1);
+    for (size_t i = 0; i < 1000; i++) {
+        const Labelled *row = i < 200 ? &out.row[i] : &all.row[i - 200];
+
+        seen[row->line - 1]++;
+        ck_assert(i >= 200 || row->label.n == 1); /* a label of one row stays */
+        first_half += i < 200 && row->line <= 500;
+    }
+    for (int i = 0; i < 1000; i++)
+        ck_assert_int_eq(seen[i], 1);
+    ck_assert_uint_gt(first_half, 70);
+    ck_assert_uint_lt(first_half, 130);
+    for (size_t i = 0; i < 200; i++)
+        ck_assert_uint_eq(out.row[i].line, same.row[i].line);
+    labelled_free(&out), labelled_free(&all), labelled_free(&same), labelled_free(&again);
+}
+END_TEST
+
+START_TEST(no_more_rows_are_held_back_than_labels_can_spare)
+{
+    LabelledTexts all = parse("x", "a\t1\na\t2\nb\t3\nc\t4\nc\t5\n"),
+                  out = labelled_split(&all, 0.9);
+    char *rows = rows_of(&all);
+
+    ck_assert_uint_eq(out.rows, 2);
+    ck_assert_str_eq(rows, "1[a|1]3[b|3]4[c|4]");
+    free(rows);
+    labelled_free(&out), labelled_free(&all);
+}
+END_TEST
+
+/* The row's tokens as characters: '.' is padding, '0' the separator; and its lengths. */
+static void check_row(const LabelRows *rows, size_t i, int T, bool paired, const char *want)
+{
+    int id[64], length[2] = { -1, -1 }, target = -2;
+    Text got = { 0 };
+    const Batch row = { 1, T, id, &target, length, true, paired };
+
+    label_rows_put(rows, i, row);
+    for (int t = 0; t < T; t++) {
+        const int half = paired ? T / 2 : T, which = paired ? t / half : 0;
+        const bool in = which < 2 && t - which * half < length[which];
+
+        ck_assert(in || id[t] == LABEL_PADDING);
+        text_add(&got, "%c", !in ? '.' : id[t] ? id[t] : '0');
+    }
+    ck_assert_str_eq(got.at, want);
+    ck_assert_int_eq(target, rows->label[i]);
+}
+
+typedef struct {
+    LabelledTexts texts;
+    Labels labels;
+    Tokenizer *tokenizer;
+    LabelRows rows;
+} Set;
+
+static Set set_of(const char *text)
+{
+    Set s = { .texts = parse("x", text), .tokenizer = tokenizer_learn("byte", (Bytes){ NULL, 0 }) };
+
+    s.labels = labels_of(&s.texts);
+    s.rows = label_rows(&s.texts, &s.labels, s.tokenizer);
+    return s;
+}
+
+static void set_free(Set *s)
+{
+    label_rows_free(&s->rows);
+    tokenizer_free(s->tokenizer);
+    labels_free(&s->labels);
+    labelled_free(&s->texts);
+}
+
+START_TEST(a_text_is_cut_to_the_positions_there_are_and_padded)
+{
+    Set s = set_of("b\tabc\na\tdefgh\n");
+
+    ck_assert(s.rows.label[0] == 1 && s.rows.label[1] == 0);
+    check_row(&s.rows, 0, 6, false, "abc...");
+    check_row(&s.rows, 0, 3, false, "abc");
+    check_row(&s.rows, 0, 1, false, "a");
+    check_row(&s.rows, 1, 6, false, "defgh.");
+    check_row(&s.rows, 1, 4, false, "defg");
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 5, false), 0);
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 4, false), 1);
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 2, false), 2);
+    set_free(&s);
+}
+END_TEST
+
+START_TEST(a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first)
+{
+    Set s = set_of("b\tabc\tde\na\ta\tuvwxyz\nb\tabcdef\tz\nb\tabcdef\tuvwxyz\n");
+
+    check_row(&s.rows, 0, 8, false, "abc0de..");
+    check_row(&s.rows, 0, 6, false, "abc0de");
+    check_row(&s.rows, 0, 5, false, "ab0de");
+    check_row(&s.rows, 0, 1, false, "0");
+    check_row(&s.rows, 1, 6, false, "a0uvwx");
+    check_row(&s.rows, 2, 6, false, "abcd0z");
+    check_row(&s.rows, 3, 8, false, "abc0uvwx");
+    check_row(&s.rows, 3, 7, false, "abc0uvw");
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 8, false), 1);
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 6, false), 3);
+    set_free(&s);
+}
+END_TEST
+
+START_TEST(a_pair_of_sequences_has_half_of_the_row_each)
+{
+    Set s = set_of("b\tabc\tde\na\ta\tuvwxyz\n");
+
+    check_row(&s.rows, 0, 8, true, "abc.de..");
+    check_row(&s.rows, 0, 4, true, "abde");
+    check_row(&s.rows, 1, 8, true, "a...uvwx");
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 12, true), 0);
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 8, true), 1);
+    ck_assert_uint_eq(label_rows_cut(&s.rows, 4, true), 2);
+    set_free(&s);
+}
+END_TEST
+
+START_TEST(a_row_of_a_batch_of_pairs_has_its_own_two_lengths)
+{
+    int id[12], target[3], length[6];
+    const Batch b = { 3, 4, id, target, length, true, true }, row = batch_row(b, 2);
+
+    ck_assert_ptr_eq(row.id, id + 8);
+    ck_assert_ptr_eq(row.target, target + 2);
+    ck_assert_ptr_eq(row.length, length + 4);
+    ck_assert(row.paired && row.whole);
+}
+END_TEST
+
+START_TEST(a_tokenizer_learns_from_all_texts_line_by_line)
+{
+    Set s = set_of("a\tone\ttwo\nb\tthree\tfour\n");
+    const Bytes all = label_rows_text(&s.texts);
+
+    ck_assert_uint_eq(all.n, 19);
+    ck_assert_mem_eq(all.at, "one\ntwo\nthree\nfour\n", 19);
+    free((void *)(uintptr_t)all.at);
+    set_free(&s);
+}
+END_TEST
+
+Suite *suite_labels(void)
+{
+    Suite *s = suite_create("labels");
+    TCase *t = with_folder(s, "files");
+
+    tcase_add_test(t, a_line_is_a_label_and_what_follows_the_tab);
+    tcase_add_test(t, a_file_that_ends_in_csv_has_commas_and_quotes);
+    tcase_add_test(t, a_bad_row_is_refused_by_its_file_and_line);
+    tcase_add_test(t, a_label_has_a_length);
+    tcase_add_test(t, there_are_at_most_256_labels);
+    tcase_add_test(t, labels_are_sorted_by_their_bytes);
+    tcase_add_test(t, a_label_that_training_does_not_know_is_refused);
+    t = group(s, "rows");
+    tcase_add_test(t, a_share_of_the_rows_is_held_back_and_every_label_stays);
+    tcase_add_test(t, no_more_rows_are_held_back_than_labels_can_spare);
+    tcase_add_test(t, a_text_is_cut_to_the_positions_there_are_and_padded);
+    tcase_add_test(t, a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first);
+    tcase_add_test(t, a_pair_of_sequences_has_half_of_the_row_each);
+    tcase_add_test(t, a_row_of_a_batch_of_pairs_has_its_own_two_lengths);
+    tcase_add_test(t, a_tokenizer_learns_from_all_texts_line_by_line);
+    return s;
+}
