@@ -68,6 +68,12 @@ Tensor *op_repeat(Tape *tape, Tensor *x, int n);
  */
 Tensor *op_mean(Tape *tape, Tensor *x, const int *length);
 
+/* The same, with weights: a softmax over the positions of x.w / sqrt(C), where w is (C). */
+Tensor *op_average(Tape *tape, Tensor *x, Tensor *w, const int *length);
+
+/* Two rows u, v of x (2 B, C) become one: [u; v; u * v; u - v], (B, 4 C). */
+Tensor *op_pair(Tape *tape, Tensor *x);
+
 /* Each element is dropped with probability p, or kept and divided by 1 - p. */
 Tensor *op_dropout(Tape *tape, Tensor *x, double p, Random random);
 

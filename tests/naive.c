@@ -179,6 +179,44 @@ static void mean(const OpCall *c, double *const *x, double *y)
     }
 }
 
+static void average(const OpCall *c, double *const *x, double *y)
+{
+    int T = c->size.T, C = c->size.C;
+
+    for (int b = 0; b < c->size.B; b++) {
+        int n = c->id && c->id[b] < T ? c->id[b] : T;
+        double sum = 0;
+
+        for (int i = 0; i < C; i++)
+            y[b * C + i] = 0;
+        for (int t = 0; t < n; t++) {
+            const double *row = x[0] + (b * T + t) * C;
+            double s = 0;
+
+            for (int i = 0; i < C; i++)
+                s += row[i] * x[1][i] / sqrt(C);
+            sum += exp(s);
+            for (int i = 0; i < C; i++)
+                y[b * C + i] += exp(s) * row[i];
+        }
+        for (int i = 0; n > 0 && i < C; i++)
+            y[b * C + i] /= sum;
+    }
+}
+
+static void pair(const OpCall *c, double *const *x, double *y)
+{
+    int C = c->size.C;
+
+    for (int i = 0; i < c->size.B * C; i++) {
+        double u = x[0][i / C * 2 * C + i % C], v = x[0][(i / C * 2 + 1) * C + i % C];
+        double parts[] = { u, v, u * v, u - v };
+
+        for (int k = 0; k < 4; k++)
+            y[i / C * 4 * C + k * C + i % C] = parts[k];
+    }
+}
+
 /* y[b][t] = table[id[b][t]] + position[OP_FROM + t], or without position */
 static void embedding(const OpCall *c, double *const *x, double *y)
 {
@@ -247,6 +285,9 @@ static const struct {
     { "repeat", repeat },
     { "mean", mean },
     { "mean without padding", mean },
+    { "average", average },
+    { "average without padding", average },
+    { "pair", pair },
     { "embedding", embedding },
     { "embedding, repeated tokens", embedding },
     { "embedding, fixed positions", embedding },

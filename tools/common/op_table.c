@@ -71,6 +71,16 @@ static Tensor *run_mean(Tape *tape, const OpCall *c)
     return op_mean(tape, c->x[0], c->id);
 }
 
+static Tensor *run_average(Tape *tape, const OpCall *c)
+{
+    return op_average(tape, c->x[0], c->x[1], c->id);
+}
+
+static Tensor *run_pair(Tape *tape, const OpCall *c)
+{
+    return op_pair(tape, c->x[0]);
+}
+
 static Tensor *run_embedding(Tape *tape, const OpCall *c)
 {
     Embedding e = { .table = c->x[0], .id = c->id, .B = c->size.B, .T = c->size.T };
@@ -118,6 +128,8 @@ static int length(int b, OpSize s)
 static const OpOperand one[] = { { "x", "BTC" }, { 0 } };
 static const OpOperand two[] = { { "x", "BTC" }, { "y", "BTC" }, { 0 } };
 static const OpOperand first_row[] = { { "x", "1C" }, { 0 } };
+static const OpOperand queried[] = { { "x", "BTC" }, { "w", "C" }, { 0 } };
+static const OpOperand pairs[] = { { "x", "B2C" }, { 0 } };
 static const OpOperand logits[] = { { "x", "BTV" }, { 0 } };
 static const OpOperand dense[] = {
     { "x", "BTC" }, { "r", "BTO?" }, { "w", "OC" }, { "b", "O?" }, { 0 }
@@ -145,6 +157,9 @@ const OpRow op_rows[] = {
     { "repeat", run_repeat, .operand = first_row },
     { "mean", run_mean, .operand = one },
     { "mean without padding", run_mean, one, .id = { "B", length } },
+    { "average", run_average, .operand = queried },
+    { "average without padding", run_average, queried, .id = { "B", length } },
+    { "pair", run_pair, .operand = pairs },
     { "embedding", run_embedding, learned, .id = { "BT", token }, .moved = { "BTC", 1, 1 } },
     { "embedding, repeated tokens", run_embedding, learned, .id = { "BT", repeated_token } },
     { "embedding, fixed positions", run_embedding, fixed, .id = { "BT", token } },
@@ -164,8 +179,8 @@ const OpRow *op_row(const char *name)
 
 static int size_of(char letter, OpSize s)
 {
-    static const char letters[] = "BTCOVP1";
-    const int sizes[] = { s.B, s.T, s.C, s.O, s.V, OP_FROM + s.T + 1, 1 };
+    static const char letters[] = "BTCOVP12";
+    const int sizes[] = { s.B, s.T, s.C, s.O, s.V, OP_FROM + s.T + 1, 1, 2 };
     const char *at = strchr(letters, letter);
 
     if (!at)
