@@ -8,6 +8,8 @@ const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", 
 const char *const ffn_names[] = { "gelu", "swiglu", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
 const char *const task_names[] = { "causal", "mlm", "classify", NULL };
+const char *const pool_names[] = { "mean", "attention", "first", NULL };
+const char *const pairs_names[] = { "joined", "towers", NULL };
 
 int position_default(const Attention *a)
 {
@@ -49,6 +51,8 @@ static const struct {
     FLAG("tied", tied),
     FLAG("bias", bias),
     NUMBER("classes", classes, 0, 1 << 16),
+    CHOICE("pool", pool, pool_names),
+    CHOICE("pairs", pairs, pairs_names),
 };
 enum { OWN = sizeof own / sizeof *own };
 
@@ -64,6 +68,10 @@ int *config_value(Config *c, int i)
 
 bool config_has(const Config *c, int i)
 {
+    const char *const *choices = config_key(i)->choices;
+
+    if (choices == pool_names || choices == pairs_names)
+        return c->task == TASK_CLASSIFY;
     return i < OWN || attention_takes(c->attention, config_key(i)->name);
 }
 

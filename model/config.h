@@ -17,9 +17,13 @@ typedef enum { NORM_RMS, NORM_LAYER } NormKind;
  */
 typedef enum { TASK_CAUSAL, TASK_MLM, TASK_CLASSIFY } Task;
 
+/* What a class is predicted from (model/classifier.h): of a sequence; and of two texts. */
+enum { POOL_MEAN, POOL_ATTENTION, POOL_FIRST };
+enum { PAIRS_JOINED, PAIRS_TOWERS };
+
 /* The names of the values above, in order, ending with NULL. */
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
-extern const char *const task_names[];
+extern const char *const task_names[], *const pool_names[], *const pairs_names[];
 
 /* The positions that a model with this attention has by default. */
 int position_default(const Attention *a);
@@ -30,7 +34,7 @@ typedef struct {
     int position, ffn, norm, task; /* values of the enums above */
     int tied;                      /* the head is the embedding table */
     int bias;                      /* biases in the dense layers */
-    int classes;                   /* TASK_CLASSIFY: the number of classes */
+    int classes, pool, pairs;      /* TASK_CLASSIFY: the number of classes; of the enums above */
     Values set;
     RopeScale rope_scale;
     double dropout;
@@ -43,7 +47,7 @@ typedef struct {
 const Setting *config_key(int i);
 int *config_value(Config *c, int i);
 
-/* Whether the i-th key applies: settings of other mechanisms do not. */
+/* Whether the i-th key applies: settings of other mechanisms do not, nor of other tasks. */
 bool config_has(const Config *c, int i);
 
 /* Whether the i-th key is required: a number that must not be 0. */

@@ -94,6 +94,14 @@ Text config_misfit(const Config *c)
                  c->width, near_divisor(c->width, c->heads));
     else if (c->task == TASK_CLASSIFY && c->tied)
         text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
+    else if (c->task != TASK_CLASSIFY && (c->pool || c->pairs))
+        text_add(&why, "--%s is for models that predict a class, not a token",
+                 c->pool ? "pool" : "pairs");
+    else if (c->pairs == PAIRS_TOWERS && c->context % 2 != 0)
+        text_add(&why,
+                 "--pairs towers gives each text half of the context, which %d is not: "
+                 "choose an even --block-size",
+                 c->context);
     else if (wrong.n)
         why = wrong;
     else if (c->position == POSITION_ROPE && rotated(c) % 2 != 0)
@@ -176,12 +184,30 @@ int config_rows(const Config *c)
     return layer_of(c->attention)->feed_forward && hidden > most ? hidden : most;
 }
 
+bool config_has_towers(const Config *c)
+{
+    return c->task == TASK_CLASSIFY && c->pairs == PAIRS_TOWERS;
+}
+
+int config_head_width(const Config *c)
+{
+    return config_has_towers(c) ? 2 * c->width : c->width;
+}
+
+/* Of the head, and of what compares the texts of a pair. */
+static double head_matrices(const Config *c)
+{
+    const double towers = config_has_towers(c) ? 24.0 * c->width * c->width : 0;
+
+    return towers + (double)config_head_width(c) * config_outputs(c);
+}
+
 double config_matrix_parameters(const Config *c)
 {
     MixSize s = config_mix_size(c);
 
     return layer_of(c->attention)->parameters(c, &s) + c->layers * feed_forward(c) +
-           (double)c->width * config_outputs(c);
+           head_matrices(c);
 }
 
 double config_fixed_parameters(const Config *c)

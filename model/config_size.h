@@ -19,6 +19,8 @@ MixSize config_mix_size(const Config *c);
 int config_hidden(const Config *c);      /* the width inside the feed-forward layer */
 int config_mask(const Config *c);        /* TASK_MLM: the token that hides another, the last */
 int config_outputs(const Config *c);     /* logits of a prediction: tokens, or classes */
+int config_head_width(const Config *c);  /* of what the head multiplies */
+bool config_has_towers(const Config *c); /* the two texts of a row are sequences of their own */
 bool config_decodes(const Config *c);    /* whether it can continue a text, token by token */
 bool config_ends(const Config *c);       /* positions end with the context */
 bool config_keeps_keys(const Config *c); /* the decoding state grows beyond the context */

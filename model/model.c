@@ -59,9 +59,10 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
                    &(Maker){ &model->params, c, name, l > 0 ? model->blocks : NULL });
     }
     model->norm = make_norm(&(Maker){ &model->params, c, "", NULL }, "norm");
-    model->head =
-        c->tied ? model->embedding
-                : params_normal(&model->params, "head", TABLE, SHAPE(config_outputs(c), c->width));
+    classifier_make(&model->classifier, &(Maker){ &model->params, c, "", NULL });
+    model->head = c->tied ? model->embedding
+                          : params_normal(&model->params, "head", TABLE,
+                                          SHAPE(config_outputs(c), config_head_width(c)));
 }
 
 void model_redraw(Model *model, uint64_t seed, int update)
@@ -158,7 +159,9 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
 
 static Tensor *head(Pass *p, const Model *model, Tensor *x)
 {
-    return op_dense(p->tape, (Dense){ .x = x, .w = model->head });
+    const Activation *f = classifier_activation(p->config);
+
+    return op_dense(p->tape, (Dense){ .x = x, .w = model->head, .f = f });
 }
 
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
@@ -167,9 +170,10 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
 
     p.length = batch.length;
     p.step = dropout;
-    Tensor *x = run(&p, model, (Embedding){ .id = batch.id, .B = batch.B, .T = batch.T });
+    const int n = batch.paired ? 2 : 1;
+    Tensor *x = run(&p, model, (Embedding){ .id = batch.id, .B = n * batch.B, .T = batch.T / n });
     if (model->config.task == TASK_CLASSIFY)
-        x = op_mean(tape, x, batch.length);
+        x = classifier_run(&p, &model->classifier, x);
     return head(&p, model, x);
 }
 
@@ -191,7 +195,8 @@ Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch 
     Pass p = pass_of(tape, model);
 
     p.watch = watch;
-    return logits(&p, model, id, 1, T);
+    Tensor *x = run(&p, model, (Embedding){ .id = id, .B = 1, .T = T });
+    return model->config.task == TASK_CLASSIFY ? x : head(&p, model, x);
 }
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)

@@ -9,8 +9,7 @@
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
 
-#include "model/config_size.h"
-#include "model/layers.h"
+#include "model/classifier.h"
 #include "ops/base/batch.h"
 #include "ops/base/random.h"
 #include "ops/params.h"
@@ -22,6 +21,7 @@ typedef struct {
     real *sinusoids; /* (context, width) for POSITION_SINUSOIDAL */
     Block *blocks;
     NormWeights norm;
+    Classifier classifier;
     Tensor *head;
 } Model;
 
@@ -42,6 +42,7 @@ Model model_at(const Model *model, int T, Arena *mem);
 
 /*
  * The model's predictions for the batch: logits (B, T, V), T at most the context, or (B, classes).
+ * A model with PAIRS_TOWERS takes a paired batch.
  * `dropout` is the number of the step, which selects the masks.
  */
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
@@ -49,7 +50,7 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
 /* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* The logits for one sequence, calling `watch` for each mix. */
+/* The logits for one sequence, or what a classifier pools, calling `watch` for each mix. */
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch);
 
 /* The loss of each target of the batch, 0 for those that are -1. */

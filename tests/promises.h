@@ -17,7 +17,7 @@ typedef struct {
     int n;
 } Subject;
 
-enum { OPERANDS = 64 }; /* at most */
+enum { OPERANDS = 80 }; /* at most */
 
 /* What came of it once: the result, and with a `dy` the gradients of the operands. */
 typedef struct {

@@ -41,6 +41,7 @@
     ROW(labels)      /* labelled texts from files, and rows of them */                             \
     ROW(layers)      /* the layers around a mix */                                                 \
     ROW(model)       /* the whole model */                                                         \
+    ROW(classifier)  /* how a model comes to say classes */                                        \
     ROW(config)      /* what follows from a configuration */                                       \
     ROW(sample)      /* samples, and the rules of drawing */                                       \
     ROW(stream)      /* text on a terminal */                                                      \

@@ -61,7 +61,7 @@ void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, si
     Tape tape = tape_open(2);
     Arena *mem = arena_new();
     size_t outputs = f(&tape, ctx)->n;
-    real *c = arena_take(mem, outputs * sizeof *c), *got[64];
+    real *c = arena_take(mem, outputs * sizeof *c), *got[80];
 
     ck_assert_int_le(n, COUNT(got));
     Loss loss = { &tape, f, ctx, c };

@@ -40,6 +40,12 @@ extern Text model_positions;
         { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                        \
           .help = "RMSNorm or LayerNorm" },                                                          \
         { "tied", OPTION_FLAG, &(to).tied, .help = "share the weights of embedding and output" },    \
+        { "pool", OPTION_CHOICE, &(config).pool, .choices = pool_names,                              \
+          .help = "classifiers: how positions become one vector: their mean, their average with "    \
+                  "learned weights, or the first alone" },                                           \
+        { "pairs", OPTION_CHOICE, &(config).pairs, .choices = pairs_names,                           \
+          .help = "classifiers of pairs of texts: join them, or read each in half of the context "   \
+                  "and compare" },                                                                   \
     {                                                                                                \
         "bias", OPTION_FLAG, &(to).bias, .help = "biases in the dense layers"                        \
     }

@@ -115,7 +115,8 @@ ATTNC_API void attnc_model_free(attnc_model *m);
  * "outputs" (logits per prediction), "updates" (so far); -1 if there is no such property. */
 ATTNC_API long long attnc_model_number(const attnc_model *m, const char *name);
 
-/* B sequences of T tokens, T at most the context. */
+/* B sequences of T tokens, T at most the context. With --pairs towers the halves of a sequence are
+ * two texts, and there are 2 B lengths, of T / 2 at most. */
 typedef struct {
     int B, T;
     const int *id;     /* (B, T) */

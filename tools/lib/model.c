@@ -165,6 +165,7 @@ static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
 {
     const Config *c = &m->model.config;
     const bool whole = c->task == TASK_CLASSIFY;
+    const int n = c->pairs == PAIRS_TOWERS ? 2 : 1; /* sequences in a row */
     const double tokens = (double)b->B * b->T;
 
     if (b->B < 1 || b->T < 1 || b->T > c->context || tokens * config_outputs(c) > INT_MAX)
@@ -172,11 +173,13 @@ static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
             "a batch of %d x %d tokens: T must be from 1 to %d, the context, and all "
             "logits together at most %d",
             b->B, b->T, c->context, INT_MAX);
+    if (b->T % n != 0)
+        die(EXIT_USAGE, "rows of %d tokens: --pairs towers takes two texts of T / 2 each", b->T);
     check_range("token", b->id, (int)tokens, 0, c->vocab);
     if (targets)
         check_range("target", b->target, whole ? b->B : (int)tokens, -1, config_outputs(c));
     if (b->length)
-        check_range("length", b->length, b->B, 1, b->T + 1);
+        check_range("length", b->length, n * b->B, 1, b->T / n + 1);
     if (tokens > m->most) {
         config_check_memory(c, (Load){ .tokens = tokens, .recompute = m->tape.recompute });
         m->most = tokens;
@@ -186,7 +189,8 @@ static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
                     .id = (int *)(uintptr_t)b->id,
                     .target = (int *)(uintptr_t)b->target,
                     .length = (int *)(uintptr_t)b->length,
-                    .whole = whole };
+                    .whole = whole,
+                    .paired = n > 1 };
 }
 
 static void begin(attnc_model *m, bool forward_only)
