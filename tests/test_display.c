@@ -31,6 +31,7 @@ static LogLine line_of(int step)
                       .loss = step % 7 ? 2.5 : 12345.678,
                       .bits = step % 3 ? 1.25 : (double)NAN,
                       .accuracy = step % 5 ? (double)NAN : 0.5,
+                      .f1 = step % 10 ? (double)NAN : 0.25,
                       .rate = 1e-3,
                       .grad_norm = step % 4 ? 0.25 : 98765.4,
                       .tokens_per_second = step % 2 ? 900 : 1234567,

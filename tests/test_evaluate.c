@@ -161,7 +161,7 @@ static Evaluation direct_evaluation(const Small *s, Tokens text, size_t n, size_
     tape_close(&tape);
     ck_assert_int_eq(targets, ASKED * (int)n);
     ck_assert(right > 0 && right < targets);
-    return (Evaluation){ sum / targets, (double)right / targets, targets };
+    return (Evaluation){ sum / targets, (double)right / targets, targets, (double)NAN };
 }
 
 START_TEST(evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch)

@@ -91,6 +91,8 @@ void display_validation(const LogLine *l, bool best)
     put(&row, "  ", text_format("ppl %.3f", exp(l->loss)));
     if (!isnan(l->accuracy))
         put(&row, "  ", text_format("accuracy %.1f%%", 100 * l->accuracy));
+    if (!isnan(l->f1))
+        put(&row, "  ", text_format("macro-F1 %.4f", l->f1));
     if (!isnan(l->bits))
         put(&row, "  ", text_format("bits/byte %.4f", l->bits));
     terminal_end_line();

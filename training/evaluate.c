@@ -43,15 +43,51 @@ void evaluate_each(Tape *tape, const Model *model, const Reading *r)
     arena_free(mem);
 }
 
+Answers answers_new(Arena *mem, int V)
+{
+    double *numbers = arena_zeros(mem, 3 * (size_t)V * sizeof *numbers);
+
+    return (Answers){ V, numbers, numbers + V, numbers + 2 * V };
+}
+
+void answers_add(Answers *a, int asked, int said)
+{
+    a->asked[asked]++;
+    a->said[said]++;
+    a->both[asked] += said == asked;
+}
+
+double answers_f1(const Answers *a)
+{
+    double sum = 0;
+    int occur = 0;
+
+    for (int i = 0; i < a->V; i++)
+        if (a->asked[i] + a->said[i] > 0) {
+            sum += 2 * a->both[i] / (a->asked[i] + a->said[i]);
+            occur++;
+        }
+    return sum / occur;
+}
+
+typedef struct {
+    Evaluation sum;
+    Answers answers; /* of a class per sequence */
+} Judgement;
+
 static void add_row(void *ctx, const Answer *a)
 {
-    Evaluation *sum = ctx;
+    Judgement *j = ctx;
+    Evaluation *sum = &j->sum;
 
     for (int i = 0; i < batch_targets(a->row); i++) {
         sum->loss += (double)a->loss[i];
         sum->targets += a->row.target[i] >= 0;
-        if (!isnan(sum->accuracy) && a->row.target[i] >= 0)
-            sum->accuracy += answer_of(a, i) == a->row.target[i];
+        if (isnan(sum->accuracy) || a->row.target[i] < 0)
+            continue;
+        sum->accuracy += answer_of(a, i) == a->row.target[i];
+        if (a->row.whole)
+            answers_add(&j->answers, a->row.target[i], answer_of(a, i));
     }
 }
 
@@ -63,9 +99,17 @@ Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B,
 Evaluation evaluate_until(Tape *tape, const Model *model, const Source *source, int B, size_t rows,
                           const volatile sig_atomic_t *stop)
 {
-    Evaluation sum = { .accuracy = source->counted ? 0 : (double)NAN };
-    const Reading r = { source, B, rows, add_row, &sum, stop };
+    Arena *mem = arena_new();
+    Judgement j = { .sum.accuracy = source->counted ? 0 : (double)NAN };
+    const Evaluation *sum = &j.sum;
+    const Reading r = { source, B, rows, add_row, &j, stop };
 
+    j.answers = answers_new(mem, config_outputs(&model->config));
     evaluate_each(tape, model, &r);
-    return (Evaluation){ sum.loss / sum.targets, sum.accuracy / sum.targets, sum.targets };
+    const Evaluation e = { .loss = sum->loss / sum->targets,
+                           .accuracy = sum->accuracy / sum->targets,
+                           .f1 = source->whole ? answers_f1(&j.answers) : (double)NAN,
+                           .targets = sum->targets };
+    arena_free(mem);
+    return e;
 }

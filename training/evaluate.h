@@ -12,7 +12,21 @@ typedef struct {
     double accuracy; /* the share of targets to which the model gives the highest probability; NaN:
                         undefined */
     double targets;
+    double f1; /* of a class per sequence: answers_f1(); NaN: undefined */
 } Evaluation;
+
+/* (V): how often each answer was right, was given, or both. */
+typedef struct {
+    int V;
+    double *asked, *said, *both;
+} Answers;
+
+Answers answers_new(Arena *mem, int V);
+void answers_add(Answers *a, int asked, int said);
+
+/* Macro-F1: the mean over the answers that occur of F1 = 2 both / (asked + said), the harmonic mean
+ * of precision both / said and recall both / asked. */
+double answers_f1(const Answers *a);
 
 /* A row with what the model says of each of its targets: a loss, and V logits. */
 typedef struct {

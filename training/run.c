@@ -119,15 +119,16 @@ void run_board(Run *run, int first, const char *config)
 /* Unknown values are left out. */
 static void show_on_board(const Run *run, const LogLine *l)
 {
-    char tag[5][32] = { "", "", "", "optimizer/grad_norm", "tok_s" };
-    const double value[5] = { l->loss, l->accuracy, l->rate, l->grad_norm, l->tokens_per_second };
-    Scalar scalar[5];
+    char tag[6][32] = { "", "", "", "lr", "optimizer/grad_norm", "tok_s" };
+    const double value[6] = { l->loss, l->accuracy,  l->f1,
+                              l->rate, l->grad_norm, l->tokens_per_second };
+    Scalar scalar[6];
     int n = 0;
 
     snprintf(tag[0], sizeof *tag, "%.10s/loss", l->split);
     snprintf(tag[1], sizeof *tag, "%.10s/accuracy", l->split);
-    snprintf(tag[2], sizeof *tag, "lr");
-    for (int i = 0; i < 5; i++)
+    snprintf(tag[2], sizeof *tag, "%.10s/macro_f1", l->split);
+    for (int i = 0; i < 6; i++)
         if (i == 0 || isfinite(value[i]))
             scalar[n++] = (Scalar){ tag[i], value[i] };
     tensorboard_scalars(run->board, instant_now(l->step), scalar, n);
@@ -159,6 +160,7 @@ void run_log(Run *run, LogLine l)
     field(&line, "ppl", exp(l.loss));
     field(&line, "bits_per_byte", l.bits);
     field(&line, "accuracy", l.accuracy);
+    field(&line, "macro_f1", l.f1);
     field(&line, "lr", l.rate);
     field(&line, "grad_norm", l.grad_norm);
     field(&line, "tokens", l.tokens);

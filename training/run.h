@@ -15,8 +15,8 @@ typedef struct Run Run;
 /*
  * A line of the log, a JSON object whose keys are
  *
- *     step, split, loss, ppl, bits_per_byte, accuracy, lr, grad_norm, tokens, tok_s, seconds,
- *     skipped, time, peak_memory
+ *     step, split, loss, ppl, bits_per_byte, accuracy, macro_f1, lr, grad_norm, tokens, tok_s,
+ *     seconds, skipped, time, peak_memory
  *
  * A key whose value is not finite is left out, and `skipped` unless it is true. The loss is in nats
  * per target; only causal models of text also have bits per byte.
@@ -27,7 +27,7 @@ typedef struct {
     bool last;         /* the last line of this part of the run, with the peak memory */
     const char *split; /* "train", "val", or at the end "final" and "test": on all validation and
                           test data or, with a time limit, what there was time for */
-    double loss, bits, accuracy, rate, grad_norm, tokens, tokens_per_second, seconds;
+    double loss, bits, accuracy, f1, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 
 /*

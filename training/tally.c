@@ -14,9 +14,7 @@ static void see(void *ctx, const Answer *a)
         score_add(&t->targets, (double)a->loss[i], 0, 0);
         asked++;
         right += said == target;
-        t->asked[target]++;
-        t->said[said]++;
-        t->both[target] += said == target;
+        answers_add(&t->answers, target, said);
     }
     t->targets.right += right;
     t->exact += right == asked;
@@ -25,9 +23,8 @@ static void see(void *ctx, const Answer *a)
 
 Tally tally_take(Tape *tape, const Model *model, const Source *source, size_t rows, Arena *mem)
 {
-    const int V = config_outputs(&model->config), T = model->config.context;
-    double *numbers = arena_zeros(mem, 3 * (size_t)V * sizeof *numbers);
-    Tally t = { .V = V, .asked = numbers, .said = numbers + V, .both = numbers + 2 * V };
+    const int T = model->config.context;
+    Tally t = { .answers = answers_new(mem, config_outputs(&model->config)) };
 
     evaluate_each(
         tape, model,
@@ -54,20 +51,12 @@ double tally_guess(const Tally *t)
 {
     double most = 0;
 
-    for (int i = 0; i < t->V; i++)
-        most = fmax(most, t->asked[i]);
+    for (int i = 0; i < t->answers.V; i++)
+        most = fmax(most, t->answers.asked[i]);
     return most / t->targets.targets;
 }
 
 double tally_f1(const Tally *t)
 {
-    double sum = 0;
-    int occur = 0;
-
-    for (int i = 0; i < t->V; i++)
-        if (t->asked[i] + t->said[i] > 0) {
-            sum += 2 * t->both[i] / (t->asked[i] + t->said[i]);
-            occur++;
-        }
-    return sum / occur;
+    return answers_f1(&t->answers);
 }

@@ -11,8 +11,7 @@ typedef struct {
     Score targets; /* their losses, and how many are right */
     Score rows;    /* the share of right answers of each */
     double exact;  /* rows without a wrong one */
-    int V;
-    double *asked, *said, *both; /* (V): how often each answer was right, was given, or both */
+    Answers answers;
 } Tally;
 
 /* On at most `rows` rows, 0: all; the numbers are in `mem`. The model's context is their length. */
@@ -22,9 +21,6 @@ double tally_accuracy(const Tally *t); /* the share of right targets */
 double tally_error(const Tally *t);    /* its standard error, as if rows were independent */
 double tally_exact(const Tally *t);    /* the share of rows without a wrong answer */
 double tally_guess(const Tally *t);    /* the accuracy of always giving the most frequent answer */
-
-/* The mean over the answers that occur of F1 = 2 both / (asked + said), the harmonic mean of
- * precision both / said and recall both / asked. */
-double tally_f1(const Tally *t);
+double tally_f1(const Tally *t);       /* answers_f1() */
 
 #endif

@@ -94,6 +94,7 @@ static LogLine step(Loop *l, int number)
     LogLine line = { .step = number,
                      .split = "train",
                      .accuracy = (double)NAN,
+                     .f1 = (double)NAN,
                      .rate = schedule_rate(&o->schedule, number) };
     double start = seconds_now();
     int done = 0;
@@ -172,6 +173,7 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
                      .loss = e.loss,
                      .bits = source_bits(l->t->source, true, e.loss),
                      .accuracy = e.accuracy,
+                     .f1 = e.f1,
                      .rate = (double)NAN,
                      .grad_norm = (double)NAN,
                      .tokens = step_tokens(l) * l->progress.step,

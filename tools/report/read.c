@@ -126,9 +126,9 @@ static void keep(Record *r, const Json **to, const Lines *l)
 /* Adds a line to the rows of its split; if it cannot, `why` says the reason. */
 static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
 {
-    static const char *const name[FIELDS] = { "step",     "loss",   "ppl",       "bits_per_byte",
-                                              "accuracy", "lr",     "grad_norm", "tokens",
-                                              "tok_s",    "seconds" };
+    static const char *const name[FIELDS] = { "step",     "loss",     "ppl",    "bits_per_byte",
+                                              "accuracy", "macro_f1", "lr",     "grad_norm",
+                                              "tokens",   "tok_s",    "seconds" };
     double value[FIELDS];
 
     arena_reset(mem);

@@ -24,6 +24,7 @@ enum {
     LOG_PPL,
     LOG_BITS,
     LOG_ACCURACY,
+    LOG_F1,
     LOG_RATE,
     LOG_NORM,
     LOG_TOKENS,

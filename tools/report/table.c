@@ -54,6 +54,7 @@ static const struct {
     { "perplexity", PERPLEXITY, 0, four_digits, -1 },
     { "bits/byte", AT_BEST, LOG_BITS, four_digits, -1 },
     { "accuracy", AT_BEST, LOG_ACCURACY, percent, 1 },
+    { "macro-F1", AT_BEST, LOG_F1, four_digits, 1 },
     { "tokens/s", MEDIAN, LOG_SPEED, show_amount, 0 },
     { "time", MOST, LOG_SECONDS, show_duration, 0 },
 };
