@@ -1,5 +1,6 @@
 #include "data/labels.h"
 
+#include "data/stories.h"
 #include "data/stream.h"
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
@@ -17,7 +18,7 @@
 static const uint64_t HELD_BACK = 0x6c6162656c73; /* a seed that no run has by chance */
 
 /* A row as it stands in the file: its fields, of which the first few are kept. */
-enum { FIELDS = 1 + LABEL_TEXTS };
+enum { FIELDS = 1 + LABEL_TEXTS, PASSAGES_TRAIN = 10000, PASSAGES_VALIDATION = 1000 };
 typedef struct {
     Bytes field[FIELDS];
     int fields;
@@ -166,7 +167,9 @@ LabelledTexts labelled_read(const char *path)
     if (looks)
         die(EXIT_DATA, PATH " looks like %s, not like rows of a label, a tab and a text", path,
             looks);
-    return labelled_parse(path, text, bytes);
+    LabelledTexts t = labelled_parse(path, text, bytes);
+    t.from_file = true;
+    return t;
 }
 
 void labelled_free(LabelledTexts *t)
@@ -238,13 +241,52 @@ LabelledTexts labelled_split(LabelledTexts *all, double share)
     bool *stays = xmalloc(all->rows);
     LabelledTexts chosen = *all;
 
-    chosen.row = NULL, chosen.rows = 0, chosen.owned = NULL;
+    chosen.row = NULL, chosen.rows = 0, chosen.owned = NULL, chosen.from_file = false;
     for (size_t i = 0; i < all->rows; i++)
         stays[row[i] - all->row] = is_new(row, i);
     move_rows(all, &chosen, (size_t)((double)all->rows * share + 0.5), stays);
     free(stays);
     free(row);
     return chosen;
+}
+
+/* As if from a file. */
+static LabelledTexts passages(uint64_t seed, uint64_t first, size_t rows)
+{
+    Stories s = stories_labelled(seed, first, rows);
+
+    s.text = xrealloc(s.text, s.bytes + 1);
+    s.text[s.bytes] = 0;
+    return labelled_parse("built-in stories", (unsigned char *)s.text, s.bytes);
+}
+
+LabelCorpus label_corpus(LabelFiles f)
+{
+    LabelCorpus c = { .train =
+                          f.path ? labelled_read(f.path) : passages(f.seed, 0, PASSAGES_TRAIN) };
+
+    if (!f.path)
+        c.validation = passages(f.seed, PASSAGES_TRAIN, PASSAGES_VALIDATION);
+    else if (f.validation)
+        c.validation = labelled_read(f.validation);
+    else
+        c.validation = labelled_split(&c.train, f.share);
+    if (c.validation.rows == 0)
+        die(EXIT_DATA,
+            PATH ": %zu rows are too few to hold one back: give more, a larger "
+                 "--val-share, or --labels-val FILE",
+            f.path, c.train.rows);
+    if (c.validation.texts != c.train.texts)
+        die(EXIT_DATA, PATH " has rows of %d text%s, but " PATH " of %d", f.validation,
+            c.validation.texts, c.validation.texts == 1 ? "" : "s", f.path, c.train.texts);
+    c.hash = c.train.hash + 3 * (c.validation.owned ? c.validation.hash : 0);
+    return c;
+}
+
+void label_corpus_free(LabelCorpus *c)
+{
+    labelled_free(&c->validation);
+    labelled_free(&c->train);
 }
 
 Labels labels_of(const LabelledTexts *t)

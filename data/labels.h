@@ -30,6 +30,7 @@ typedef struct {
     int texts; /* of every row: 1, or 2 */
     size_t bytes;
     uint64_t hash;        /* of the file, hash_bytes() */
+    bool from_file;       /* and not in memory, or a part of another one */
     unsigned char *owned; /* the file; NULL: another one's */
 } LabelledTexts;
 
@@ -49,6 +50,25 @@ void labelled_free(LabelledTexts *texts);
  * Which ones depends on their number alone; the first row of each label stays.
  */
 LabelledTexts labelled_split(LabelledTexts *all, double share);
+
+/*
+ * What a run is trained and validated on. `path` NULL: the built-in passages (data/stories.h) of
+ * `seed`; `validation` NULL: this share of the rows. Dies with EXIT_DATA if no row is left to
+ * validate, or if the files differ in the number of texts.
+ */
+typedef struct {
+    const char *path, *validation;
+    double share;
+    uint64_t seed;
+} LabelFiles;
+
+typedef struct {
+    LabelledTexts train, validation;
+    uint64_t hash; /* of both */
+} LabelCorpus;
+
+LabelCorpus label_corpus(LabelFiles files);
+void label_corpus_free(LabelCorpus *corpus);
 
 /* The labels that occur, each once, sorted by their bytes; for labels_free(). */
 typedef struct {

@@ -38,6 +38,11 @@
 #include <string.h>
 
 enum { LISTS = sizeof lists / sizeof *lists, HEAD_MAX = 512, STORY_MAX = 16384 };
+enum {
+    PASSAGE_MAX = 1024,
+    PASSAGE_ANIMALS = 8,
+    PASSAGE_WHO = 1 << 20
+}; /* a draw that no passage comes to */
 static const char *const forms[] = { "", "she", "her", "him" };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -230,11 +235,16 @@ static void say(Scribe *s, const char *text)
     }
 }
 
-static void story(Scribe *s)
+static void begin(Scribe *s)
 {
     memset(s->kept, 0, sizeof s->kept);
     memset(s->used, 0, sizeof s->used);
     s->draws = 0;
+}
+
+static void story(Scribe *s)
+{
+    begin(s);
     say(s, STORY);
 }
 
@@ -259,4 +269,39 @@ double stories_bits(const char *text, size_t bytes)
     while (s.at < s.end && !s.lost)
         story(&s);
     return s.lost ? -1 : s.bits;
+}
+
+/* Writes what fills a kept slot, and a tab, before the text from `start` on. */
+static void put_label(Scribe *s, const char *slot, size_t start)
+{
+    const Mention m = mention(slot);
+    const char *label = s->kept[m.list][m.slot];
+    const size_t n = strcspn(label, "/|");
+
+    write_out(s, label, n);
+    write_out(s, "\t", 1);
+    memmove(s->out + start + n + 1, s->out + start, s->end - start - n - 1);
+    memcpy(s->out + start, label, n);
+    s->out[start + n] = '\t';
+    s->at = s->end;
+}
+
+Stories stories_labelled(uint64_t seed, uint64_t first, size_t rows)
+{
+    static const uint64_t apart = (uint64_t)1 << 40; /* from the numbers of stories */
+    Scribe s = { .writing = true, .room = (rows + 1) * PASSAGE_MAX };
+
+    s.text = s.out = xmalloc(s.room);
+    for (uint64_t number = first; number < first + rows; number++) {
+        const size_t start = s.end;
+        const Random r = random_stream(seed, RANDOM_STORY, apart + number);
+        const int who = (int)random_below(r, PASSAGE_WHO, 2);
+
+        s.random = r;
+        begin(&s);
+        s.used[mention("{animal}").list] = ~(uint64_t)0 << PASSAGE_ANIMALS;
+        say(&s, PASSAGE[who]);
+        put_label(&s, who ? "{fanimal}" : "{animal}", start);
+    }
+    return (Stories){ s.out, s.end, s.bits, first + rows };
 }

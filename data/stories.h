@@ -26,6 +26,18 @@ typedef struct {
 Stories stories_write(uint64_t seed, uint64_t first, size_t at_least);
 
 /*
+ * Labelled passages, as data/labels.h has them: `rows` lines from number `first` on. A passage
+ * introduces two characters and says what one of them did; the label is which animal did it:
+ *
+ *     fox \t Long ago, by the sea at Kamata, there lived a shy fox called Ada. Her best friend was
+ *            Gus, a proud hare with a bent spoon. Ada softly ran by the mill.
+ *
+ * No word tells which of both it was: that takes the name, and where it was introduced. The text
+ * is of the grammar of stories, but of none of them.
+ */
+Stories stories_labelled(uint64_t seed, uint64_t first, size_t rows);
+
+/*
  * -log2 of the probability of a text of whole stories, computed from the text alone; -1 if the
  * grammar cannot generate it. The text may be any bytes.
  */

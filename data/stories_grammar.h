@@ -17,6 +17,12 @@ typedef struct {
 
 static const char STORY[] = "{opening} {dream} {friendship} {gift} {hiding} {more}\n\n";
 
+/* What is labelled: two characters, and what the first or the second of them did. */
+static const char *const PASSAGE[] = {
+    "{opening} {friendship} {hero} {manner} {went} {spot}.\n",
+    "{opening} {friendship} {friend} {manner} {went} {spot}.\n"
+};
+
 /* Words that follow "a" begin with a consonant; words that precede "s" take it. */
 static const List lists[] = {
     { { "opening" },

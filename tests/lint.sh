@@ -94,12 +94,13 @@ ops/attention 1570
 ops/attention/engine 3760
 ops/attention/plain 1300
 model 3130
-data 3330
+data 3460
 data/synthetic 780
-training 4160
+training 4200
 tools 920
 tools/common 3240
 tools/common 3130
+tools/common 3220
 tools/draw 1100
 tools/analyse 680
 tools/attend 590

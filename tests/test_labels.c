@@ -6,6 +6,7 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -285,6 +286,7 @@ static void check_row(const LabelRows *rows, size_t i, int T, bool paired, const
     Text got = { 0 };
     const Batch row = { 1, T, id, &target, length, true, paired };
 
+    memset(id, 77, sizeof id);
     label_rows_put(rows, i, row);
     for (int t = 0; t < T; t++) {
         const int half = paired ? T / 2 : T, which = paired ? t / half : 0;
@@ -394,6 +396,120 @@ START_TEST(a_tokenizer_learns_from_all_texts_line_by_line)
 }
 END_TEST
 
+/* Whether the word is in the n bytes. */
+static bool has_word(const char *at, size_t n, const char *word, size_t length)
+{
+    for (size_t i = 0; i + length < n; i++)
+        if (memcmp(at + i, word, length) == 0 && (i == 0 || at[i - 1] == ' ') &&
+            strchr(" ,.?", at[i + length]))
+            return true;
+    return false;
+}
+
+/* The sentences of a passage: two characters, and what one of them did. */
+static void sentences(Bytes text, Bytes part[3])
+{
+    for (int i = 0; i < 3; i++) {
+        size_t n = 0;
+
+        while (n < text.n && text.at[n] != '.' && text.at[n] != '?')
+            n++;
+        ck_assert_uint_lt(n, text.n);
+        part[i] = (Bytes){ text.at, n + 1 };
+        text.at += n + 1 + (i < 2), text.n -= n + 1 + (i < 2);
+    }
+    ck_assert_uint_eq(text.n, 0);
+}
+
+static bool has(Bytes sentence, const void *word, size_t n)
+{
+    return has_word((const char *)sentence.at, sentence.n, word, n);
+}
+
+START_TEST(the_label_of_a_passage_is_the_animal_that_did_it)
+{
+    LabelCorpus c = label_corpus((LabelFiles){ .seed = 3 });
+    Labels animals = labels_of(&c.train);
+    int by_first = 0;
+
+    ck_assert_int_eq(animals.n, 8);
+    labels_check(&animals, &c.validation);
+    for (size_t i = 0; i < c.train.rows; i++) {
+        const Labelled *row = &c.train.row[i];
+        int named[2] = { 0 };
+        Bytes part[3];
+
+        sentences(row->text[0], part);
+        ck_assert_uint_le(row->text[0].n, 256);
+        const size_t name =
+            (size_t)((const unsigned char *)memchr(part[2].at, ' ', part[2].n) - part[2].at);
+        const int first = has(part[0], part[2].at, name);
+        ck_assert_int_eq(first, !has(part[1], part[2].at, name));
+        ck_assert(has(part[!first], row->label.at, row->label.n));
+        ck_assert(!has(part[first], row->label.at, row->label.n));
+        for (int a = 0; a < animals.n; a++)
+            for (int k = 0; k < 2; k++)
+                named[k] += has(part[k], animals.name[a], strlen(animals.name[a]));
+        ck_assert(named[0] == 1 && named[1] == 1);
+        by_first += first;
+    }
+    ck_assert_double_eq_tol(by_first, (double)c.train.rows / 2, 3 * sqrt((double)c.train.rows));
+    labels_free(&animals);
+    label_corpus_free(&c);
+}
+END_TEST
+
+START_TEST(passages_depend_on_their_seed_and_number)
+{
+    LabelCorpus one = label_corpus((LabelFiles){ .seed = 3 });
+    LabelCorpus same = label_corpus((LabelFiles){ .seed = 3 });
+    LabelCorpus other = label_corpus((LabelFiles){ .seed = 4 });
+
+    ck_assert_uint_eq(one.hash, same.hash);
+    ck_assert_uint_ne(one.hash, other.hash);
+    ck_assert_uint_ne(one.train.hash, one.validation.hash);
+    label_corpus_free(&one), label_corpus_free(&same), label_corpus_free(&other);
+}
+END_TEST
+
+static LabelFiles files_of(const char *train, const char *validation)
+{
+    const LabelFiles f = { in_folder("train"), validation ? in_folder("val") : NULL, 0.5, 1 };
+
+    put(f.path, train, strlen(train));
+    if (validation)
+        put(f.validation, validation, strlen(validation));
+    return f;
+}
+
+START_TEST(what_validates_is_a_file_or_a_share)
+{
+    LabelCorpus share = label_corpus(files_of("a\t1\nb\t2\na\t3\nb\t4\n", NULL));
+    LabelCorpus file = label_corpus(files_of("a\t1\nb\t2\n", "b\t3\n"));
+
+    ck_assert(share.train.rows == 2 && share.validation.rows == 2);
+    ck_assert(file.train.rows == 2 && file.validation.rows == 1);
+    ck_assert(file.train.from_file && file.validation.from_file && !share.validation.from_file);
+    ck_assert_uint_ne(file.hash, file.train.hash);
+    label_corpus_free(&share), label_corpus_free(&file);
+}
+END_TEST
+
+static void read_pair(const char *path)
+{
+    label_corpus((LabelFiles){ path, strstr(path, "one") ? NULL : in_folder("val"), 0.1, 1 });
+}
+
+START_TEST(files_that_do_not_fit_each_other_are_refused)
+{
+    leaks_are_expected();
+    files_of("a\t1\nb\t2\n", "b\t3\t4\n");
+    check_dies(read_pair, in_folder("train"), EXIT_DATA, "val has rows of 2 texts, but ");
+    put(in_folder("one"), "a\t1\nb\t2\n", 8);
+    check_dies(read_pair, in_folder("one"), EXIT_DATA, "one: 2 rows are too few to hold one back");
+}
+END_TEST
+
 Suite *suite_labels(void)
 {
     Suite *s = suite_create("labels");
@@ -406,7 +522,11 @@ Suite *suite_labels(void)
     tcase_add_test(t, there_are_at_most_256_labels);
     tcase_add_test(t, labels_are_sorted_by_their_bytes);
     tcase_add_test(t, a_label_that_training_does_not_know_is_refused);
+    tcase_add_test(t, what_validates_is_a_file_or_a_share);
+    tcase_add_test(t, files_that_do_not_fit_each_other_are_refused);
     t = group(s, "rows");
+    tcase_add_test(t, the_label_of_a_passage_is_the_animal_that_did_it);
+    tcase_add_test(t, passages_depend_on_their_seed_and_number);
     tcase_add_test(t, a_share_of_the_rows_is_held_back_and_every_label_stays);
     tcase_add_test(t, no_more_rows_are_held_back_than_labels_can_spare);
     tcase_add_test(t, a_text_is_cut_to_the_positions_there_are_and_padded);
