@@ -283,6 +283,71 @@ START_TEST(texts_are_told_apart)
 }
 END_TEST
 
+/* Rows of one letter, some of which are longer than the context. */
+static LabelRows letters(Labels *labels)
+{
+    static const char *const text =
+        "a\txxx\nb\tyy\nc\tzzzz\na\txxxxxxxxxxxxxxxxxxxx\nb\ty\nb\tyyy\n";
+    const size_t n = strlen(text);
+    Tokenizer *bytes = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+    LabelledTexts all = labelled_parse("x", memcpy(xmalloc(n + 1), text, n + 1), n);
+
+    *labels = labels_of(&all);
+    LabelRows rows = label_rows(&all, labels, bytes);
+    labelled_free(&all);
+    tokenizer_free(bytes);
+    return rows;
+}
+
+/* With each pool. */
+START_TEST(labelled_texts_are_learnt)
+{
+    Labels labels;
+    LabelRows rows = letters(&labels);
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+
+    c.layers = 1, c.context = 16, c.task = TASK_CLASSIFY, c.classes = 3, c.tied = false;
+    c.vocab = 256, c.pool = _i;
+    const LabelSource source = source_labels(&rows, &rows, &c);
+    Small *s = small_open(c, 8, 16);
+    Optimiser a = { .kind = &optimiser_adamw, .hyper = { .beta1 = 0.9, .beta2 = 0.99 } };
+    const Evaluation before = evaluate(&tape, &s->model, &source.source, 4, 0);
+    ck_assert_double_lt(before.f1, 0.9);
+    ck_assert_double_eq(before.targets, 6);
+    optimiser_init(&a, &s->model.params, s->mem);
+    const Batch batch = source_shape(source_batch(&source.source, s->mem, 8 * 16), 8, 16);
+    s->batch = batch;
+    for (uint64_t step = 0; step < 60; step++) {
+        source.source.batch(&source.source, step, s->batch);
+        small_learn(s, &tape, 1);
+        optimiser_step(&a, tape.pool, 1e-2, 1);
+    }
+    const Evaluation e = evaluate(&tape, &s->model, &source.source, 4, 0);
+    ck_assert_double_eq(e.accuracy, 1);
+    ck_assert_double_eq(e.f1, 1);
+    tape_close(&tape);
+    small_close(s);
+    label_rows_free(&rows);
+    labels_free(&labels);
+}
+END_TEST
+
+/* Of four classes one is neither asked for nor given. */
+START_TEST(macro_f1_is_the_mean_over_the_answers_that_occur)
+{
+    static const int pair[][2] = { { 0, 0 }, { 0, 1 }, { 1, 1 }, { 1, 1 }, { 2, 0 } };
+    Arena *mem = arena_new();
+    Answers a = answers_new(mem, 4);
+
+    for (int i = 0; i < COUNT(pair); i++)
+        answers_add(&a, pair[i][0], pair[i][1]);
+    /* precision and recall: 1/2 and 1/2, 2/3 and 1, 0 and 0 */
+    ck_assert_double_eq_tol(answers_f1(&a), (0.5 + 0.8 + 0) / 3, 1e-15);
+    arena_free(mem);
+}
+END_TEST
+
 static void learn_from_too_little(const char *which)
 {
     Arena *mem = arena_new();
@@ -433,6 +498,8 @@ Suite *suite_evaluate(void)
     tcase_add_test(t, windows_are_masked_the_same_every_time_and_no_two_of_them_alike);
     tcase_add_test(t, a_window_is_from_the_text_whose_number_is_asked_for);
     tcase_add_test(t, texts_are_told_apart);
+    tcase_add_loop_test(t, labelled_texts_are_learnt, POOL_MEAN, POOL_FIRST + 1);
+    tcase_add_test(t, macro_f1_is_the_mean_over_the_answers_that_occur);
     tcase_add_test(t, evaluation_drops_nothing_and_leaves_the_tape_as_it_was);
     tcase_add_test(t, noise_cannot_be_foretold);
     tcase_add_test(t, masked_noise_is_known_only_where_it_is_seen);

@@ -289,12 +289,43 @@ const char *saved_option(const Saved *s, const char *name)
     return safetensors_meta(s->file, key);
 }
 
-const char *saved_file(const Saved *s, int i)
+/* "file.3" */
+static const char *numbered_option(const Saved *s, const char *of, int i)
 {
     char name[32];
 
-    snprintf(name, sizeof name, "file.%d", i);
+    snprintf(name, sizeof name, "%s.%d", of, i);
     return saved_option(s, name);
+}
+
+const char *saved_file(const Saved *s, int i)
+{
+    return numbered_option(s, "file", i);
+}
+
+const char *saved_label(const Saved *s, int i)
+{
+    return numbered_option(s, "label", i);
+}
+
+Labels saved_labels(const Saved *s)
+{
+    Labels l = { 0 };
+    const char *name;
+
+    while (l.n < LABELS_MAX && (name = saved_label(s, l.n)))
+        l.name[l.n++] = strcpy(xmalloc(strlen(name) + 1), name);
+    if (l.n > 0 && l.n != s->model.config.classes)
+        die(EXIT_DATA, PATH " has %d labels, but %d classes", s->path, l.n,
+            s->model.config.classes);
+    return l;
+}
+
+int saved_texts(const Saved *s)
+{
+    const char *texts = saved_option(s, "texts");
+
+    return !texts ? 0 : strcmp(texts, "2") == 0 ? 2 : 1;
 }
 
 static int entries_beside(const Safetensors *file)

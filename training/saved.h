@@ -6,6 +6,7 @@
 #ifndef TRAINING_SAVED_H
 #define TRAINING_SAVED_H
 
+#include "data/labels.h"
 #include "data/tokenizer.h"
 #include "model/checkpoint.h"
 #include "training/optimiser.h"
@@ -60,6 +61,12 @@ const char *saved_option(const Saved *s, const char *name);
 
 /* File i of the text of a run, as its command line named it; NULL past the last. */
 const char *saved_file(const Saved *s, int i);
+
+/* The labels of a run on labelled texts, for labels_free(), and how many texts each row has; none
+ * and 0: it is another run. Dies with EXIT_DATA if the model has other classes. */
+Labels saved_labels(const Saved *s);
+int saved_texts(const Saved *s);
+const char *saved_label(const Saved *s, int i); /* NULL past the last */
 
 /* Restores the state of an optimiser, which must be of the run's kind. */
 void saved_optimiser(const Saved *s, Optimiser *o);

@@ -11,7 +11,8 @@ Batch source_batch(const Source *s, Arena *mem, int tokens)
     return (Batch){ .id = arena_take(mem, bytes),
                     .target = arena_take(mem, bytes),
                     .length = s->padded ? arena_take(mem, bytes) : NULL,
-                    .whole = s->whole };
+                    .whole = s->whole,
+                    .paired = s->paired };
 }
 
 Batch source_shape(Batch batch, int B, int T)

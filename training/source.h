@@ -6,6 +6,7 @@
 #ifndef TRAINING_SOURCE_H
 #define TRAINING_SOURCE_H
 
+#include "data/label_rows.h"
 #include "data/lra.h"
 #include "data/masking.h"
 #include "data/synthetic.h"
@@ -20,6 +21,7 @@ typedef struct Source {
     const char *target; /* what is predicted: "byte", "masked token", "answer" */
     bool whole;         /* a row has one target */
     bool padded;        /* rows have lengths */
+    bool paired;        /* a row is two sequences */
     bool counted;       /* predictions are right or wrong: there is an accuracy */
     double chance;      /* the accuracy of guessing among the possible answers; NaN: unknown */
     double bytes[2];    /* of text per target, in training and validation; 0: not text */
@@ -75,6 +77,13 @@ typedef struct {
     const LraRows *train, *held_back;
 } LraSource;
 LraSource source_lra(const LraRows *train, const LraRows *held_back, double chance);
+
+/* Labelled texts, in any order. */
+typedef struct {
+    Source source;
+    const LabelRows *train, *held_back;
+} LabelSource;
+LabelSource source_labels(const LabelRows *train, const LabelRows *held_back, const Config *c);
 
 /* Bits per byte of a loss in nats per target; NaN if the source is not text. */
 double source_bits(const Source *s, bool held_back, double loss);

@@ -13,11 +13,25 @@ static const char *const fastformer_paper[][2] = {
     { "n-layer", "2" },       { "n-head", "16" },       { "n-embd", "256" },
     { NULL, NULL },
 };
+#define LRA                                                                                        \
+    { "task", "classify" }, { "n-layer", "2" }, { "n-head", "2" }, { "n-embd", "64" },             \
+        { "position", "learned" }, { "dropout", "0.1" }, { "batch-size", "32" },                   \
+        { "max-iters", "5000" }, { "learning-rate", "1e-4" },                                      \
+    {                                                                                              \
+        "warmup-iters", "1000"                                                                     \
+    }
+static const char *const lra_text[][2] = { LRA, { "block-size", "4000" }, { NULL, NULL } };
+static const char *const lra_retrieval[][2] = {
+    LRA, { "pairs", "towers" }, { "block-size", "8000" }, { NULL, NULL }
+};
 const Preset choice_presets[] = {
     { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
     { "fastformer-paper",
       "the paper's text classifier: 2 x 256, 16 heads, W_q = W_v, shared layers",
       fastformer_paper },
+    { "lra-text", "the Long Range Arena's byte-level text task, with --labels", lra_text },
+    { "lra-retrieval", "its retrieval task, two texts of 4000 bytes, with --labels",
+      lra_retrieval },
     { NULL, NULL, NULL },
 };
 
@@ -37,7 +51,8 @@ Choice choice_task(int i)
     static const Choice of_text[TASKS_OF_TEXT] = {
         [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
         [TASK_MLM] = { "mlm", "masked tokens, from both sides", NULL },
-        [TASK_CLASSIFY] = { "classify", "which of several files a window is from", NULL },
+        [TASK_CLASSIFY] = { "classify", "the label of a text (--labels), or which file it is from",
+                            NULL },
     };
     if (i < TASKS_OF_TEXT)
         return of_text[i];

@@ -42,7 +42,7 @@ static bool reads_standard_input(const Job *job)
     for (int i = 0; i < job->files; i++)
         if (strcmp(job->file[i], "-") == 0)
             return true;
-    return false;
+    return job->labels && strcmp(job->labels, "-") == 0;
 }
 
 void show_command(const Show *s, const TrainResult *r)

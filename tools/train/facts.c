@@ -8,9 +8,9 @@
 
 bool job_is_fact(const char *name)
 {
-    static const char *const facts[] = { "command", "texts",   "parameters", "version",
-                                         "commit",  "flags",   "compiler",   "cpu",
-                                         "host",    "started", NULL };
+    static const char *const facts[] = { "command", "texts",   "parameters",  "version",
+                                         "commit",  "flags",   "compiler",    "cpu",
+                                         "host",    "started", "label_names", NULL };
 
     return text_is_one(name, facts);
 }
@@ -43,6 +43,18 @@ static void put_texts(const Facts *f, FILE *out)
     fputs("]", out);
 }
 
+static void put_labels(const Facts *f, FILE *out)
+{
+    const Labels *names = f->job->names;
+
+    fprintf(out, "%s\"label_names\":%s[", f->between, f->space);
+    for (int i = 0; i < names->n; i++) {
+        fputs(i ? "," : "", out);
+        text_json(names->name[i], out);
+    }
+    fputs("]", out);
+}
+
 static void put_text(const char *key, const char *text, const Facts *f, FILE *out)
 {
     fprintf(out, "%s\"%s\":%s", f->between, key, f->space);
@@ -60,6 +72,8 @@ static void put_facts(FILE *out, void *ctx)
     text_json(command, out);
     fprintf(out, "%s\"texts\":%s", f->between, f->space);
     put_texts(f, out);
+    if (f->job->names)
+        put_labels(f, out);
     fprintf(out, "%s\"parameters\":%s%zu", f->between, f->space, f->parameters);
     put_text("version", attn_version, f, out);
     put_text("commit", build.commit, f, out);

@@ -49,6 +49,9 @@ static Option options[] = {
       .help = "mlm: share of the tokens to predict" },
     { "whole-word", OPTION_FLAG, &job.whole_word,
       .help = "mlm: mask whole words, runs of letters and digits" },
+    { "labels", OPTION_TEXT, &job.labels, .word = "FILE",
+      .help =
+          "classify: labelled texts, in each row a label, a tab and a text, or two texts; or CSV" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
     { "config", OPTION_TEXT, &config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
@@ -111,6 +114,8 @@ static Option options[] = {
       .help = "recompute blocks in the backward pass: less memory, more time, identical results" },
     { .name = "Evaluation and results" },
     { "val-file", OPTION_TEXT, &job.validation_path, .help = "validate on this file" },
+    { "labels-val", OPTION_TEXT, &job.labels_val, .word = "FILE",
+      .help = "validate on these labelled texts" },
     { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
       .help = "validate on this last share of the text" },
     { "eval-interval", OPTION_INT, &job.training.eval_interval, .max = 100000000,
@@ -148,7 +153,10 @@ static void settle_model(void)
     model_options_settle(&program, &model, job.from ? &job.from->model.config : NULL, c);
     c->task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
     c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
-    c->classes = c->task != TASK_CLASSIFY ? 0 : job.made ? job.made->classes : job.files;
+    c->classes = c->task != TASK_CLASSIFY ? 0
+                 : job.made               ? job.made->classes
+                 : job.labelled           ? 2 /* at least */
+                                          : job.files;
     config_check(c);
 }
 
@@ -205,7 +213,7 @@ static void settle_training(void)
         s->least = s->rate / 10;
     if (o->eval_interval == 0)
         o->eval_interval = o->steps < 10 ? 1 : o->steps / 10;
-    if (job.files == 0 && !job.made && !options_set(&program, "max-time"))
+    if (job.files == 0 && !job.made && !job.labels && !options_set(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
 }
 
@@ -236,6 +244,8 @@ static void settle_rows(void)
     refuse_option("difficulty", !(takes & SYNTHETIC_DIFFICULTY));
     refuse_option("data", made != &synthetic_listops && made != &cifar_task);
     refuse_option("tokenizer", made);
+    refuse_option("labels", task != TASK_CLASSIFY);
+    refuse_option("labels-val", task != TASK_CLASSIFY);
     refuse_option("val-file", made);
     refuse_option("val-share", made);
     if (made == &cifar_task && !job.data == !job.files)
@@ -262,6 +272,25 @@ static void check_shape(void)
     job.shape.T = job.config.context;
 }
 
+/* Texts whose files are the classes, or labelled ones. */
+static void settle_classes(void)
+{
+    job.labelled = job.labels || job.files == 0;
+    if (job.labels && job.files > 0)
+        die(EXIT_USAGE, "--labels is all of the data: it goes with no other text, but got %s",
+            text_cut(job.file[0], 60).at);
+    if (job.labels_val && !job.labels)
+        die(EXIT_USAGE, "--labels-val FILE goes with --labels FILE, which is not given");
+    if (!job.labelled && (job.files < 2 || job.files > CLASSES_MAX))
+        die(EXIT_USAGE, "--task classify needs 2 to %d files, or --labels FILE, but got %d file%s",
+            CLASSES_MAX, job.files, job.files == 1 ? "" : "s");
+    if (job.validation_path)
+        die(EXIT_USAGE, "--val-file does not apply to --task classify, which holds back a part of "
+                        "each file, or of the rows of --labels unless --labels-val is given");
+    if (job.config.pairs == PAIRS_TOWERS && !job.labels)
+        die(EXIT_USAGE, "--pairs compares the two texts of a row: it goes with --labels FILE");
+}
+
 static void settle_text(void)
 {
     const Text wrong = tokenizer_wrong(job.tokenizer);
@@ -270,11 +299,8 @@ static void settle_text(void)
     refuse_option("whole-word", task != TASK_MLM);
     if (wrong.n)
         die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
-    if (task == TASK_CLASSIFY && (job.files < 2 || job.files > CLASSES_MAX))
-        die(EXIT_USAGE, "--task classify needs 2 to %d files, but got %d", CLASSES_MAX, job.files);
-    if (task == TASK_CLASSIFY && job.validation_path)
-        die(EXIT_USAGE, "--val-file does not apply to --task classify, which holds back a part of "
-                        "each file");
+    if (task == TASK_CLASSIFY)
+        settle_classes();
 }
 
 /* Checks and locks the run's folder before anything is written to it. */

@@ -3,6 +3,7 @@
 #define TOOLS_TRAIN_JOB_H
 
 #include "data/corpus.h"
+#include "data/labels.h"
 #include "tools/common/settings.h"
 #include "training/train.h"
 
@@ -21,6 +22,10 @@ typedef struct {
     bool whole_word;
     const char *const *file;
     int files;
+    const char *labels, *labels_val; /* files of labelled texts, */
+    bool labelled;                   /* or, with neither these nor files, the built-in ones */
+    const Labels *names;             /* their labels, once they are read, */
+    int texts;                       /* and the texts of a row */
     const char *tokenizer, *validation_path, *out_dir;
     double held_back, temperature;
     uint64_t seed;

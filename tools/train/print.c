@@ -27,7 +27,10 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
 
 Text job_name(const Job *job)
 {
-    Text name = shown_name(job->made ? job->task : job->files ? job->file[0] : "stories");
+    Text name = shown_name(job->made     ? job->task
+                           : job->labels ? job->labels
+                           : job->files  ? job->file[0]
+                                         : "stories");
 
     text_add(&name, "-%s", job->config.attention->name);
     if (!job->made && job->config.task != TASK_CAUSAL)
@@ -90,6 +93,22 @@ static void show_text(const Show *s)
         say("its true entropy is %.4f bits/byte: no model does better", s->corpus->floor);
 }
 
+static void show_labels(const Show *s)
+{
+    const Config *c = &s->model->config;
+    const LabelSource *labels = (const LabelSource *)s->source;
+    const bool paired = s->source->paired;
+    const size_t train = labels->train->rows, held_back = labels->held_back->rows;
+    const size_t cut = label_rows_cut(labels->train, c->context, paired) +
+                       label_rows_cut(labels->held_back, c->context, paired);
+
+    say("%s: %zu rows to train on, %zu to validate, %d labels, %d tokens in the vocabulary (%s)",
+        shown_plain(s->job->labels ? s->job->labels : "labelled passages of built-in stories").at,
+        train, held_back, c->classes, c->vocab, tokenizer_words(s->tokenizer));
+    say("%zu of %zu rows are longer than the context and are cut; guessing is right in %.1f%%", cut,
+        train + held_back, 100 * s->source->chance);
+}
+
 static void show_task(const Show *s)
 {
     const Synthetic *made = s->job->made;
@@ -126,6 +145,8 @@ void show_banner(const Show *s)
         show_transfer(s);
     if (s->job->made)
         show_task(s);
+    else if (s->job->labelled)
+        show_labels(s);
     else
         show_text(s);
     say("%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
@@ -158,6 +179,8 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
         printf(", %.4f bits/byte", bits);
     if (!isnan(e.accuracy))
         printf(", accuracy %.1f%%", 100 * e.accuracy);
+    if (!isnan(e.f1))
+        printf(", macro-F1 %.4f", e.f1);
     printf(" (%s%.0f targets, %s, context %d)\n", whole ? "all " : "", e.targets,
            whole ? "side by side" : "spread over all", s->model->config.context);
     if (!isnan(s->source->chance))

@@ -20,7 +20,7 @@ bool job_passes(const char *name)
 
 const Meta *job_options(const Job *j, Arena *mem, int *n)
 {
-    size_t rows = (size_t)j->files;
+    size_t rows = (size_t)j->files + (j->names ? (size_t)j->names->n + 1 : 0);
 
     for (const Option *o = j->program->options; o->name; o++)
         rows++;
@@ -37,12 +37,12 @@ const Meta *job_options(const Job *j, Arena *mem, int *n)
         if (value.n)
             meta[(*n)++] = (Meta){ o->name, copy };
     }
-    for (int i = 0; i < j->files; i++) {
-        char *name = arena_take(mem, 32);
-
-        snprintf(name, 32, "file.%d", i);
-        meta[(*n)++] = (Meta){ name, j->file[i] };
-    }
+    for (int i = 0; i < j->files; i++)
+        meta[(*n)++] = (Meta){ arena_format(mem, "file.%d", i), j->file[i] };
+    for (int i = 0; j->names && i < j->names->n; i++)
+        meta[(*n)++] = (Meta){ arena_format(mem, "label.%d", i), j->names->name[i] };
+    if (j->names)
+        meta[(*n)++] = (Meta){ "texts", j->texts > 1 ? "2" : "1" };
     return meta;
 }
 

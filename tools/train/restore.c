@@ -40,7 +40,7 @@ static void configure_files(Job *job, const Json *config, Arena *mem)
     const Json *texts = json_find(config, "texts");
     const int n = texts ? texts->count - (json_string(config, "val_file") != NULL) : 0;
 
-    if (job->files > 0 || n <= 0)
+    if (job->files > 0 || n <= 0 || json_string(config, "labels"))
         return;
     const char **file = arena_take(mem, (size_t)n * sizeof *file);
     for (const Json *j = texts->first; j && job->files < n; j = j->next)
@@ -102,6 +102,8 @@ void job_check_restored(const Job *job)
     Config c = job->config;
 
     c.vocab = job->from->model.config.vocab; /* given by the tokenizer */
+    if (job->labelled)
+        c.classes = job->from->model.config.classes; /* and by the labels */
     Text difference = config_difference(&job->from->model.config, &c);
     if (difference.n)
         die(EXIT_USAGE, "a resumed run keeps its model: %s", difference.at);

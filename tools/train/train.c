@@ -44,10 +44,24 @@ typedef struct {
     TextSource text;
     ClassSource classes;
     RowSource rows;
+    LabelCorpus labelled;
+    Labels names;
+    LabelRows of_labels[2]; /* to train on, and to validate */
+    LabelSource labels;
     Lra lra;
     LraSource arena, test;
     Source *source; /* one of these */
 } Lesson;
+
+/* The text is not that of the run to resume. */
+static void check_hash(const Lesson *l, const Job *job)
+{
+    if (job->from && saved_corpus(job->from) != l->hash && !job->other_corpus)
+        die(EXIT_DATA,
+            "the text differs from the one that the run in %.200s was trained on; "
+            "--allow-corpus-change resumes anyway",
+            job->out_dir);
+}
 
 static Corpus read_corpus(const Job *job, int first, int files)
 {
@@ -64,11 +78,7 @@ static void read_files(Lesson *l, const Job *job)
         l->corpus[i] = l->n > 1 ? read_corpus(job, i, 1) : read_corpus(job, 0, job->files);
         l->hash = corpus_hash(&l->corpus[i]) + 3 * l->hash;
     }
-    if (job->from && saved_corpus(job->from) != l->hash && !job->other_corpus)
-        die(EXIT_DATA,
-            "the text differs from the one that the run in %.200s was trained on; "
-            "--allow-corpus-change resumes anyway",
-            job->out_dir);
+    check_hash(l, job);
 }
 
 /* Learns from all training data, or takes the resumed run's. */
@@ -117,6 +127,55 @@ static void make_source(Lesson *l, const Job *job)
     }
 }
 
+/* Labelled texts, with the labels of the resumed run if there is one. */
+static void read_labels(Lesson *l, Job *job)
+{
+    const LabelFiles files = { job->labels, job->labels_val, job->held_back, job->seed };
+
+    l->labelled = label_corpus(files);
+    l->hash = l->labelled.hash;
+    check_hash(l, job);
+    l->names = job->from ? saved_labels(job->from) : labels_of(&l->labelled.train);
+    labels_check(&l->names, &l->labelled.train);
+    labels_check(&l->names, &l->labelled.validation);
+    job->names = &l->names;
+    job->texts = l->labelled.train.texts;
+    job->config.classes = l->names.n;
+    if (config_has_towers(&job->config) && job->texts == 1)
+        die(EXIT_USAGE, "--pairs towers compares two texts, but the rows of %.200s have one",
+            job->labels);
+}
+
+/* From the labelled texts, or from the stories that the built-in ones are like. */
+static Tokenizer *learn_from_labelled(const Lesson *l, const Job *job)
+{
+    if (job->from)
+        return job->from->tokenizer;
+    if (!job->labels) {
+        Corpus stories = corpus_stories(job->seed, STORIES_BYTES);
+        Tokenizer *t = tokenizer_learn(job->tokenizer, stories.train);
+
+        corpus_free(&stories);
+        return t;
+    }
+    const Bytes all = label_rows_text(&l->labelled.train);
+    Tokenizer *t = tokenizer_learn(job->tokenizer, all);
+    free((void *)(uintptr_t)all.at);
+    return t;
+}
+
+static void make_labels(Lesson *l, Job *job)
+{
+    const LabelledTexts *const texts[] = { &l->labelled.train, &l->labelled.validation };
+
+    read_labels(l, job);
+    l->tokenizer = learn_from_labelled(l, job);
+    for (int i = 0; i < 2; i++)
+        l->of_labels[i] = label_rows(texts[i], &l->names, l->tokenizer);
+    l->labels = source_labels(&l->of_labels[0], &l->of_labels[1], &job->config);
+    l->source = &l->labels.source;
+}
+
 static void make_rows(Lesson *l, const Job *job)
 {
     double chance = synthetic_chance(job->made, job->shape);
@@ -141,12 +200,15 @@ static Lesson *lesson_open(Job *job)
     memset(l, 0, sizeof *l);
     if (job->made) {
         make_rows(l, job);
+    } else if (job->labelled) {
+        make_labels(l, job);
     } else {
         read_files(l, job);
         l->tokenizer = learn_tokenizer(l, job);
         make_source(l, job);
-        job->config.vocab = tokenizer_size(l->tokenizer) + (job->config.task == TASK_MLM);
     }
+    if (l->tokenizer)
+        job->config.vocab = tokenizer_size(l->tokenizer) + (job->config.task == TASK_MLM);
     l->source->seed = job->seed;
     job_check_memory(job);
     return l;
@@ -161,6 +223,10 @@ static void lesson_free(Lesson *l, const Job *job)
     }
     tokens_free(&l->text.train);
     tokens_free(&l->text.validation);
+    for (int i = 0; i < 2; i++)
+        label_rows_free(&l->of_labels[i]);
+    labels_free(&l->names);
+    label_corpus_free(&l->labelled);
     lra_free(&l->lra);
     const Saved *s = job->from ? job->from : job->initial;
     if (l->tokenizer && !(s && s->tokenizer == l->tokenizer))
@@ -213,15 +279,29 @@ static void write_tokenizer(FILE *out, void *tokenizer)
     tokenizer_json(tokenizer, out);
 }
 
+/* The files of labelled texts, and how many there are. */
+static int labelled_files(const Lesson *l, CorpusFile file[2])
+{
+    const LabelledTexts *const texts[] = { &l->labelled.train, &l->labelled.validation };
+    int n = 0;
+
+    for (int i = 0; i < 2; i++)
+        if (texts[i]->from_file)
+            file[n++] = (CorpusFile){ texts[i]->path, texts[i]->bytes, texts[i]->hash };
+    return n;
+}
+
 static Run *open_run(const Job *job, const Lesson *l, const Model *model, const Origin *origin)
 {
     const Text name = job_name(job);
     Run *run = job->from ? run_resume(job->out_dir, job->from->progress, origin)
                          : run_open(job->out_dir, name.at, job->overwrite, origin);
 
+    CorpusFile file[2];
+    const Corpus labelled = { .file = file, .files = labelled_files(l, file) };
     const Facts facts = { .parameters = params_count(&model->params),
-                          .corpus = l->corpus,
-                          .corpora = l->n };
+                          .corpus = job->labelled ? &labelled : l->corpus,
+                          .corpora = job->labelled ? 1 : l->n };
 
     job_record(job, run, facts);
     if (job->tensorboard) {
