@@ -715,6 +715,56 @@ check 'and how often without a model' says '^for comparison: guessing is right i
 refused 'one text told apart'                 2 '2 to 256 files'     $t --task classify $text
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
+tell() { grep -q -- "$1" "$dir/err" || no "$(cat "$dir/err")"; }
+printf 'good\ta fine film\nbad\ta poor film\ngood\tfine, and long\nbad\tpoor, and short\n' >../in/labels.tsv
+printf '"good, really","a ""fine"" film"\nbad,"a\npoor\nfilm"\n"good, really",fine\nbad,poor\n' >../in/labels.csv
+printf 'same\ta\ta\nother\ta\tb\nsame\tb\tb\nother\tb\ta\n' >../in/pairs.tsv
+printf 'good\tfine\nbad\t\n' >../in/no-text.tsv
+printf 'good\tfine\n\tpoor\n' >../in/no-label.tsv
+printf 'good\tfine\nbad poor\n' >../in/no-tab.tsv
+printf 'good\tfine\nbad\tpo\0or\n' >../in/zero.tsv
+printf 'good,fine\nbad,"po"or\n' >../in/quotes.csv
+printf 'good,fine\nbad,"poor\n\n' >../in/open.csv
+printf 'good\tfine\nworse\tpoor\n' >../in/unknown.tsv
+find ../in | sort >"$dir/before"
+labels="$small --task classify --labels"
+check 'labelled texts are learnt' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
+check 'how well' says '^validation loss .* nats/row, .* accuracy [0-9.]*%, macro-F1 [0-9.]* (all 4 targets'
+check 'what is cut is said' tell '^4 of 8 rows are longer than the context and are cut; guessing is right in 50.0%$'
+check 'the labels are in the configuration' grep -q '"label_names": \["bad","good"\],$' ../out/labels/config.json
+check 'and in the checkpoint' grep -aq '"attnc.option.label.1":"good"' ../out/labels/model.safetensors
+check 'macro-F1 is in the log' grep -q '"split":"val",.*"macro_f1":' ../out/labels/log.jsonl
+check 'labels in CSV, with attention' part 0 quoted $labels ../in/labels.csv --val-share 0.5 --pool attention
+check 'have commas' grep -q '"label_names": \["bad","good, really"\],$' ../out/quoted/config.json
+check 'pairs are learnt' part 0 pairs $labels ../in/pairs.tsv --val-share 0.5 --pool first
+check 'and compared' part 0 compared $labels ../in/pairs.tsv --val-share 0.5 --pairs towers
+check 'labelled texts, stopped' part 130 stopped $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1 --stop-at 5
+check 'go on' part 0 stopped --resume
+check 'labelled texts, not stopped' part 0 straight $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1
+check 'are the same' same_run stopped straight
+check 'options of a run with labels' part 0 again --config ../out/labels
+check 'built-in labels' part 0 built-in $small --task classify
+check 'are eight animals' tell '10000 rows to train on, 1000 to validate, 8 labels'
+refused 'labels for another task'             2 '--labels does not apply' $t --labels ../in/labels.tsv
+refused 'labels to validate alone'            2 'goes with --labels' $t --task classify --labels-val ../in/labels.tsv
+refused 'labels and a text'                   2 'no other text'     $t --task classify --labels ../in/labels.tsv $text
+refused 'labels and a validation file'        2 '--labels-val'      $t --task classify --labels ../in/labels.tsv --val-file $text
+refused 'labels that are not there'           4 'No such file'      $t --task classify --labels ../in/nowhere
+refused 'labels of nothing'                   5 'has no rows'       $t --task classify --labels ../in/empty
+refused 'a row without a tab'                 5 'no-tab.tsv:2: '    $t --task classify --labels ../in/no-tab.tsv
+refused 'a row without a label'               5 'no-label.tsv:2: the label is empty' $t --task classify --labels ../in/no-label.tsv
+refused 'a row without a text'                5 'no-text.tsv:2: the text is empty' $t --task classify --labels ../in/no-text.tsv
+refused 'a row with a zero byte'              5 'zero.tsv:2: there is a zero byte' $t --task classify --labels ../in/zero.tsv
+refused 'a row with more after a quote'       5 'quotes.csv:2: text after a closing quote' $t --task classify --labels ../in/quotes.csv
+refused 'a row with one quote'                5 'open.csv:2: an unclosed quote' $t --task classify --labels ../in/open.csv
+refused 'an unknown label to validate'        5 "unknown.tsv:2: the label 'worse' does not occur" $t --task classify --labels ../in/labels.tsv --labels-val ../in/unknown.tsv
+refused 'pairs to validate single texts'      5 'rows of 2 texts'   $t --task classify --labels ../in/labels.tsv --labels-val ../in/pairs.tsv
+refused 'towers of single texts'              2 'the rows of ../in/labels.tsv have one' $t --task classify --labels ../in/labels.tsv --labels-val ../in/labels.tsv --pairs towers
+refused 'towers without labels'               2 'goes with --labels' $t --task classify --pairs towers $two
+refused 'towers of an odd context'            2 'even --block-size' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 15
+refused 'an odd length of towers'              2 '--lengths 5: --pairs towers' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 30 --lengths 5
+refused 'a pool for a language model'         2 '--pool is for models' $t --pool first $text
+
 made() { "$train" --help | sed -n '/^--task NAME/,/^$/s/^  \([a-z-]*\)  .*/\1/p' | sed '1,3d;/^image$/d'; }
 answered() { says '^validation loss .* nats/answer, .* accuracy ' && says '^a held-back row'; }
 for task in $(made); do
@@ -823,7 +873,6 @@ check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
 check 'eval of a sliding window, and a picture' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
 check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
-tell() { grep -q -- "$1" "$dir/err" || no "$(cat "$dir/err")"; }
 check 'eval of text and more than its positions' table 2 --lengths 8,16,32,64 ../out/learned
 check 'eval tells which lengths it leaves out' tell '^left out: length 32, 64; the model has learned positions for 16 tokens only$'
 check 'eval of what a model was trained on' table 1 --lengths 16 $whole $text
@@ -998,6 +1047,11 @@ refused 'classify of a causal run'            2 'use ./sample'      "$classify" 
 refused 'classify of an empty text'           5 'is empty'          "$classify" ../out/classes ../in/empty
 refused 'classify of a text that is not there' 4 'No such file'     "$classify" ../out/classes ../in/nowhere
 refused 'classify of lines of a file'         2 'use < FILE'        "$classify" --lines ../out/classes $text
+refused 'classify of one text as a pair'      5 'a tab separates'   "$classify" ../out/compared ../in/one
+refused 'eval of labels with a text'          2 '--labels FILE'     "$evaluate" ../out/labels $text
+refused 'eval of other labels'                5 'unknown.tsv:2'     "$evaluate" ../out/labels --labels ../in/unknown.tsv
+refused 'eval of pairs as single texts'       5 'was trained on rows of' "$evaluate" ../out/labels --labels ../in/pairs.tsv
+refused 'eval of a causal run with labels'    2 '--labels is for'   "$evaluate" $whole --labels ../in/labels.tsv
 refused 'classify in two formats'             2 '--json and --csv'  "$classify" --json --csv ../out/classes $text
 classifies() { $patience "$classify" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 tab=$(printf '\t')

@@ -4,7 +4,9 @@
  *     text -> tokens -> adjacent windows of the context -> probabilities -> their mean
  *
  * The last window ends with the text, so all are full; a shorter text is one window of its length.
+ * A model that was trained on labelled texts gets a text as it got those: cut to the context.
  */
+#include "data/label_rows.h"
 #include "data/stream.h"
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
@@ -41,8 +43,10 @@ static const Program program = {
     .options = options,
     .notes = "Prints the class, its probability and the name of the text, separated by tabs.\n"
              "Without a FILE, or with -, standard input is one text; with --lines, each of its\n"
-             "lines is one. Classes are named after the files that the run was trained on. For a\n"
-             "text longer than the trained context, probabilities are averaged over its windows.\n",
+             "lines is one. Classes are named after the files that the run was trained on, or are\n"
+             "the labels of --labels. For a text longer than the trained context, probabilities\n"
+             "are averaged over its windows; with --labels it is cut, as in training, and a model\n"
+             "of pairs takes two texts with a tab between them.\n",
 };
 
 typedef struct {
@@ -51,7 +55,9 @@ typedef struct {
     int classes, order[CLASSES_MAX]; /* the most likely class first */
     double p[CLASSES_MAX];
     Text name[CLASSES_MAX];
+    int texts;              /* of a row, if it was trained on labelled texts; else 0 */
     size_t tokens, windows; /* of the current text */
+    bool cut;               /* to the context */
 } Labeller;
 
 /* Adds the probabilities of a window to the means. */
@@ -95,6 +101,43 @@ static void read_windows(Labeller *l, const Tokens *text, int T)
     free(id);
 }
 
+/* The two texts of a pair. */
+static void split(Bytes text, Bytes part[LABEL_TEXTS])
+{
+    const unsigned char *tab = text.n ? memchr(text.at, '\t', text.n) : NULL;
+
+    if (!tab)
+        die(EXIT_DATA, "the model compares two texts, which a tab separates; there is none in: %s",
+            text_cut(shown_token(text).at, SHOWN).at);
+    part[0] = (Bytes){ text.at, (size_t)(tab - text.at) };
+    part[1] = (Bytes){ tab + 1, text.n - part[0].n - 1 };
+}
+
+/* A text as a row of a labelled file has it. */
+static void judge_row(Labeller *l, Bytes text)
+{
+    const Config *c = &l->run->model.config;
+    const bool paired = config_has_towers(c);
+    Labelled row = { .text = { text } };
+    const LabelledTexts one = { .row = &row, .rows = 1, .texts = l->texts };
+    int target, length[2];
+
+    if (l->texts > 1 && text.n > 0)
+        split(text, row.text);
+    LabelRows rows = label_rows(&one, &(Labels){ 0 }, l->run->tokenizer);
+    l->tokens = rows.start[l->texts];
+    l->cut = label_rows_cut(&rows, c->context, paired);
+    int *id = xmalloc((size_t)c->context * sizeof *id);
+    const Batch batch = { 1, c->context, id, &target, length, true, paired };
+    label_rows_put(&rows, 0, batch);
+    l->windows = 1;
+    tape_reset(&l->tape);
+    if (l->tokens > 0)
+        add_window(l, model_outputs(&l->tape, &l->run->model, batch, 0)->data);
+    free(id);
+    label_rows_free(&rows);
+}
+
 static void sort_classes(Labeller *l)
 {
     for (int c = 0; c < l->classes; c++) {
@@ -106,18 +149,23 @@ static void sort_classes(Labeller *l)
     }
 }
 
-static void judge(Labeller *l, Bytes text)
+static void judge_windows(Labeller *l, Bytes text)
 {
     const size_t context = (size_t)l->run->model.config.context;
     Tokens tokens = tokens_of(l->run->tokenizer, text);
 
     l->tokens = tokens.n;
     l->windows = (tokens.n + context - 1) / context;
-    memset(l->p, 0, sizeof l->p);
     if (tokens.n > 0)
         read_windows(l, &tokens, (int)(tokens.n < context ? tokens.n : context));
-    sort_classes(l);
     tokens_free(&tokens);
+}
+
+static void judge(Labeller *l, Bytes text)
+{
+    memset(l->p, 0, sizeof l->p);
+    (l->texts ? judge_row : judge_windows)(l, text);
+    sort_classes(l);
 }
 
 static void print_json(const Labeller *l, Bytes name)
@@ -149,11 +197,16 @@ static void print_text(const Labeller *l, Bytes name)
 {
     Stream out = { .out = stdout, .one_line = true };
 
-    for (int i = 0; i < top && i < l->classes; i++)
+    for (int i = 0; i < top && i < l->classes; i++) {
+        const Text *label = &l->name[l->order[i]];
+
+        stream_write(&out, l->tokens ? (Bytes){ (const unsigned char *)label->at, label->n }
+                                     : (Bytes){ (const unsigned char *)"-", 1 });
         if (l->tokens)
-            printf("%s\t%.4f\t", l->name[l->order[i]].at, l->p[l->order[i]]);
+            printf("\t%.4f\t", l->p[l->order[i]]);
         else
-            printf("-\t-\t");
+            printf("\t-\t");
+    }
     stream_write(&out, name);
     stream_end(&out);
     putchar('\n');
@@ -163,6 +216,9 @@ static void label(Labeller *l, Bytes text, Bytes name)
 {
     judge(l, text);
     (json ? print_json : csv ? print_csv : print_text)(l, name);
+    if (l->cut)
+        fprintf(stderr, "%zu tokens, cut to the context of %d: %s\n", l->tokens,
+                l->run->model.config.context, text_cut(shown_token(name).at, SHOWN).at);
     if (l->windows > 1)
         fprintf(stderr, "%zu tokens, a mean over %zu windows of %d: %s\n", l->tokens, l->windows,
                 l->run->model.config.context, text_cut(shown_token(name).at, SHOWN).at);
@@ -186,6 +242,8 @@ static void label_file(Labeller *l, const char *path)
 
     if (n == 0)
         die(EXIT_DATA, "%s is empty: there is nothing to label", shown_plain(path).at);
+    while (l->texts && n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+        n--; /* rows of labelled files have none either */
     label(l, (Bytes){ text, n }, (Bytes){ (const unsigned char *)path, strlen(path) });
     free(text);
 }
@@ -207,7 +265,7 @@ int main(int argc, char **argv)
     check_options(words);
     Saved *run = trained_read(argv[0], best, TRAINED_CLASSES, "./classify");
     Labeller *l = xmalloc(sizeof *l);
-    *l = (Labeller){ .run = run, .classes = run->model.config.classes };
+    *l = (Labeller){ .run = run, .classes = run->model.config.classes, .texts = saved_texts(run) };
     l->tape = (Tape){ .mem = arena_new(), .pool = pool_new(threads), .forward_only = true };
     for (int i = 0; i < l->classes; i++)
         l->name[i] = held_back_class(run, i);

@@ -153,7 +153,9 @@ static void analyse_model(const Saved *run, TextChoice choice, Pool *pool)
 
 static void run_model(int words, char **word, Pool *pool)
 {
-    const TextChoice choice = { (const char *const *)word + 1, words - 1, (double)NAN, 0 };
+    const TextChoice choice = { .file = (const char *const *)word + 1,
+                                .files = words - 1,
+                                .share = (double)NAN };
 
     if (words == 0)
         die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s",

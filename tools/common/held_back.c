@@ -2,6 +2,7 @@
 
 #include "data/corpus.h"
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tools/common/shown.h"
 
 #include <stdlib.h>
@@ -11,9 +12,11 @@ enum { SHOWN = 60 };
 
 Text held_back_class(const Saved *run, int i)
 {
-    const char *file = saved_file(run, i);
+    const char *file = saved_file(run, i), *label = saved_label(run, i);
     const Text name = file ? shown_name(file) : text_format("class %d", i);
 
+    if (label)
+        return shown_plain(label);
     for (int k = 0; file && saved_file(run, k); k++)
         if (k != i && strcmp(shown_name(saved_file(run, k)).at, name.at) == 0)
             return shown_plain(file);
@@ -122,6 +125,7 @@ static void open_task(HeldBack *h, const Saved *run, TextChoice choice, int item
         h->rows = source_rows(h->task, h->shape);
         h->source = &h->rows.source;
     }
+    h->fixed = h->folder;
 }
 
 /* The held-back parts of the run's own files. */
@@ -180,6 +184,43 @@ static void open_given_classes(HeldBack *h, const Saved *run, TextChoice choice)
     }
 }
 
+/* Its texts are free()d once they are tokens. */
+static void put_labels(HeldBack *h, const Saved *run, const LabelledTexts *texts)
+{
+    Labels names = saved_labels(run);
+    const char *each = saved_texts(run) > 1 ? "two texts" : "one text";
+
+    if (texts->texts != saved_texts(run))
+        die(EXIT_DATA, "%s has rows of %d text%s, but %.200s was trained on rows of %s",
+            text_cut(texts->path, SHOWN).at, texts->texts, texts->texts > 1 ? "s" : "", run->path,
+            each);
+    labels_check(&names, texts);
+    h->of_labels = label_rows(texts, &names, run->tokenizer);
+    h->labels = source_labels(NULL, &h->of_labels, &run->model.config);
+    h->source = &h->labels.source;
+    labels_free(&names);
+}
+
+static void open_labels(HeldBack *h, const Saved *run, TextChoice choice)
+{
+    LabelCorpus corpus = { .hash = 0 };
+
+    if (choice.files > 0)
+        die(EXIT_USAGE, "%s was trained on labelled texts: give others with --labels FILE, not %s",
+            text_cut(run->path, SHOWN).at, text_cut(choice.file[0], SHOWN).at);
+    h->labelled = h->fixed = true;
+    if (choice.labels && saved_option(run, "labels") &&
+        file_same(choice.labels, saved_option(run, "labels")))
+        warn("the model was trained on %s: without --labels, only what was held back is used",
+             text_cut(choice.labels, SHOWN).at);
+    if (choice.labels)
+        corpus.validation = labelled_read(choice.labels);
+    else
+        corpus = trained_labels(run);
+    put_labels(h, run, &corpus.validation);
+    label_corpus_free(&corpus);
+}
+
 HeldBack *held_back_open(const Saved *run, TextChoice choice, int items)
 {
     HeldBack *h = xmalloc(sizeof *h);
@@ -187,6 +228,10 @@ HeldBack *held_back_open(const Saved *run, TextChoice choice, int items)
     memset(h, 0, sizeof *h);
     if (trained_kind(run) == TRAINED_ANSWERS) {
         open_task(h, run, choice, items);
+        return h;
+    }
+    if (saved_texts(run) > 0) {
+        open_labels(h, run, choice);
         return h;
     }
     source_held_back_classes(&h->classes);
@@ -204,6 +249,7 @@ void held_back_free(HeldBack *h)
 {
     for (int i = 0; i < h->classes.n; i++)
         tokens_free(&h->classes.validation[i]);
+    label_rows_free(&h->of_labels);
     lra_free(&h->lra);
     free(h);
 }
@@ -220,6 +266,8 @@ Text held_back_misfit(const HeldBack *h, int T)
 {
     if (h->task && (!h->folder || h->task->image))
         return synthetic_misfit(h->task, shape_at(h, T));
+    if (h->source->paired && T % 2 != 0)
+        return text_format("two texts have half of a row each, so it takes an even length");
     if (h->source->rows(h->source, T) == 0)
         return text_format("a text is shorter than a window");
     return (Text){ 0 };

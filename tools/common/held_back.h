@@ -1,7 +1,7 @@
 /*
  * The held-back rows of a run whose answers are right or wrong: rows of a synthetic task that no
- * run is trained on, those of the Long Range Arena's validation file, or windows of the texts of a
- * classifier's classes.
+ * run is trained on, those of the Long Range Arena's validation file, labelled texts, or windows of
+ * the texts of a classifier's classes.
  */
 #ifndef TOOLS_COMMON_HELD_BACK_H
 #define TOOLS_COMMON_HELD_BACK_H
@@ -15,10 +15,13 @@ typedef struct {
     SyntheticShape shape;  /* of the task; its T is the trained one */
     const char *folder;    /* with the rows, "": of the files; NULL: they are generated */
     bool test;             /* the rows are test data, not of the validation file */
+    bool labelled, fixed;  /* labelled texts; rows have lengths of their own */
     const Source *source;  /* one of these: */
     RowSource rows;
     Lra lra;
     LraSource arena;
+    LabelRows of_labels;
+    LabelSource labels;
     ClassSource classes;
     int label[CLASSES_MAX];
 } HeldBack;
@@ -32,7 +35,8 @@ void held_back_free(HeldBack *h);
 Text held_back_misfit(const HeldBack *h, int T);
 int held_back_items(const HeldBack *h, int T);
 
-/* The name of a class: that of its file, without folder and ending, if no other has the same. */
+/* The name of a class: its label, or that of its file, without folder and ending, if no other has
+ * the same. */
 Text held_back_class(const Saved *run, int i);
 
 #endif

@@ -87,10 +87,26 @@ Masking trained_masking(const Saved *run)
     return how;
 }
 
-static Corpus read_stories(const Saved *run)
+static uint64_t seed_of(const Saved *run)
 {
     trained_number(run, "seed"); /* checks that it is a number */
-    return corpus_stories(strtoull(saved_option(run, "seed"), NULL, 10), STORIES_BYTES);
+    return strtoull(saved_option(run, "seed"), NULL, 10);
+}
+
+static Corpus read_stories(const Saved *run)
+{
+    return corpus_stories(seed_of(run), STORIES_BYTES);
+}
+
+LabelCorpus trained_labels(const Saved *run)
+{
+    const LabelFiles files = { saved_option(run, "labels"), saved_option(run, "labels-val"),
+                               trained_number(run, "val-share"), seed_of(run) };
+    LabelCorpus corpus = label_corpus(files);
+
+    if (corpus.hash != saved_corpus(run))
+        warn("these are not the texts on which %.200s was trained", run->path);
+    return corpus;
 }
 
 static Corpus read_own_corpus(const Saved *run)

@@ -30,9 +30,13 @@ Masking trained_masking(const Saved *run);
 typedef struct {
     const char *const *file;
     int files;
-    double share; /* only this last part of them; NaN: all */
-    int most;     /* tokens, the first; 0: all */
+    double share;       /* only this last part of them; NaN: all */
+    int most;           /* tokens, the first; 0: all */
+    const char *labels; /* a file of labelled texts, for a model that was trained on such */
 } TextChoice;
+
+/* The labelled texts of a run; warns if they have changed. */
+LabelCorpus trained_labels(const Saved *run);
 
 /* Its tokens, for tokens_free(). */
 Tokens trained_text(const Saved *run, TextChoice choice);

@@ -24,7 +24,7 @@
 enum { PARTS = 4, SHOWN = 60, LONGEST = 1 << 24, PATIENCE = 5, SHOWN_MOST = 1000 };
 
 static OptionList lengths;
-static const char *protocol_words = "disjoint", *rope_scale, *csv_path, *svg_path;
+static const char *protocol_words = "disjoint", *rope_scale, *csv_path, *svg_path, *labels;
 static int horizon, max_tokens, threads, items, rows = 500, show;
 static uint64_t seed;
 static double share = (double)NAN;
@@ -32,13 +32,16 @@ static bool best;
 
 static Option options[] = {
     { .name = "Input" },
+    { "labels", OPTION_TEXT, &labels, .word = "FILE",
+      .help = "classifiers trained with --labels: use these labelled texts" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
       .help = "tokens in a window; default: 1/4 to 16 times the trained context" },
     { "protocol", OPTION_TEXT, &protocol_words, .word = "NAME",
       .help = "disjoint, sliding:S or by-position" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { "rows", OPTION_INT, &rows, .max = 1 << 24,
-      .help = "classifiers and synthetic tasks: rows at each length; 0: all" },
+      .help = "classifiers and synthetic tasks: rows at each length; 0: all, which is the default "
+              "for labelled texts" },
     { "items", OPTION_INT, &items, .max = 1 << 20,
       .help = "synthetic tasks: items in a row; 0: as trained, or the task's default" },
     { "max-tokens", OPTION_INT, &max_tokens, .max = 1 << 30,
@@ -70,7 +73,7 @@ static const Program program = {
         "What is measured depends on the run's task:\n"
         "  causal         perplexity of tokens and words, bits per byte\n"
         "  mlm            perplexity and accuracy of masked tokens\n"
-        "  classify       accuracy and macro-F1; a CORPUS is named after its class\n"
+        "  classify       accuracy and macro-F1; a CORPUS is named after its class, or --labels\n"
         "  mqar, ...      accuracy of answers, share of rows without a wrong one\n"
         "Without a CORPUS, the run's validation text is used, or rows that no run is trained on.\n"
         "\n"
@@ -162,7 +165,7 @@ static Text misfit(const Exam *e, int length)
 static OptionList usual_lengths(const Exam *e)
 {
     const int trained = e->table->trained;
-    const bool one = e->held_back && e->held_back->folder; /* these rows have fixed lengths */
+    const bool one = e->held_back && e->held_back->fixed;
     OptionList list = { 0 };
 
     for (int part = one ? PARTS : 1; part <= (one ? PARTS : 16 * PARTS); part *= 2) {
@@ -242,7 +245,9 @@ static void measure_rows(Exam *e, int length)
 {
     Arena *mem = arena_new();
     const Model at = model_at(e->model, length, mem);
-    const Tally tally = tally_take(&e->tape, &at, e->held_back->source, (size_t)rows, mem);
+    const bool all = e->held_back->labelled && !options_given(&program, "rows");
+    const size_t most = all ? 0 : (size_t)rows;
+    const Tally tally = tally_take(&e->tape, &at, e->held_back->source, most, mem);
 
     table_add_tally(e->table, length, held_back_items(e->held_back, length), &tally);
     arena_free(mem);
@@ -282,9 +287,11 @@ static void introduce(const Exam *e)
     fprintf(stderr, "measured on %s\n",
             !e->held_back          ? given ? "the given text" : "the run's validation text"
             : e->held_back->folder ? rows_of_files(e->held_back, given)
-            : e->held_back->task   ? "rows that no run is trained on"
-            : given                ? "the same number of windows of each text"
-                                   : "the same number of windows of each validation text");
+            : e->held_back->labelled
+                ? given ? "the given labelled texts" : "the labelled texts that the run held back"
+            : e->held_back->task ? "rows that no run is trained on"
+            : given              ? "the same number of windows of each text"
+                                 : "the same number of windows of each validation text");
 }
 
 static void measure_all(Exam *e)
@@ -315,7 +322,7 @@ static void refuse(const char *option, bool wrong, const char *for_what)
         die(EXIT_USAGE, "--%s is for %s", option, for_what);
 }
 
-static void check_options(unsigned kind, int files)
+static void check_options(unsigned kind, bool labelled, int files)
 {
     const bool text = kind & (TRAINED_CAUSAL | TRAINED_MASKED);
 
@@ -324,6 +331,7 @@ static void check_options(unsigned kind, int files)
     refuse("rows", text, "classifiers and synthetic tasks");
     refuse("items", kind != TRAINED_ANSWERS, "synthetic tasks");
     refuse("show", kind != TRAINED_ANSWERS, "synthetic tasks");
+    refuse("labels", !labelled, "classifiers that were trained on labelled texts");
     refuse("val-share", files == 0, "a CORPUS: without one, the run's held-back data is used");
     if (options_given(&program, "seed") && show == 0)
         die(EXIT_USAGE, "--seed selects the rows of --show, which is not given");
@@ -342,7 +350,9 @@ static Exam exam_open(const Saved *run, TextChoice choice, Table *table)
         table->by_position = e.p.bucket > 0;
     } else {
         e.held_back = held_back_open(run, choice, items);
-        table->protocol = e.held_back->task ? "held-back" : "disjoint";
+        table->protocol = e.held_back->task       ? "held-back"
+                          : e.held_back->labelled ? "labelled"
+                                                  : "disjoint";
         if (e.held_back->test && choice.files == 0)
             table->data = "test";
         table->items = held_back_items(e.held_back, run->model.config.context) > 0;
@@ -377,14 +387,15 @@ int main(int argc, char **argv)
             options_usage(&program).at);
     Saved *run = trained_read(argv[0], best, TRAINED_ANY, "./eval");
     Config *c = &run->model.config;
-    const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens };
+    const TextChoice choice = { (const char *const *)argv + 1, words - 1, share, max_tokens,
+                                labels };
     const Output output[] = { { "csv", csv_path }, { "svg", svg_path } };
     Table table = { .config = c,
                     .kind = trained_kind(run),
-                    .data = choice.files > 0 ? "given" : "validation",
+                    .data = choice.files > 0 || labels ? "given" : "validation",
                     .trained = c->context,
                     .trained_horizon = setting(&c->set, "horizon") };
-    check_options(table.kind, choice.files);
+    check_options(table.kind, saved_texts(run) > 0, choice.files);
     trained_check_outputs(output, 2, run, choice);
     adapt(c);
     Exam exam = exam_open(run, choice, &table);

@@ -44,7 +44,7 @@ void show_rows(Tape *tape, const Model *model, const HeldBack *h, int n, uint64_
     for (int i = 0; i < n; i++) {
         const uint64_t k = seed * APART + (uint64_t)i;
 
-        h->source->row(h->source, h->folder ? k % h->source->rows(h->source, T) : k, row);
+        h->source->row(h->source, h->fixed ? k % h->source->rows(h->source, T) : k, row);
         right += show_row(tape, model, h, row, &asked);
     }
     printf("%d of %d right (%.1f%%) in the rows above\n\n", right, asked, 100.0 * right / asked);

@@ -177,6 +177,9 @@ static void settle_lengths(void)
         if (lengths.at[i] > job.config.context)
             die(EXIT_USAGE, "--lengths %d is longer than the context: --block-size is %d",
                 lengths.at[i], job.config.context);
+        else if (job.config.pairs == PAIRS_TOWERS && lengths.at[i] % 2 != 0)
+            die(EXIT_USAGE, "--lengths %d: --pairs towers takes even lengths, for two texts",
+                lengths.at[i]);
         else if (tokens % lengths.at[i] != 0)
             die(EXIT_USAGE,
                 "--lengths %d: a batch has %lld tokens (%d times --block-size %d), not a whole "
