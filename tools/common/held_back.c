@@ -262,6 +262,21 @@ static SyntheticShape shape_at(const HeldBack *h, int T)
     return shape;
 }
 
+const char *held_back_name(const HeldBack *h, bool given)
+{
+    if (h->labelled)
+        return given ? "the given labelled texts" : "the labelled texts that the run held back";
+    if (!h->task)
+        return given ? "the same number of windows of each text"
+                     : "the same number of windows of each validation text";
+    if (!h->folder)
+        return "rows that no run is trained on";
+    return given            ? "all images of the given files"
+           : h->test        ? "the test data"
+           : h->task->image ? "the last tenth of the images"
+                            : "rows of the validation file";
+}
+
 Text held_back_misfit(const HeldBack *h, int T)
 {
     if (h->task && (!h->folder || h->task->image))

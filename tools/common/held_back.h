@@ -31,6 +31,9 @@ typedef struct {
 HeldBack *held_back_open(const Saved *run, TextChoice choice, int items);
 void held_back_free(HeldBack *h);
 
+/* What the rows are, in words. `given`: of files of the command line. */
+const char *held_back_name(const HeldBack *h, bool given);
+
 /* Why there are no rows of T tokens; empty: there are. And the items of one; 0: it has none. */
 Text held_back_misfit(const HeldBack *h, int T);
 int held_back_items(const HeldBack *h, int T);

@@ -269,15 +269,6 @@ static OptionList choose_lengths(const Exam *e)
     return list;
 }
 
-/* What rows from files are. */
-static const char *rows_of_files(const HeldBack *h, bool given)
-{
-    return given            ? "all images of the given files"
-           : h->test        ? "the test data"
-           : h->task->image ? "the last tenth of the images"
-                            : "rows of the validation file";
-}
-
 /* Says what the model is measured on. */
 static void introduce(const Exam *e)
 {
@@ -285,13 +276,9 @@ static void introduce(const Exam *e)
 
     trained_introduce(&e->model->config);
     fprintf(stderr, "measured on %s\n",
-            !e->held_back          ? given ? "the given text" : "the run's validation text"
-            : e->held_back->folder ? rows_of_files(e->held_back, given)
-            : e->held_back->labelled
-                ? given ? "the given labelled texts" : "the labelled texts that the run held back"
-            : e->held_back->task ? "rows that no run is trained on"
-            : given              ? "the same number of windows of each text"
-                                 : "the same number of windows of each validation text");
+            e->held_back ? held_back_name(e->held_back, given)
+            : given      ? "the given text"
+                         : "the run's validation text");
 }
 
 static void measure_all(Exam *e)
