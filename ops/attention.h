@@ -109,6 +109,7 @@ typedef struct {
     MixMemory (*memory)(const MixSize *size); /* NULL: none */
     int (*rotated)(const MixSize *size);      /* the width that RoPE rotates; NULL: D */
     int (*rank)(const MixSize *size); /* upper bound of A's rank without a mask; NULL: none */
+    bool (*sums)(Tape *tape, const Mix *in, double *c); /* attention_sums(); NULL: false */
 } Engine;
 
 /* What a mechanism can do, and properties of its weights. */
@@ -162,6 +163,23 @@ Tensor *attention_mix(Tape *tape, const Mix *in);
  * must not be on it.
  */
 void attention_matrix(Tape *tape, const Mix *in, real *A);
+
+/* MatrixColumns first .. first+n-1 of these matrices, as (B, T, H, n). */
+typedef struct {
+    const real *A;
+    int first, n;
+} MatrixColumns;
+
+/* The same, but calls `take` with some columns at a time: the whole of A is never in memory. */
+void attention_columns(Tape *tape, const Mix *in, void (*take)(void *ctx, MatrixColumns c),
+                       void *ctx);
+
+/*
+ * c (B, H, T), the sums over j in V(i) of the weights of row i before any division: of e^s_ij, of
+ * max(s_ij, 0)^2 or of phi(q_i) . psi(k_j). False if the mechanism has none. Resets the tape, which
+ * must be forward-only.
+ */
+bool attention_sums(Tape *tape, const Mix *in, double *c);
 
 /* S (B, H, T, T), the scores q_i . k_j / sqrt(D) of all pairs, visible or not. Resets the tape. */
 void attention_scores(Tape *tape, const Mix *in, double *S);

@@ -86,6 +86,16 @@ model 3130
 data 3690
 data/synthetic 960
 training 4430
+ops 2560
+ops/base 2440
+ops/kernel 1600
+ops/attention 1575
+ops/attention/engine 3865
+ops/attention/plain 1320
+model 2970
+data 2780
+data/synthetic 780
+training 4160
 tools 920
 tools/common 3350
 tools/draw 1100

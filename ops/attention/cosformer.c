@@ -161,6 +161,7 @@ static void cosformer_step(const Step *s)
 
 static const Engine engine = {
     .mix = linear_mix,
+    .sums = linear_sums,
     .step = cosformer_step,
     .state = cosformer_state,
     .cost = linear_cost,

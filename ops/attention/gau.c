@@ -50,8 +50,13 @@ static void square_unweigh(real *restrict s, real *restrict dA, int n, const Row
     }
 }
 
-const Weighting weighting_square = { 0, false, square_weigh, square_unweigh };
-static const Weighting weighting_square_sum = { 0, true, square_sum_weigh, square_unweigh };
+static double square(double s)
+{
+    return s < 0 ? 0 : s * s;
+}
+
+const Weighting weighting_square = { 0, false, square_weigh, square_unweigh, square };
+static const Weighting weighting_square_sum = { 0, true, square_sum_weigh, square_unweigh, square };
 
 static real by_n(int n0, int n)
 {

@@ -80,7 +80,7 @@ static void softmax_unweigh(real *restrict s, real *restrict dA, int n, const Ro
     }
 }
 
-const Weighting weighting_softmax = { -R(HUGE_VAL), true, softmax_weigh, softmax_unweigh };
+const Weighting weighting_softmax = { -R(HUGE_VAL), true, softmax_weigh, softmax_unweigh, exp };
 
 static const char *const scales[] = { "sqrt", "entropy", "logn", NULL };
 static const Tiling tilings[] = { { &weighting_softmax, tau_sqrt, NULL },

@@ -56,6 +56,7 @@ double linear_cost(const MixSize *size);
 MixMemory linear_memory(const MixSize *size);
 int linear_rotated(const MixSize *size);
 int linear_rank(const MixSize *size);
+bool linear_sums(Tape *tape, const Mix *in, double *c);
 
 /* Rotated before the map, weights depend on positions: for Attention.more_traits. */
 unsigned linear_traits(const Values *set);

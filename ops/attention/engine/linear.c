@@ -79,7 +79,7 @@ static void make_angles(Linear *op, Tape *tape, const MixSize *size)
         *at = rope_angles(tape, op->T, op->ladder, in->rope_scale);
 }
 
-Tensor *linear_mix(Tape *tape, const Mix *in)
+static Linear *mix(Tape *tape, const Mix *in)
 {
     const FeatureMap *map = map_of(in->attention);
     const MixSize s = mix_size(in);
@@ -98,7 +98,25 @@ Tensor *linear_mix(Tape *tape, const Mix *in)
     op->stat = op->stats ? tape_keep(&op->node, rows * (size_t)op->stats * sizeof(real)) : NULL;
     pool_reserve(tape->pool, (op->window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
     pool_for(tape->pool, op->B * op->H, 1, op->window ? band_forward : scan_forward, op);
-    return op->node.y;
+    return op;
+}
+
+Tensor *linear_mix(Tape *tape, const Mix *in)
+{
+    return mix(tape, in)->node.y;
+}
+
+/* The denominators c_i, without the factor 2^-p of a shifted map. */
+bool linear_sums(Tape *tape, const Mix *in, double *c)
+{
+    const Linear *op = mix(tape, in);
+    const bool has = linear_has_quotient(op->map);
+    const size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
+
+    for (size_t i = 0; has && i < rows; i++)
+        c[i] = ldexp((double)op->c[i], op->map->shifted ? (int)op->stat[i] : 0);
+    tape_reset(tape);
+    return has;
 }
 
 /*
@@ -332,4 +350,5 @@ const Engine engine_linear = {
     .memory = linear_memory,
     .rotated = linear_rotated,
     .rank = linear_rank,
+    .sums = linear_sums,
 };

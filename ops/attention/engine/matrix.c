@@ -16,25 +16,18 @@ enum { COLUMNS = 5 };
 enum { COLUMNS = 64 };
 #endif
 
-/* Columns j0 to j0 + v->dim[3] of A, from the mix with unit vectors j - j0 for v_j. */
-static void fill_columns(Tape *tape, const Mix *in, real *A, int j0)
+/* MatrixColumns j0 to j0 + v->dim[3] of A, from the mix with unit vectors j - j0 for v_j. */
+static MatrixColumns columns_from(Tape *tape, const Mix *in, int j0)
 {
     const int T = in->v->dim[1], H = in->v->dim[2], E = in->v->dim[3];
 
     for (size_t i = 0; i < in->v->n; i++)
         in->v->data[i] = R((int)(i / (size_t)(H * E) % (size_t)T) - j0 == (int)(i % (size_t)E));
-    const real *o = attention_mix(tape, in)->data;
-    for (int b = 0; b < in->v->dim[0]; b++)
-        for (int i = 0; i < T; i++)
-            for (int h = 0; h < H; h++, o += E) {
-                const size_t row = ((size_t)b * (size_t)H + (size_t)h) * (size_t)T + (size_t)i;
-
-                memcpy(A + row * (size_t)T + (size_t)j0, o, (size_t)E * sizeof(real));
-            }
-    tape_reset(tape);
+    return (MatrixColumns){ attention_mix(tape, in)->data, j0, E };
 }
 
-void attention_matrix(Tape *tape, const Mix *of, real *A)
+void attention_columns(Tape *tape, const Mix *of, void (*take)(void *ctx, MatrixColumns c),
+                       void *ctx)
 {
     Mix in = *of;
     const int *dim = in.q->dim, B = dim[0], T = dim[1], H = dim[2];
@@ -46,7 +39,43 @@ void attention_matrix(Tape *tape, const Mix *of, real *A)
         const int columns = T - j0 < most ? T - j0 : most;
 
         in.v = tensor_new(mem, 4, (int[]){ B, T, H, columns });
-        fill_columns(tape, &in, A, j0);
+        take(ctx, columns_from(tape, &in, j0));
+        tape_reset(tape);
         arena_free(mem);
     }
+}
+
+typedef struct {
+    int B, T, H;
+    real *A;
+} Whole;
+
+static void copy_columns(void *ctx, MatrixColumns c)
+{
+    const Whole *to = ctx;
+    const real *from = c.A;
+
+    for (int b = 0; b < to->B; b++)
+        for (int i = 0; i < to->T; i++)
+            for (int h = 0; h < to->H; h++, from += c.n) {
+                const size_t row =
+                    ((size_t)b * (size_t)to->H + (size_t)h) * (size_t)to->T + (size_t)i;
+
+                memcpy(to->A + row * (size_t)to->T + (size_t)c.first, from,
+                       (size_t)c.n * sizeof(real));
+            }
+}
+
+void attention_matrix(Tape *tape, const Mix *in, real *A)
+{
+    const int *dim = in->q->dim;
+
+    attention_columns(tape, in, copy_columns, &(Whole){ dim[0], dim[1], dim[2], A });
+}
+
+bool attention_sums(Tape *tape, const Mix *in, double *c)
+{
+    const Engine *engine = in->attention->engine;
+
+    return engine->sums && engine->sums(tape, in, c);
 }

@@ -383,4 +383,5 @@ const Engine engine_pairs = {
     .state = pairs_state,
     .cost = pairs_cost,
     .memory = pairs_memory,
+    .sums = pairs_sums,
 };

@@ -30,6 +30,7 @@ void pairs_step(const Step *s);
 size_t pairs_state(const MixSize *size);
 double pairs_cost(const MixSize *size);
 MixMemory pairs_memory(const MixSize *size);
+bool pairs_sums(Tape *tape, const Mix *in, double *c); /* scores.c */
 
 /* The tiling that these settings select. */
 const Tiling *pairs_tiling(const Attention *a, const Values *set);

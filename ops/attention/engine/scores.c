@@ -6,13 +6,17 @@
  * with q and k rotated by RoPE if it is on, for all pairs, visible or not. The factor of tau_i
  * beyond 1 / sqrt(D) is left out. Sums are in double, so that S has the rank of its factors, at
  * most D, up to their rounding.
+ *
+ * The sums of a row's weights, for ./analyse, are in double too, with all of tau_i:
+ *
+ *     c_i = sum over j in V(i) of w(tau_i q_i . k_j)
  */
-#include "ops/attention/engine/head.h"
+#include "ops/attention/engine/pairs.h"
 
 typedef struct {
     const Mix *in;
     const real *angles;
-    double *S;
+    double *S, *c;
 } Scores;
 
 static double dot(const real *x, const real *y, int n)
@@ -24,37 +28,89 @@ static double dot(const real *x, const real *y, int n)
     return sum;
 }
 
+/* A thread's copies of q and k, rotated. */
+typedef struct {
+    Rows q, k;
+} Copies;
+
+static Copies copies_of(const Scores *s, int number)
+{
+    const int T = s->in->q->dim[1], D = s->in->q->dim[3];
+    const Head head = head_of(s->in, number);
+    real *scratch = pool_scratch();
+    const Copies x = { { carve(&scratch, T, D), D, 0, T }, { carve(&scratch, T, D), D, 0, T } };
+
+    head_gather(&head, x.q, s->in->q->data, D);
+    head_gather(&head, x.k, s->in->k->data, D);
+    rows_rotate(x.q, s->angles, D, false);
+    rows_rotate(x.k, s->angles, D, false);
+    return x;
+}
+
+static double product(const Copies *x, int i, int j)
+{
+    return dot(row_of(x->q.at, i, x->q.ld), row_of(x->k.at, j, x->k.ld), x->q.ld);
+}
+
 /* Heads begin .. end-1, counted over all sequences. */
 static void score_heads(void *ctx, int begin, int end)
 {
     const Scores *s = ctx;
-    const int T = s->in->q->dim[1], D = s->in->q->dim[3];
-    const double by = sqrt((double)D);
-    real *scratch = pool_scratch();
-    const Rows q = { carve(&scratch, T, D), D, 0, T }, k = { carve(&scratch, T, D), D, 0, T };
+    const int T = s->in->q->dim[1];
+    const double by = sqrt((double)s->in->q->dim[3]);
 
     for (int number = begin; number < end; number++) {
-        const Head head = head_of(s->in, number);
+        const Copies x = copies_of(s, number);
         double *S = s->S + (size_t)number * (size_t)T * (size_t)T;
 
-        head_gather(&head, q, s->in->q->data, D);
-        head_gather(&head, k, s->in->k->data, D);
-        rows_rotate(q, s->angles, D, false);
-        rows_rotate(k, s->angles, D, false);
         for (int i = 0; i < T; i++)
             for (int j = 0; j < T; j++)
-                *S++ = dot(row_of(q.at, i, D), row_of(k.at, j, D), D) / by;
+                *S++ = product(&x, i, j) / by;
     }
+}
+
+static void sum_heads(void *ctx, int begin, int end)
+{
+    const Scores *s = ctx;
+    const Attention *a = s->in->attention;
+    const int T = s->in->q->dim[1], D = s->in->q->dim[3], n0 = pairs_n0(s->in);
+    const Tiling *how = pairs_tiling(a, &s->in->set);
+
+    for (int number = begin; number < end; number++) {
+        const Copies x = copies_of(s, number);
+        View view = view_of(s->in, number / s->in->q->dim[2]);
+
+        view.chunk = pairs_chunk(a, &s->in->set);
+        for (int i = 0; i < T; i++) {
+            const Span keys = view_keys(&view, i);
+            const double tau = (double)how->tau(n0, D, keys.to - keys.from);
+            double c = 0;
+
+            for (int j = keys.from; j < keys.to; j++)
+                c += how->weighting->weight(tau * product(&x, i, j));
+            s->c[(size_t)number * (size_t)T + (size_t)i] = c;
+        }
+    }
+}
+
+static void for_heads(Tape *tape, Body *body, Scores s)
+{
+    const int *dim = s.in->q->dim, B = dim[0], T = dim[1], H = dim[2], D = dim[3];
+
+    if (s.in->rope)
+        s.angles = rope_angles(tape, T, D, s.in->rope_scale);
+    pool_reserve(tape->pool, 2 * (size_t)T * (size_t)D * sizeof(real));
+    pool_for(tape->pool, B * H, 1, body, &s);
+    tape_reset(tape);
 }
 
 void attention_scores(Tape *tape, const Mix *in, double *S)
 {
-    const int *dim = in->q->dim, B = dim[0], T = dim[1], H = dim[2], D = dim[3];
-    Scores s = { .in = in, .S = S };
+    for_heads(tape, score_heads, (Scores){ .in = in, .S = S });
+}
 
-    if (in->rope)
-        s.angles = rope_angles(tape, T, D, in->rope_scale);
-    pool_reserve(tape->pool, 2 * (size_t)T * (size_t)D * sizeof(real));
-    pool_for(tape->pool, B * H, 1, score_heads, &s);
-    tape_reset(tape);
+bool pairs_sums(Tape *tape, const Mix *in, double *c)
+{
+    for_heads(tape, sum_heads, (Scores){ .in = in, .c = c });
+    return true;
 }

@@ -52,7 +52,7 @@ static void plain_unweigh(real *s, real *dA, int n, const RowState *row)
     (void)s, (void)dA, (void)n, (void)row;
 }
 
-const Weighting weighting_plain = { 0, false, plain_weigh, plain_unweigh };
+const Weighting weighting_plain = { 0, false, plain_weigh, plain_unweigh, NULL };
 
 /* The part of row i's keys within the tile at j0, counted from j0. */
 static Span keys_in(const Tiles *x, int i, int j0)

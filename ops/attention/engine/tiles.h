@@ -28,6 +28,7 @@ typedef struct {
     void (*weigh)(real *s, int n, real *o, int E, RowState *row);
     /* Replaces s by A, and dA by ds = w'(s) / c (dA - delta), with c of the whole row. */
     void (*unweigh)(real *s, real *dA, int n, const RowState *row);
+    double (*weight)(double s); /* w(s); NULL: not needed */
 } Weighting;
 
 extern const Weighting weighting_plain; /* w(s) = s, and c stays as it is */

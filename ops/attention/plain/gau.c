@@ -48,11 +48,13 @@ static bool is_softmax(const PlainRow *r)
 
 static void weigh(const PlainRow *r)
 {
-    if (is_softmax(r))
+    if (is_softmax(r)) {
         plain_softmax_weigh(r, "norm");
-    else
-        for (int j = 0; j < r->x->T; j++)
-            r->A[j] = pow(fmax(r->s[j], 0), 2) / divisor(r);
+        return;
+    }
+    plain_put_sum(r->x, r->i, sum(r));
+    for (int j = 0; j < r->x->T; j++)
+        r->A[j] = pow(fmax(r->s[j], 0), 2) / divisor(r);
 }
 
 static void back(const PlainRow *r)

@@ -47,6 +47,7 @@ static void forward(Linear *l)
             l->sum[i] += w[i * T + j];
         for (int j = 0; j < T; j++)
             l->A[i * T + j] /= plain_guard(l->sum[i]);
+        plain_put_sum(x, i, l->sum[i]);
     }
     plain_times(x, l->A, x->in.v, x->E, x->o);
 }

@@ -108,6 +108,7 @@ void plain_mix(const PlainMix *mix, double *o, const double *g, const PlainTenso
         for (int h = 0; h < mix->H; h++) {
             PlainHead x = { .mix = mix, .head = h, .memory = memory };
 
+            x.c = mix->c ? mix->c + (b * mix->H + h) * mix->T : NULL;
             x.T = mix->T, x.D = mix->D, x.E = mix->E, x.m = mix->m;
             x.window = setting(&mix->set, "window");
             head(&x, b, o, g, d);
@@ -194,6 +195,12 @@ double *plain_operand(const PlainHead *x, const char *name)
 double *plain_gradient(const PlainHead *x, const char *name)
 {
     return x->d.x[named(x, name)];
+}
+
+void plain_put_sum(const PlainHead *x, int i, double c)
+{
+    if (x->c)
+        x->c[i] = c;
 }
 
 double *plain_zeros(const PlainHead *x, int n)

@@ -31,6 +31,7 @@ typedef struct {
     const int *length; /* (B), or NULL */
     Values set;
     PlainTensors in;
+    double *c; /* (B, H, T), for attention_sums(); NULL: not wanted */
 } PlainMix;
 
 /*
@@ -49,6 +50,7 @@ typedef struct PlainHead {
     double *o;       /* (T, E), initially 0 */
     const double *g; /* (T, E), the gradient of o; NULL: forward only */
     PlainTensors d;  /* the gradients of the operands, initially 0; never NULL */
+    double *c;       /* (T), or NULL */
     Arena *memory;   /* for plain_zeros() */
 } PlainHead;
 
@@ -76,6 +78,9 @@ bool plain_rotates_before(const PlainHead *x);
 /* One of the mechanism's own operands by name, and its gradient. */
 double *plain_operand(const PlainHead *x, const char *name);
 double *plain_gradient(const PlainHead *x, const char *name);
+
+/* Sets c_i, the sum of row i's weights before any division, if it is wanted. */
+void plain_put_sum(const PlainHead *x, int i, double c);
 
 /* n zeros, freed with the head. */
 double *plain_zeros(const PlainHead *x, int n);

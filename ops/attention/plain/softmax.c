@@ -46,10 +46,13 @@ static double tau(const PlainRow *r, const char *scale)
 
 void plain_softmax_weigh(const PlainRow *r, const char *scale)
 {
-    double *scaled = plain_zeros(r->x, r->x->T);
+    double *scaled = plain_zeros(r->x, r->x->T), c = 0;
 
     plain_add(scaled, tau(r, scale), r->s, r->x->T);
     plain_softmax_of(scaled, r->A, r->x->T);
+    for (int j = 0; j < r->x->T; j++)
+        c += exp(scaled[j]);
+    plain_put_sum(r->x, r->i, c);
 }
 
 void plain_softmax_weigh_back(const PlainRow *r, const char *scale)
