@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", NULL };
-const char *const ffn_names[] = { "gelu", "swiglu", NULL };
+const char *const ffn_names[] = { "gelu", "swiglu", "none", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
 const char *const task_names[] = { "causal", "mlm", "classify", NULL };
 const char *const pool_names[] = { "mean", "attention", "first", NULL };
@@ -50,6 +50,7 @@ static const struct {
     NUMBER("block_size", context, 1, 1 << 24),
     FLAG("tied", tied),
     FLAG("bias", bias),
+    FLAG("no_residual", no_residual),
     NUMBER("classes", classes, 0, 1 << 16),
     CHOICE("pool", pool, pool_names),
     CHOICE("pairs", pairs, pairs_names),

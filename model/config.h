@@ -8,7 +8,7 @@
 #include "ops/attention.h"
 
 typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
-typedef enum { FFN_GELU, FFN_SWIGLU } Ffn;
+typedef enum { FFN_GELU, FFN_SWIGLU, FFN_NONE } Ffn;
 typedef enum { NORM_RMS, NORM_LAYER } NormKind;
 
 /*
@@ -34,6 +34,7 @@ typedef struct {
     int position, ffn, norm, task; /* values of the enums above */
     int tied;                      /* the head is the embedding table */
     int bias;                      /* biases in the dense layers */
+    int no_residual;               /* layers do not add their input to their output */
     int classes, pool, pairs;      /* TASK_CLASSIFY: the number of classes; of the enums above */
     Values set;
     RopeScale rope_scale;

@@ -169,9 +169,14 @@ int config_mixes(const Config *c)
     return c->layers * layer_of(c->attention)->mixes;
 }
 
+bool config_feeds(const Config *c)
+{
+    return layer_of(c->attention)->feed_forward && c->ffn != FFN_NONE;
+}
+
 static double feed_forward(const Config *c)
 {
-    if (!layer_of(c->attention)->feed_forward)
+    if (!config_feeds(c))
         return 0;
     return (c->ffn == FFN_SWIGLU ? 3.0 : 2.0) * c->width * config_hidden(c);
 }
@@ -181,7 +186,7 @@ int config_rows(const Config *c)
     MixSize s = config_mix_size(c);
     int most = s.D > s.E ? s.H * s.D : s.H * s.E, hidden = config_hidden(c);
 
-    return layer_of(c->attention)->feed_forward && hidden > most ? hidden : most;
+    return config_feeds(c) && hidden > most ? hidden : most;
 }
 
 bool config_has_towers(const Config *c)
@@ -231,12 +236,17 @@ double config_flops(const Config *c)
     return 6 * (config_mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
 }
 
-/* Numbers per token that a block keeps for its backward pass, besides its result. */
+/*
+ * Numbers per token that a block keeps for its backward pass, besides its result. Without a
+ * feed-forward layer there is neither the norm nor the sum that the layer counted for it.
+ */
 static double kept(const Config *c)
 {
     const Layer *layer = layer_of(c->attention);
     MixSize s = config_mix_size(c);
-    double hidden = layer->feed_forward ? (c->ffn == FFN_SWIGLU ? 3.0 : 1) * config_hidden(c) : 0;
+    double hidden = config_feeds(c)       ? (c->ffn == FFN_SWIGLU ? 3.0 : 1) * config_hidden(c)
+                    : layer->feed_forward ? -2.0 * c->width
+                                          : 0;
 
     return layer->kept(c, &s) + hidden + (c->dropout > 0 ? 4.0 * c->width : 0);
 }
@@ -248,7 +258,7 @@ static double way_back(const Config *c, double tokens)
     MixSize s = config_mix_size(c);
     double each = c->width + attention_memory(&s).back + layer->back(c, &s);
 
-    if (!layer->feed_forward)
+    if (!config_feeds(c))
         return tokens * each;
     if (c->ffn == FFN_SWIGLU)
         return tokens * (each + 3.0 * config_hidden(c));

@@ -25,6 +25,7 @@ bool config_decodes(const Config *c);    /* whether it can continue a text, toke
 bool config_ends(const Config *c);       /* positions end with the context */
 bool config_keeps_keys(const Config *c); /* the decoding state grows beyond the context */
 int config_mixes(const Config *c);       /* of all layers */
+bool config_feeds(const Config *c);      /* each block has a feed-forward layer */
 
 /* The parameters in matrices that multiply a token, including the head but no embedding tables. A
  * shared matrix counts once. */

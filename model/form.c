@@ -29,6 +29,8 @@ static Text foreign(const Config *c)
         text_add(&why, "its task is %s, not causal", task_names[c->task]);
     else if (c->attention != &attention_softmax)
         text_add(&why, "its attention is %s, not softmax", c->attention->name);
+    else if (c->no_residual)
+        text_add(&why, "it has no residual connections");
     else if (other)
         text_add(&why, "its %s is %s, not %s", other->name,
                  setting_print(other, setting(&c->set, other->name)).at,

@@ -36,7 +36,10 @@ NormWeights make_norm(const Maker *m, const char *name)
 
 double make_add_gain(const Maker *m)
 {
-    return 1 / sqrt(2.0 * m->config->layers);
+    const Config *c = m->config;
+    const int each = layer_of(c->attention)->mixes + config_feeds(c);
+
+    return c->no_residual ? 1 : 1 / sqrt((double)each * c->layers);
 }
 
 /* An operand shared by all heads exists once: the vectors, or all. */
@@ -146,12 +149,17 @@ Tensor *pass_mix(Pass *p, const Mix *in)
     return tensor_reshape(o, SHAPE(o->dim[0], o->dim[1], o->dim[2] * o->dim[3]));
 }
 
+Tensor *pass_onto(Pass *p, Tensor *x, Tensor *y)
+{
+    return p->config->no_residual ? y : op_add(p->tape, x, y);
+}
+
 Tensor *pass_add(Pass *p, Tensor *x, Tensor *h, DenseWeights d, const Activation *f)
 {
     Dense in = { .x = h, .w = d.w, .b = d.b, .f = f };
 
     if (p->config->dropout > 0 && !p->tape->forward_only)
-        return op_add(p->tape, x, pass_drop(p, op_dense(p->tape, in)));
-    in.r = x;
+        return pass_onto(p, x, pass_drop(p, op_dense(p->tape, in)));
+    in.r = p->config->no_residual ? NULL : x;
     return op_dense(p->tape, in);
 }

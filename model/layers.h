@@ -15,7 +15,8 @@
  *
  * Matrices start with variance 1 / (3 inputs), so that a norm's output of size 1 comes
  * out near 1; the two that add to the residual stream start smaller, by the square root
- * of the number of layers that add to it, so that its size does not grow with the depth.
+ * of the number of layers that add to it, so that its size does not grow with the depth. Without
+ * residual connections there is no stream, and they start like the others.
  */
 typedef struct Maker {
     Params *params;
@@ -39,10 +40,14 @@ void make_own(Block *b, const Maker *m);
 /* The size of those that are trained matrices. */
 double own_matrices(const Config *c);
 
-/* Callback with the operands of each mix of a pass, in order; valid only during the call. */
+/*
+ * Callbacks, or NULL: with the operands of each mix of a pass, in order, and with x, the embeddings
+ * (layer 0) and the output of each block. Both are valid only during the call.
+ */
 typedef struct {
-    void (*see)(void *ctx, const Mix *in); /* NULL: none */
+    void (*see)(void *ctx, const Mix *in);
     void *ctx;
+    void (*layer)(void *ctx, int layer, const Tensor *x);
 } Watch;
 
 /* A forward pass through the model. */
@@ -67,7 +72,8 @@ Mix pass_operands(const Pass *p);
 /* Computes o, as (B, T, H E). */
 Tensor *pass_mix(Pass *p, const Mix *in);
 
-/* x + f(h) W^T + b: the end of a layer. */
+/* x + y, or y without residual connections: the end of a layer; and for y = f(h) W^T + b. */
+Tensor *pass_onto(Pass *p, Tensor *x, Tensor *y);
 Tensor *pass_add(Pass *p, Tensor *x, Tensor *h, DenseWeights d, const Activation *f);
 
 #endif

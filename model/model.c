@@ -12,10 +12,9 @@ static void make_block(Block *b, const Maker *m)
 {
     const Config *c = m->config;
     int width = c->width, hidden = config_hidden(c);
-    const Layer *layer = layer_of(c->attention);
 
-    layer->make(b, m);
-    if (!layer->feed_forward)
+    layer_of(c->attention)->make(b, m);
+    if (!config_feeds(c))
         return;
     b->ffn_norm = make_norm(m, "ffn.norm");
     b->up = make_dense(m, "ffn.up", hidden, width, 1);
@@ -124,14 +123,19 @@ static Tensor *run_block(Tape *tape, void *ctx, Tensor *x)
 {
     BlockRun *r = ctx;
     Pass p = r->before;
-    const Layer *layer = layer_of(p.config->attention);
 
     p.tape = tape;
-    x = layer->run(&p, r->block, x);
-    if (layer->feed_forward)
+    x = layer_of(p.config->attention)->run(&p, r->block, x);
+    if (config_feeds(p.config))
         x = feed_forward(&p, r->block, x);
     r->drops = p.drops;
     return x;
+}
+
+static void show_layer(const Pass *p, int layer, const Tensor *x)
+{
+    if (p->watch.layer)
+        p->watch.layer(p->watch.ctx, layer, x);
 }
 
 /* All blocks and the last norm: (B, T, C), the input of the head. */
@@ -147,12 +151,14 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     in.from = p->tape->decoding ? p->tape->decoding->t : 0;
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);
+    show_layer(p, 0, x);
     for (int l = 0; l < c->layers; l++) {
         BlockRun *r = arena_take(p->tape->mem, sizeof *r);
 
         *r = (BlockRun){ *p, &model->blocks[l], 0 };
         x = tape_part(p->tape, run_block, r, x);
         p->drops = r->drops;
+        show_layer(p, l + 1, x);
     }
     return pass_norm(p, x, model->norm);
 }

@@ -5,6 +5,8 @@
  *     x = x + attention(norm(x))     \  for each      or two gated units
  *     x = x + ffn(norm(x))           /  block
  *     logits = norm(x) head^T
+ *
+ * Either x + may be left out of all layers, and the feed-forward layer of all blocks.
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -50,7 +52,7 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
 /* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* The logits for one sequence, or what a classifier pools, calling `watch` for each mix. */
+/* The logits for one sequence, or what a classifier pools, calling `watch` for each mix and layer. */
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch);
 
 /* The loss of each target of the batch, 0 for those that are -1. */

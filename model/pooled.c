@@ -84,7 +84,7 @@ static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
         in.x[i] = for_all_heads(p, b->own[i]);
     Dense out = { .x = pass_mix(p, &in), .w = b->o.w, .b = b->o.b, .r = in.q };
 
-    return op_add(p->tape, x, pass_drop(p, op_dense(p->tape, out)));
+    return pass_onto(p, x, pass_drop(p, op_dense(p->tape, out)));
 }
 
 static void pooled_size(const Config *c, MixSize *s)

@@ -386,7 +386,7 @@ def mechanisms():
 def check_settings(name, configs):
     """Each setting in config.json has had more than one value."""
     around = {"attn", "vocab_size", "position", "ffn", "layer_norm", "task", "n_layer", "n_head",
-              "n_embd", "block_size", "bias", "classes", "model_type", "dtype", "torch_dtype",
+              "n_embd", "block_size", "bias", "no_residual", "classes", "model_type", "dtype", "torch_dtype",
               "architectures", "bos_token_id", "eos_token_id", "tie_word_embeddings", "auto_map"}
     only = {("efficient", "rope_at")}  # it has one value
     for key in {key for key in configs[0].keys() - around if (name, key) not in only}:

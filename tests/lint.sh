@@ -92,12 +92,13 @@ ops/kernel 1600
 ops/attention 1575
 ops/attention/engine 3865
 ops/attention/plain 1320
-model 2970
+model 3010
 data 2780
 data/synthetic 780
 training 4160
 tools 920
 tools/common 3350
+tools/common 3125
 tools/draw 1100
 tools/analyse 680
 tools/attend 590
@@ -106,7 +107,7 @@ tools/eval 790
 tools/figure 1240
 tools/export 330
 tools/fill 460
-tools/gradcheck 640
+tools/gradcheck 655
 tools/report 2400
 tools/train 1760
 tools/lib 1170

@@ -176,6 +176,7 @@ refused 'a setting of another attention'   2 'does not apply to --attn softmax' 
 refused 'a kernel without a gate to leave out' 2 'it is for gau'          $t --no-gate $text
 refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --share qv $text
 refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
+refused 'a value of --no-ffn'              2 '--no-ffn takes no value' $t --no-ffn=gelu $text
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
 refused 'positions that are not turned'    2 'rope does not apply' $t --attn fastformer --position rope $text
 refused 'a rotation without rope'          2 '--rope-at needs --position rope' $t --attn relu \
@@ -422,7 +423,7 @@ cp ../out/r.html ../out/again.html
 check 'a report once more' report -o ../out/r.html --text $text --threads 3 "$run" "$run-2"
 check 'it is the same to the byte, whatever the threads' cmp -s ../out/r.html ../out/again.html
 head -c 3000 "$run/model.safetensors" >"$run-2/best.safetensors"
-printf x | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
+printf damaged | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
 check 'a report of damaged weights' report -o ../out/r.html --text $text "$run" "$run-2"
 check 'it has the maps of the run that is whole' [ "$(grep -c 'class="map"' ../out/r.html)" = 2 ]
 check 'and says what happened to the other' grep -q 'What could not be read' ../out/r.html

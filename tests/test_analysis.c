@@ -206,7 +206,7 @@ static void watch_again(Studied *x, Again *a)
                           (Batch){ .B = 1, .T = LENGTH, .id = id, .target = target });
         a->mix = 0;
         tape_reset(&pass);
-        model_watch(&pass, &x->s->model, id, LENGTH, (Watch){ see_again, a });
+        model_watch(&pass, &x->s->model, id, LENGTH, (Watch){ .see = see_again, .ctx = a });
     }
     tape_close(&pass);
 }

@@ -40,11 +40,13 @@ static int vectors_of_mixes(const Config *c)
 static double other_parameters(const Config *c)
 {
     bool gated = layer_of(c->attention) == &layer_gated;
-    double norms = (2 * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
+    bool bare = c->ffn == FFN_NONE;
+    double norms = ((bare ? 1 : 2) * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
     double ffn = c->width + config_hidden(c) * (c->ffn == FFN_SWIGLU ? 2 : 1);
 
     return norms + (setting_is(&c->set, "share", "layers") ? 1 : c->layers) * vectors_of_mixes(c) +
-           (c->bias && !gated ? c->layers * ffn : 0) + (c->tied ? 0 : c->vocab * c->width) +
+           (c->bias && !gated && !bare ? c->layers * ffn : 0) +
+           (c->tied ? 0 : c->vocab * c->width) +
            (c->position == POSITION_LEARNED ? c->context * c->width : 0);
 }
 

@@ -112,7 +112,7 @@ static const char *const own_text =
     ",\n  \"position\": \"sinusoidal\",\n  \"ffn\": \"gelu\",\n"
     "  \"layer_norm\": \"layer\",\n  \"task\": \"mlm\",\n  \"n_layer\": 2,\n"
     "  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n"
-    "  \"bias\": 1,\n  \"classes\": 0";
+    "  \"bias\": 1,\n  \"no_residual\": 0,\n  \"classes\": 0";
 
 /* Each setting at a value that is no default, and its line. */
 static void change(const Setting *s, int *value, Text *line)

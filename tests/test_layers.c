@@ -84,7 +84,7 @@ static double *paper_heads(const Paper *p, const double *x)
         setting(&p->c->set, "out-gate") ? paper_dense(p, h, b->out_gate, NULL) : NULL;
     for (int i = 0; gate && i < ROWS * H * E; i++)
         o[i] *= naive_silu(gate[i]);
-    return paper_dense(p, o, b->o, x);
+    return paper_dense(p, o, b->o, p->c->no_residual ? NULL : x);
 }
 
 /* A parameter of each head: its own, or the only one. */
@@ -126,7 +126,7 @@ static double *paper_pooled(const Paper *p, const double *x)
     double *y = paper_dense(p, paper_mix(p, in), b->o, doubles(p->mem, in.q->data, in.q->n));
 
     for (int i = 0; i < ROWS * p->c->width; i++)
-        y[i] += x[i];
+        y[i] += p->c->no_residual ? 0 : x[i];
     return y;
 }
 
@@ -166,7 +166,7 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
                           : paper_silu(paper_dense(p, h, unit->u, NULL), ROWS * e);
     for (int i = 0; u && i < ROWS * e; i++)
         o[i] *= u[i];
-    return paper_dense(p, o, unit->o, x);
+    return paper_dense(p, o, unit->o, p->c->no_residual ? NULL : x);
 }
 
 static double *paper_layer(const Paper *p, const double *x)
@@ -198,16 +198,17 @@ START_TEST(a_layer_is_its_papers)
 }
 END_TEST
 
-/* By 1 / sqrt(2 L): there are two in each of L blocks. */
+/* By 1 / sqrt(2 L): there are two in each of L blocks, or one without a feed-forward layer. */
 START_TEST(what_adds_to_the_residual_starts_smaller_in_a_deeper_model)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Config c = small_variant(i);
         Arena *mem = arena_new();
         Model model;
-        int adds = 0;
+        int adds = 0, in_all;
 
         c.width = 48, c.layers = 8;
+        in_all = (c.ffn == FFN_NONE ? 1 : 2) * c.layers;
         model_init(&model, c, mem, 1);
         for (const Param *p = model.params.first; p; p = p->next) {
             const Tensor *w = p->tensor;
@@ -217,11 +218,41 @@ START_TEST(what_adds_to_the_residual_starts_smaller_in_a_deeper_model)
                 continue;
             for (size_t n = 0; n < w->n; n++)
                 squares += (double)w->data[n] * (double)w->data[n] / (double)w->n;
-            ck_assert_double_eq_tol(squares * 3 * w->dim[1] * 2 * c.layers, 1, 0.25);
+            ck_assert_double_eq_tol(squares * 3 * w->dim[1] * (c.no_residual ? 1 : in_all), 1,
+                                    0.25);
             adds++;
         }
         ck_assert_int_ge(adds, c.layers);
         arena_free(mem);
+    }
+}
+END_TEST
+
+/* Every layer's output is x + 0; without residual connections it is 0. */
+static void check_zero(void *ctx, int layer, const Tensor *x)
+{
+    Small *s = ctx;
+    static real first[8 * 12];
+
+    for (size_t i = 0; i < x->n; i++)
+        if (layer == 0)
+            first[i] = x->data[i];
+        else
+            ck_assert_double_eq(x->data[i], s->model.config.no_residual ? 0 : first[i]);
+}
+
+START_TEST(a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = small_open(small_variant(i), 1, 8);
+        Tape tape = tape_open(1);
+
+        for (const Param *p = s->model.params.first; p; p = p->next)
+            if (strstr(p->name, ".wo") || strstr(p->name, "ffn.down") || strstr(p->name, ".wq"))
+                memset(p->tensor->data, 0, p->tensor->n * sizeof(real));
+        model_watch(&tape, &s->model, s->batch.id, 8, (Watch){ .layer = check_zero, .ctx = s });
+        tape_close(&tape);
+        small_close(s);
     }
 }
 END_TEST
@@ -574,6 +605,7 @@ Suite *suite_layers(void)
 
     tcase_add_test(t, a_layer_is_its_papers);
     tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
+    tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
     tcase_add_test(t, what_is_shared_is_there_once_and_multiplied_as_often);

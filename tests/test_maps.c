@@ -197,7 +197,8 @@ START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
         Seen seen = { &model, tape.pool, 0, 0 };
         tape.forward_only = true;
         const Tensor *plain = model_logits(&tape, &model, id, 1, COUNT(id), 0);
-        const Tensor *watched = model_watch(&tape, &model, id, COUNT(id), (Watch){ look, &seen });
+        const Tensor *watched =
+            model_watch(&tape, &model, id, COUNT(id), (Watch){ .see = look, .ctx = &seen });
         ck_assert(same_bits(plain->data, watched->data, plain->n));
         ck_assert_int_eq(seen.mixes, config_mixes(&model.config));
         ck_assert_msg(seen.off < (in_double ? 1e-12 : 1e-4), "%s: %g", (*a)->name, seen.off);

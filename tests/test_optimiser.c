@@ -402,7 +402,9 @@ START_TEST(every_optimiser_learns)
             optimiser_step(&o, tape.pool, 5 * o.kind->rate, fmin(1, 1 / norm));
             last = small_learn(s, &tape, 1);
         }
-        ck_assert_msg(last < 0.75 * first, "%s, variant %d: %.3f, then %.3f", o.kind->name, i,
+        /* without residual connections, sgd takes longer */
+        const double most = s->model.config.no_residual ? 0.95 : 0.75;
+        ck_assert_msg(last < most * first, "%s, variant %d: %.3f, then %.3f", o.kind->name, i,
                       first, last);
         tape_close(&tape);
         small_close(s);

@@ -23,7 +23,7 @@ static uint64_t seed = 1337;
 static double rate = 6e-4, beta = 0.9, dropout, max_time = (double)NAN, warm = 90;
 static const char *out_dir = "out", *val_file, *start;
 
-static const char *const ffn_choices[] = { "gelu", "swiglu", NULL };
+static const char *const ffn_choices[] = { "gelu", "swiglu", "none", NULL };
 static const char *const share_choices[] = { "qv", "all_layers", "heads", NULL };
 
 static Choice attention_row(int i)
@@ -372,9 +372,10 @@ END_TEST
 START_TEST(a_choice_offers_what_is_near)
 {
     accepts(ARGS("--ffn", "swiglu"), "\"ffn\": \"swiglu\"");
+    accepts(ARGS("--no-ffn"), "\"ffn\": \"none\"");
     accepts((const char *[]){ NULL }, "\"ffn\": null");
     refuses(ARGS("--ffn", "swilgu"),
-            "--ffn swilgu: must be one of gelu, swiglu (did you mean swiglu?)\n");
+            "--ffn swilgu: must be one of gelu, swiglu, none (did you mean swiglu?)\n");
     refuses(ARGS("--ffn", "relu"), "(did you mean gelu?)\n");
     refuses(ARGS("--attn", "cosforme"), "gated_delta (did you mean cosformer?)\n");
     refuses(ARGS("--attn", "zzzzzzz"), "must be one of softmax, cosformer, gated_delta\n");
@@ -496,7 +497,7 @@ START_TEST(help_shows_every_option_and_its_default)
         "  --[no-]causal      attend only to earlier keys (on)\n",
         "both ends (off)\n",
         "\n\nModel\n  --n-layer N        blocks (6)\n",
-        "feed-forward: gelu, swiglu\n",
+        "feed-forward: gelu, swiglu, none\n",
         "  --share NAME,...   once for all: qv, all_layers, heads\n",
         "share dropped (0)\n",
         "of the sequences (64,128)\n",

@@ -117,7 +117,7 @@ static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, 
         source_hide(&model->config, g->study->masking, w * all / n, row);
         tape_reset(tape);
         g->mix = 0;
-        model_watch(tape, model, row.id, g->T, (Watch){ see, g });
+        model_watch(tape, model, row.id, g->T, (Watch){ .see = see, .ctx = g });
     }
     tape_reset(tape);
     pool_for(tape->pool, 1, 1, add_uniform, g);

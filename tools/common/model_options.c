@@ -41,6 +41,7 @@ void model_options_settle(const Program *program, ModelOptions *options, const C
     c->position = options->position;
     c->tied = options->tied;
     c->bias = options->bias;
+    c->no_residual = !options->residual;
 }
 
 /* "muon, sgd": the optimizers with that option; empty: not an option of optimizers. */

@@ -9,11 +9,11 @@
 typedef struct {
     SettingsOptions mechanism;
     int position; /* -1: not given */
-    bool tied, bias;
+    bool tied, bias, residual;
 } ModelOptions;
 #define MODEL_OPTIONS_DEFAULT                                                                      \
     {                                                                                              \
-        .mechanism.has_context = true, .position = -1                                              \
+        .mechanism.has_context = true, .position = -1, .residual = true                            \
     }
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \
@@ -46,8 +46,10 @@ extern Text model_positions;
         { "pairs", OPTION_CHOICE, &(config).pairs, .choices = pairs_names,                           \
           .help = "classifiers of pairs of texts: join them, or read each in half of the context "   \
                   "and compare" },                                                                   \
+        { "bias", OPTION_FLAG, &(to).bias, .help = "biases in the dense layers" },                   \
     {                                                                                                \
-        "bias", OPTION_FLAG, &(to).bias, .help = "biases in the dense layers"                        \
+        "residual", OPTION_FLAG, &(to).residual,                                                     \
+            .help = "add the input of each layer to its output"                                      \
     }
 
 #define OPTIMISER_OPTIONS(hyper)                                                                   \

@@ -131,6 +131,15 @@ static const char *next_value(Arguments *a, const char *equals)
     return value;
 }
 
+/* --no-ffn is --ffn none. */
+static bool can_be_none(const Option *o)
+{
+    for (int i = 0; o->kind == OPTION_CHOICE && options_choice(o, i).name; i++)
+        if (strcmp(options_choice(o, i).name, "none") == 0)
+            return true;
+    return false;
+}
+
 static void find_option(Arguments *a, const char *arg, const char *name, size_t n)
 {
     a->value = "on";
@@ -138,9 +147,9 @@ static void find_option(Arguments *a, const char *arg, const char *name, size_t 
                 : n == 1      ? find_letter(a->program, *name)
                               : NULL;
     if (!a->option && arg[1] == '-' && n > 3 && options_same(name, 3, "no-")) {
-        a->value = "off";
         a->option = find(a->program, name + 3, n - 3);
-        if (a->option && a->option->kind != OPTION_FLAG)
+        a->value = a->option && can_be_none(a->option) ? "none" : "off";
+        if (a->option && a->option->kind != OPTION_FLAG && !can_be_none(a->option))
             a->option = NULL;
     }
     if (!a->option)
@@ -165,8 +174,12 @@ static void read_option(Arguments *a, const char *arg)
         leave();
     }
     find_option(a, arg, name, (size_t)(equals - name));
-    if (a->option->kind != OPTION_FLAG)
+    const bool flag = a->option->kind == OPTION_FLAG;
+
+    if (!flag && strcmp(a->value, "none") != 0)
         a->value = next_value(a, equals);
+    else if (!flag && *equals)
+        die(EXIT_USAGE, "--no-%s takes no value", a->option->name);
     else if (*equals)
         die(EXIT_USAGE, "--%s takes no value: write --%s or --no-%s", a->option->name,
             a->option->name, a->option->name);

@@ -258,6 +258,8 @@ Text settings_text(const Config *c)
     for (const Setting *s = c->attention->settings; s && s->name; s++)
         if (setting_matters(c->attention, &c->set, s) && (!s->rope || c->position == POSITION_ROPE))
             add_setting(&text, s, setting(&c->set, s->name), &size);
+    if (c->no_residual)
+        add(&text, "no residual");
     if (c->rope_scale.by > 0)
         add(&text, "rope scale %s", settings_rope_scale_text(c->rope_scale).at);
     return text;

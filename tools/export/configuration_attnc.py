@@ -10,10 +10,11 @@ MODEL = {
     "block_size": 256,  # the context of the training
     "attn": "softmax",
     "position": "rope",  # rope, learned, sinusoidal or none
-    "ffn": "gelu",  # or swiglu
+    "ffn": "gelu",  # or swiglu, none
     "layer_norm": "rms",  # or layer
     "task": "causal",  # or mlm, classify
     "bias": 0,  # in the dense layers
+    "no_residual": 0,  # layers do not add their input to their output
     "classes": 0,  # of task classify
 }
 # Of the mechanisms; `./train --help` describes them. A size of 0 is the default that it names.

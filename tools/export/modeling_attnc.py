@@ -598,6 +598,11 @@ def root_mean_square_norm(x: Tensor) -> Tensor:
     return (y * (y.square().mean(-1, keepdim=True) + 1e-5).rsqrt()).to(x.dtype)
 
 
+def onto(layer, x: Tensor, y: Tensor) -> Tensor:
+    """The output of a layer with the input x."""
+    return x + y if layer.residual else y
+
+
 def split(x: Tensor, H: int) -> Tensor:
     """(B, T, H D) to (B, H, T, D)"""
     return x.unflatten(-1, (H, -1)).transpose(1, 2)
@@ -618,6 +623,7 @@ class Heads(nn.Module):
         super().__init__()
         width, H, bias = config.n_embd, config.n_head, bool(config.bias)
         D = config.key_size or width // H
+        self.residual = not config.no_residual
         self.H, self.mix, self.out_norm = H, MIXES[config.attn](config), config.out_norm == "rms"
         self.norm = Norm(config)
         self.wq = nn.Linear(width, H * D, bias=bias)
@@ -638,7 +644,7 @@ class Heads(nn.Module):
         o, state = self.mix(rows, t, state, **own)
         o = join(root_mean_square_norm(o) if self.out_norm else o)
         o = o if self.wg is None else F.silu(self.wg(h)) * o
-        return x + self.wo(o), state
+        return onto(self, x, self.wo(o)), state
 
 
 class Pooled(nn.Module):
@@ -651,6 +657,7 @@ class Pooled(nn.Module):
     def __init__(self, config: AttncConfig, first: Optional["Pooled"]):
         super().__init__()
         width, H, bias = config.n_embd, config.n_head, bool(config.bias)
+        self.residual = not config.no_residual
         self.H, self.mix = H, MIXES[config.attn](config)
         self.norm = Norm(config)
         self.of = [first if first and config.share_layers else self]  # a list, so as not to own it
@@ -672,7 +679,7 @@ class Pooled(nn.Module):
         v = q if of.wv is None else of.wv(h).repeat(1, 1, of.same)
         rows = [split(x, self.H) for x in (q, k, v)]
         o, state = self.mix(rows, t, state, **own)
-        return x + of.wo(join(o)) + q, state
+        return onto(self, x, of.wo(join(o)) + q), state
 
 
 class Gated(nn.Module):
@@ -684,6 +691,7 @@ class Gated(nn.Module):
     def __init__(self, config: AttncConfig):
         super().__init__()
         width, D, bias = config.n_embd, config.key_size or 128, bool(config.bias)
+        self.residual = not config.no_residual
         self.mix = MIXES[config.attn](config)
         self.norm = Norm(config)
         self.wu = nn.Linear(width, 2 * width, bias=bias) if config.gate else None
@@ -703,7 +711,7 @@ class Gated(nn.Module):
         rows = [self.of_z(z, name)[:, None] for name in self.mix.of_z]
         o, state = self.mix([*rows[:2], v[:, None], *rows[2:]], t, state)
         o = o[:, 0] if self.wu is None else F.silu(self.wu(h)) * o[:, 0]
-        return x + self.wo(o), state
+        return onto(self, x, self.wo(o)), state
 
 
 class FeedForward(nn.Module):
@@ -712,6 +720,7 @@ class FeedForward(nn.Module):
     def __init__(self, config: AttncConfig):
         super().__init__()
         width, bias, swiglu = config.n_embd, bool(config.bias), config.ffn == "swiglu"
+        self.residual = not config.no_residual
         hidden = (8 * width // 3 + 15) // 16 * 16 if swiglu else 4 * width
         self.norm = Norm(config)
         self.up = nn.Linear(width, hidden, bias=bias)
@@ -722,7 +731,7 @@ class FeedForward(nn.Module):
         h = self.norm(x)
         up = self.up(h)
         up = F.gelu(up, approximate="tanh") if self.gate is None else F.silu(self.gate(h)) * up
-        return x + self.down(up)
+        return onto(self, x, self.down(up))
 
 
 class Block(nn.Module):
@@ -734,7 +743,7 @@ class Block(nn.Module):
             self.mixes, self.ffn = 2, None
             return
         self.attn = Heads(config) if layer == "heads" else Pooled(config, first and first.attn)
-        self.mixes, self.ffn = 1, FeedForward(config)
+        self.mixes, self.ffn = 1, None if config.ffn == "none" else FeedForward(config)
 
     def forward(self, x: Tensor, t: Tokens, states: list):
         for i, mix in enumerate((self.first, self.second) if self.mixes == 2 else (self.attn,)):

@@ -16,33 +16,52 @@ static Tensor *apply_model(Tape *tape, void *ctx)
     return model_losses(tape, &c->model, c->batch, 0);
 }
 
+/* What a model of one block can leave out. */
+static const struct {
+    const char *name;
+    int ffn, no_residual;
+} kinds[] = { { "in a model", FFN_GELU, false },
+              { "in a model, no residual", FFN_GELU, true },
+              { "in a model, no ffn", FFN_NONE, false },
+              { "in a model, neither", FFN_NONE, true } };
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
 /*
  * Every parameter of a model of one block, gains too, large enough that each of them
  * matters. No biases: the derivative of one that is added to every logit of a row is 0,
  * and only rounding would be compared.
  */
-void check_model(Report *r, const Attention *a)
+static void check_kind(Report *r, const Attention *a, int kind)
 {
     enum { LENGTH = 6, CONTEXT = 7 };
     Config config = { .attention = a, .vocab = V, .layers = 1, .width = 8, .context = CONTEXT };
     int id[B * LENGTH], target[B * LENGTH];
     ModelCase m = { .batch = { .B = B, .T = LENGTH, .id = id, .target = target } };
-    Case c = { .name = a->name, .set = "in a model", .f = apply_model, .ctx = &m };
+    Case c = { .name = a->name, .f = apply_model, .ctx = &m };
     uint64_t seed = 300;
 
+    snprintf(c.set, sizeof c.set, "%s", kinds[kind].name);
     config.task = attention_refuses(a, true) ? TASK_MLM : TASK_CAUSAL;
     config.heads = layer_of(a)->one_head ? 1 : 2;
     config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config.set = settings_default(a);
+    config.ffn = kinds[kind].ffn, config.no_residual = kinds[kind].no_residual;
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)
         id[i] = i * i % V, target[i] = (3 * i + 1) % V;
     model_init(&m.model, config, r->mem, 1);
     for (const Param *p = m.model.params.first; p; p = p->next) {
-        fill(p->tensor->data, p->tensor->n, seed++, 0.5);
+        fill(p->tensor->data, p->tensor->n, seed++, kinds[kind].no_residual ? 0.6 : 0.5);
         if (!p->fixed)
             put_operand(&c, p->name, p->tensor);
     }
     check(r, &c);
-    sum_up(r, a->name, " in a model");
+    sum_up(r, a->name, text_format(" %s", kinds[kind].name).at);
+}
+
+void check_model(Report *r, const Attention *a)
+{
+    for (int kind = 0; kind < KINDS; kind++)
+        if (layer_of(a)->feed_forward || kinds[kind].ffn != FFN_NONE)
+            check_kind(r, a, kind);
 }

@@ -259,7 +259,7 @@ static void draw_maps(Maps *m, const Model *model, const int *id)
           out);
     fprintf(out, "<div class=\"overview\" style=\"--heads:%d\">\n",
             mixes > 1 ? mixes : config_mix_size(m->config).H);
-    model_watch(&tape, model, id, m->n, (Watch){ see, m });
+    model_watch(&tape, model, id, m->n, (Watch){ .see = see, .ctx = m });
     fputs("</div>\n", out);
     if (fclose(m->out) != 0)
         die(EXIT_MEMORY, "no memory for the attention maps");

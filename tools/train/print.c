@@ -137,7 +137,7 @@ void show_banner(const Show *s)
     say("%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s",
         c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
         c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
-        layer_of(c->attention)->feed_forward ? ffn_names[c->ffn] : "none");
+        ffn_names[config_feeds(c) ? c->ffn : FFN_NONE]);
     say("%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",
         params_count(&s->model->params), job->frozen.n ? " to train" : "", config_flops(c) / 1e6,
         config_memory(c, job_load(job)) / 0x1p20);
