@@ -95,7 +95,7 @@ ops/attention/plain 1320
 model 3010
 data 2780
 data/synthetic 780
-training 4160
+training 4500
 tools 920
 tools/common 3350
 tools/common 3125

@@ -11,6 +11,7 @@
     ROW(focus)       /* where the rows of an attention matrix look */                              \
     ROW(analysis)    /* the attention matrices of a model */                                       \
     ROW(transfer)    /* the weights of one model in another; what is not trained */                \
+    ROW(growth)      /* the same at several lengths, and fits */                                   \
     ROW(optimiser)   /* every optimiser, and the norm of gradients */                              \
     ROW(muon)        /* Muon */                                                                    \
     ROW(schedule)    /* learning rates */                                                          \

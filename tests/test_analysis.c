@@ -5,10 +5,9 @@
 #include "ops/kernel/svd.h"
 #include "tests/folder.h"
 #include "tests/naive.h"
-#include "tests/small.h"
+#include "tests/studied.h"
 #include "tests/suites.h"
 #include "tests/variants.h"
-#include "training/analysis.h"
 #include "training/source.h"
 
 #include <stdlib.h>
@@ -99,46 +98,6 @@ START_TEST(weights_are_made_of_the_scores_of_their_row_where_there_are_scores)
 }
 END_TEST
 
-enum { N = 61, LENGTH = 8, VOCAB = 11 };
-
-/* A model with a context of 8, and a text for seven windows. */
-typedef struct {
-    Small *s;
-    Tape tape;
-    Tokens text;
-    Study study;
-} Studied;
-
-static Config config_of(const Attention *a)
-{
-    Config c = small_variant(0);
-
-    c.attention = a;
-    c.set = settings_default(a);
-    c.heads = layer_of(a)->one_head ? 1 : 2;
-    c.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_SINUSOIDAL;
-    return c;
-}
-
-static Studied studied_open(Config c, int threads)
-{
-    Studied x = { .s = small_open(c, 1, LENGTH), .tape = tape_open(threads) };
-    const Random r = random_stream(5, RANDOM_TEST, 0);
-
-    x.text = (Tokens){ arena_take(x.s->mem, N * sizeof(Token)), N, N, NULL };
-    for (size_t i = 0; i < N; i++)
-        x.text.at[i] = (Token)random_below(r, i, VOCAB);
-    x.study = (Study){ .length = LENGTH, .windows = 3, .band = 2, .faint = 0.1, .tolerance = 1e-4 };
-    small_overwrite(x.s, 0.5);
-    return x;
-}
-
-static void studied_close(Studied *x)
-{
-    tape_close(&x->tape);
-    small_close(x->s);
-}
-
 static Analysis analysed(Studied *x)
 {
     return analysis_make(&x->tape, &x->s->model, x->text, &x->study, x->s->mem);
@@ -152,6 +111,7 @@ typedef struct {
     int want_mix, want_head, mix;
     Focus focus;
     Rank rank[SPECTRA];
+    double ranks[SPECTRA][TOLERANCES];
     double second[SPECTRA]; /* the second singular value, over the first */
 } Again;
 
@@ -165,6 +125,9 @@ static void sum_up(Again *a, int which, double *M)
     a->rank[which].effective += r.effective;
     a->rank[which].holding += r.holding;
     a->second[which] += s[1] / s[0];
+    for (int i = 0; i < TOLERANCES; i++)
+        for (int k = 0; k < LENGTH; k++)
+            a->ranks[which][i] += s[k] > pow(10, -1 - i) * s[0];
 }
 
 static void see_again(void *ctx, const Mix *in)
@@ -226,6 +189,8 @@ static void check_head(const Findings *f, const Again *a, bool scores)
         ck_assert_double_eq(number[2], a->rank[m].holding / n);
         ck_assert_double_eq(f->spectrum[m][0], 1);
         ck_assert_double_eq(f->spectrum[m][1], a->second[m] / n);
+        for (int i = 0; i < TOLERANCES; i++)
+            ck_assert_double_eq(f->ranks[m][i], a->ranks[m][i] / n);
     }
     if (!scores) {
         ck_assert(!f->spectrum[OF_SCORES]);
@@ -234,30 +199,12 @@ static void check_head(const Findings *f, const Again *a, bool scores)
     }
 }
 
-/* Causal; causal, but unmasked for the study; or masked. */
-enum { CAUSAL, UNMASKED, MASKED, KINDS };
-
-static bool can_study(const Attention *a, int kind)
-{
-    return (a->traits & HAS_MATRIX) &&
-           !(a->traits & (kind == MASKED ? CAUSAL_ONLY : BIDIRECTIONAL_ONLY));
-}
-
-static Studied studied_kind(Config c, int kind, int threads)
-{
-    c.task = kind == MASKED ? TASK_MLM : TASK_CAUSAL;
-    c.vocab += kind == MASKED;
-    Studied x = studied_open(c, threads);
-    x.study.unmasked = kind == UNMASKED;
-    return x;
-}
-
 static void check_heads(Studied *x)
 {
     const Config *c = &x->s->model.config;
     const bool scores = c->attention->traits & HAS_SCORES;
     const Analysis found = analysed(x);
-    double sum[FINDINGS] = { 0 };
+    double sum[FINDINGS] = { 0 }, ranks = 0;
 
     ck_assert_int_eq(found.mixes, config_mixes(c));
     ck_assert_int_eq(found.heads, c->heads);
@@ -272,7 +219,10 @@ static void check_heads(Studied *x)
         arena_free(a.tape->mem);
         for (int i = 0; i < FINDINGS; i++)
             sum[i] += found.head[h].number[i];
+        ranks += found.head[h].ranks[OF_WEIGHTS][TOLERANCES - 1];
     }
+    ck_assert_double_eq_tol(found.mean.ranks[OF_WEIGHTS][TOLERANCES - 1],
+                            ranks / found.mixes / found.heads, 1e-12);
     for (int i = 0; i < (scores ? FINDINGS : FINDING_SCORE_RANK); i++)
         ck_assert_double_eq_tol(found.mean.number[i], sum[i] / found.mixes / found.heads, 1e-12);
     ck_assert(!x->tape.forward_only);
@@ -282,7 +232,7 @@ START_TEST(each_head_has_the_means_of_its_matrices_over_the_windows_of_evaluatio
 {
     for (const Attention *const *a = attentions; *a; a++)
         if (can_study(*a, _i)) {
-            Studied x = studied_kind(config_of(*a), _i, 2);
+            Studied x = studied_kind(studied_config(*a), _i, 2);
 
             check_heads(&x);
             studied_close(&x);
@@ -293,7 +243,7 @@ END_TEST
 /* Without q the scores are 0, and the softmax does not tell its keys apart. */
 START_TEST(a_head_that_asks_nothing_is_the_uniform_one)
 {
-    Studied x = studied_kind(config_of(&attention_softmax), _i ? MASKED : CAUSAL, 1);
+    Studied x = studied_kind(studied_config(&attention_softmax), _i ? MASKED : CAUSAL, 1);
 
     for (const Param *p = x.s->model.params.first; p; p = p->next)
         if (strstr(p->name, "attn.wq"))
@@ -313,7 +263,7 @@ END_TEST
 
 START_TEST(a_window_of_one_token_has_one_key_and_rank_1)
 {
-    Studied x = studied_open(config_of(&attention_softmax), 1);
+    Studied x = studied_open(studied_config(&attention_softmax), 1);
 
     x.study.length = 1;
     const Analysis found = analysed(&x);
@@ -331,7 +281,7 @@ END_TEST
 /* A text for three windows, and eight are asked for. */
 START_TEST(no_window_is_looked_at_twice)
 {
-    Studied x = studied_open(config_of(&attention_softmax), 1);
+    Studied x = studied_open(studied_config(&attention_softmax), 1);
 
     x.text.n = 3 * LENGTH + 1;
     const Analysis three = analysed(&x);
@@ -352,7 +302,7 @@ START_TEST(the_number_of_threads_changes_no_bit)
         if (!can_study(*a, _i))
             continue;
         for (int i = 0; i < 2; i++) {
-            x[i] = studied_kind(config_of(*a), _i, 1 + 2 * i);
+            x[i] = studied_kind(studied_config(*a), _i, 1 + 2 * i);
             found[i] = analysed(&x[i]);
         }
         for (int h = 0; h < found[0].mixes * found[0].heads; h++)
@@ -385,7 +335,7 @@ static void check_rank(Studied *x)
 START_TEST(scores_and_linear_weights_have_the_rank_of_their_factors_and_a_softmax_has_more)
 {
     for (const Attention *const *a = attentions; *a; a++) {
-        Config c = config_of(*a);
+        Config c = studied_config(*a);
 
         if (!can_study(*a, _i))
             continue;
@@ -402,6 +352,106 @@ START_TEST(scores_and_linear_weights_have_the_rank_of_their_factors_and_a_softma
 }
 END_TEST
 
+/* The same of the activations, from the products of their columns: X^T X has squares of X's. */
+typedef struct {
+    Activations layer[3];
+    int seen;
+} Activated;
+
+static void activate(void *ctx, int layer, const Tensor *x)
+{
+    enum { C_MOST = 12 };
+    Activated *a = ctx;
+    Activations *to = &a->layer[layer];
+    const int T = x->dim[1], C = x->dim[2];
+    double X[LENGTH * C_MOST], s[C_MOST], all = 0, apart = 0;
+
+    for (int i = 0; i < T * C; i++)
+        X[i] = (double)x->data[i], all += X[i] * X[i];
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < C; c++) {
+            double d = X[t * C + c];
+
+            for (int u = 0; u < T; u++)
+                d -= X[u * C + c] / T;
+            apart += d * d;
+        }
+    svd_values(X, T, C, s);
+    const int n = T < C ? T : C;
+    for (int i = 0; i < TOLERANCES; i++)
+        for (int k = 0; k < n; k++)
+            to->ranks[i] += s[k] > pow(10, -1 - i) * s[0];
+    to->apart += sqrt(apart / all), to->effective += svd_rank(s, n, 0).effective;
+    to->holding += svd_rank(s, n, 0).holding;
+    a->seen++;
+}
+
+static void activate_windows(Studied *x, Activated *a)
+{
+    const size_t all = tokens_windows(x->text, LENGTH), n = (size_t)x->study.windows;
+    int id[LENGTH], target[LENGTH];
+    Tape pass = tape_open(1);
+
+    for (size_t w = 0; w < n; w++) {
+        tokens_window(x->text, w * all / n,
+                      (Batch){ .B = 1, .T = LENGTH, .id = id, .target = target });
+        tape_reset(&pass);
+        model_watch(&pass, &x->s->model, id, LENGTH, (Watch){ .layer = activate, .ctx = a });
+    }
+    tape_close(&pass);
+}
+
+/* _i: more numbers in x than positions, or fewer. */
+START_TEST(activations_have_the_ranks_of_the_output_of_each_layer)
+{
+    Config c = studied_config(&attention_softmax);
+
+    c.width = _i ? 4 : 12;
+    Studied x = studied_open(c, 2);
+    Activated a = { .seen = 0 };
+    activate_windows(&x, &a);
+    const Analysis found = analysed(&x);
+    ck_assert_int_eq(a.seen, 9);
+    ck_assert_int_eq(found.layers, 3);
+    for (int l = 0; l < 3; l++) {
+        const Activations *is = &found.layer[l], *want = &a.layer[l];
+
+        ck_assert_double_eq_tol(is->apart, want->apart / 3, 1e-12);
+        ck_assert_double_gt(is->apart, 0.01);
+        ck_assert_double_eq_tol(is->effective, want->effective / 3, 1e-9);
+        ck_assert_double_eq(is->holding, want->holding / 3);
+        for (int i = 0; i < TOLERANCES; i++)
+            ck_assert_double_eq(is->ranks[i], want->ranks[i] / 3);
+    }
+    studied_close(&x);
+}
+END_TEST
+
+/* Equal weights: all rows are the mean, so without x + the output has rank 1. _i: with x +. */
+START_TEST(without_residual_uniform_attention_has_equal_rows)
+{
+    Config c = studied_config(&attention_softmax);
+
+    c.ffn = FFN_NONE, c.no_residual = !_i;
+    Studied x = studied_kind(c, MASKED, 1);
+    for (const Param *p = x.s->model.params.first; p; p = p->next)
+        if (strstr(p->name, "attn.wq"))
+            memset(p->tensor->data, 0, p->tensor->n * sizeof(real));
+    const Analysis found = analysed(&x);
+    ck_assert_double_gt(found.layer[0].ranks[2], 4);
+    for (int l = 1; l < found.layers; l++)
+        if (_i) {
+            ck_assert_double_gt(found.layer[l].apart, 0.05);
+            ck_assert_double_gt(found.layer[l].ranks[4], 4);
+        } else {
+            ck_assert_double_lt(found.layer[l].apart, 1e-5);
+            ck_assert_double_eq_tol(found.layer[l].effective, 1, 1e-4);
+            ck_assert_double_eq(found.layer[l].ranks[3], 1);
+        }
+    studied_close(&x);
+}
+END_TEST
+
 static int told;
 
 static void count(int window)
@@ -411,7 +461,7 @@ static void count(int window)
 
 START_TEST(each_window_is_told_before_it_is_looked_at)
 {
-    Studied x = studied_open(config_of(&attention_softmax), 1);
+    Studied x = studied_open(studied_config(&attention_softmax), 1);
 
     x.study.tell = count;
     told = 0;
@@ -437,7 +487,7 @@ static void check(const char *about)
 
     while (strcmp(refused[i].about, about) != 0)
         i++;
-    Config c = config_of(&attention_softmax);
+    Config c = studied_config(&attention_softmax);
     c.position = refused[i].position;
     Small *s = small_open(c, 1, LENGTH);
     analysis_check(&s->model, &(Study){ .length = refused[i].length, .windows = 1 },
@@ -453,7 +503,7 @@ END_TEST
 
 static void check_row(const char *attention)
 {
-    Small *s = small_open(config_of(attention_find(attention)), 1, LENGTH);
+    Small *s = small_open(studied_config(attention_find(attention)), 1, LENGTH);
 
     analysis_check(&s->model, &(Study){ .length = LENGTH, .windows = 1 }, 100);
     small_close(s);
@@ -471,7 +521,7 @@ END_TEST
 
 START_TEST(the_least_that_can_be_is_accepted)
 {
-    Config c = config_of(&attention_softmax);
+    Config c = studied_config(&attention_softmax);
 
     c.position = POSITION_LEARNED;
     Small *s = small_open(c, 1, LENGTH);
@@ -496,6 +546,8 @@ Suite *suite_analysis(void)
     tcase_add_loop_test(t, the_number_of_threads_changes_no_bit, 0, KINDS);
     tcase_add_test(t,
                    scores_and_linear_weights_have_the_rank_of_their_factors_and_a_softmax_has_more);
+    tcase_add_loop_test(t, activations_have_the_ranks_of_the_output_of_each_layer, 0, 2);
+    tcase_add_loop_test(t, without_residual_uniform_attention_has_equal_rows, 0, 2);
     tcase_add_test(t, each_window_is_told_before_it_is_looked_at);
     tcase_add_loop_test(t, what_cannot_be_analysed_is_refused, 0, COUNT(refused));
     tcase_add_test(t, an_attention_without_a_matrix_is_refused);

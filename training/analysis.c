@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const double tolerances[TOLERANCES] = { 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6 };
+
 /* The sums of a head. */
 typedef struct {
     Focus focus;
     Rank rank[SPECTRA];
+    double ranks[SPECTRA][TOLERANCES];
     double *spectrum[SPECTRA]; /* NULL: it has no such matrix */
 } Sums;
 
@@ -26,12 +29,20 @@ typedef struct {
     double *S;  /* the same, or NULL */
     Sums *sums; /* (mixes, H) */
     Sums uniform;
+    Activations *layer;
+    double *X; /* (C, T), and after it its spectrum */
 } Gaze;
 
 /* A thread's scratch is a spectrum and a matrix. */
 static size_t scratch_bytes(int T)
 {
     return ((size_t)T + 1) * (size_t)T * sizeof(double);
+}
+
+static void add_ranks(double sum[TOLERANCES], const double *s, int n)
+{
+    for (int i = 0; i < TOLERANCES; i++)
+        sum[i] += svd_rank(s, n, tolerances[i]).rank;
 }
 
 /* M (T, T) is overwritten. */
@@ -43,6 +54,7 @@ static void add_spectrum(Sums *sums, int which, double *M, const Gaze *g)
     svd_values(M, g->T, g->T, s);
     const Rank r = svd_rank(s, g->T, g->study->tolerance);
     sum->rank += r.rank, sum->effective += r.effective, sum->holding += r.holding;
+    add_ranks(sums->ranks[which], s, g->T);
     for (int k = 0; k < g->T; k++)
         sums->spectrum[which][k] += s[0] == 0 ? 0 : s[k] / s[0];
 }
@@ -104,6 +116,43 @@ static void see(void *ctx, const Mix *of)
     g->mix++;
 }
 
+/* Distance from equal rows of x (T, C). */
+static double apart_of(const Tensor *x)
+{
+    const int T = x->dim[1], C = x->dim[2];
+    double all = 0, from_mean = 0;
+
+    for (int c = 0; c < C; c++) {
+        double mean = 0;
+
+        for (int t = 0; t < T; t++)
+            mean += (double)x->data[t * C + c] / T;
+        for (int t = 0; t < T; t++) {
+            const double a = (double)x->data[t * C + c];
+
+            all += a * a, from_mean += (a - mean) * (a - mean);
+        }
+    }
+    return all == 0 ? 0 : sqrt(from_mean / all);
+}
+
+/* The rows that svd_values() gets are the shorter side. */
+static void see_layer(void *ctx, int layer, const Tensor *x)
+{
+    Gaze *g = ctx;
+    Activations *to = &g->layer[layer];
+    const int T = x->dim[1], C = x->dim[2], rows = T < C ? T : C, cols = T < C ? C : T;
+    double *s = g->X + (size_t)T * (size_t)C;
+
+    for (int t = 0; t < T; t++)
+        for (int c = 0; c < C; c++)
+            g->X[T < C ? t * C + c : c * T + t] = (double)x->data[t * C + c];
+    svd_values(g->X, rows, cols, s);
+    const Rank r = svd_rank(s, rows, 0);
+    to->apart += apart_of(x), to->effective += r.effective, to->holding += r.holding;
+    add_ranks(to->ranks, s, rows);
+}
+
 static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, int windows)
 {
     const size_t all = tokens_windows(text, g->T), n = (size_t)windows;
@@ -117,7 +166,7 @@ static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, 
         source_hide(&model->config, g->study->masking, w * all / n, row);
         tape_reset(tape);
         g->mix = 0;
-        model_watch(tape, model, row.id, g->T, (Watch){ .see = see, .ctx = g });
+        model_watch(tape, model, row.id, g->T, (Watch){ see, g, see_layer });
     }
     tape_reset(tape);
     pool_for(tape->pool, 1, 1, add_uniform, g);
@@ -141,6 +190,8 @@ static Findings find(const Sums *s, int windows, int T)
         f.spectrum[m] = s->spectrum[m];
         for (int k = 0; f.spectrum[m] && k < T; k++)
             f.spectrum[m][k] /= windows;
+        for (int i = 0; i < TOLERANCES; i++)
+            f.ranks[m][i] = s->ranks[m][i] / all[m];
     }
     return f;
 }
@@ -154,6 +205,16 @@ static void find_all(Analysis *a, const Gaze *g)
         a->head[h] = find(&g->sums[h], a->windows, a->length);
         for (int i = 0; i < FINDINGS; i++)
             a->mean.number[i] += a->head[h].number[i] / n;
+        for (int i = 0; i < SPECTRA * TOLERANCES; i++)
+            a->mean.ranks[i / TOLERANCES][i % TOLERANCES] +=
+                a->head[h].ranks[i / TOLERANCES][i % TOLERANCES] / n;
+    }
+    for (int l = 0; l < a->layers; l++) {
+        Activations *layer = &a->layer[l];
+
+        layer->apart /= a->windows, layer->effective /= a->windows, layer->holding /= a->windows;
+        for (int i = 0; i < TOLERANCES; i++)
+            layer->ranks[i] /= a->windows;
     }
     a->uniform = find(&g->uniform, 1, a->length);
 }
@@ -167,31 +228,39 @@ static Sums sums_new(Arena *mem, int T, bool scores)
     return s;
 }
 
-void analysis_check(const Model *model, const Study *study, size_t tokens)
+void analysis_check_length(const Model *model, Room room)
 {
     const Config *c = &model->config;
-    const double weight = sizeof(real) + (c->attention->traits & HAS_SCORES ? sizeof(double) : 0.0),
-                 T = study->length, here = machine_memory(),
-                 need = config_forward_memory(c, T) + T * T * config_mix_size(c).H * weight +
-                        processors_available() * (double)scratch_bytes(study->length);
+    const double here = machine_memory(), need = config_forward_memory(c, room.length) + room.bytes;
 
     if (!(c->attention->traits & HAS_MATRIX))
         die(EXIT_USAGE, "%s has no matrix of weights: its output is not a weighted sum of v",
             c->attention->name);
-    if (model->position && study->length > c->context)
-        die(EXIT_USAGE,
-            "the model has learned positions for %d tokens, not %d: use --length up to %d",
-            c->context, study->length, c->context);
-    if (tokens <= (size_t)study->length)
+    if (model->position && room.length > c->context)
+        die(EXIT_USAGE, "the model has learned positions for %d tokens, not %d: use --%s up to %d",
+            c->context, room.length, room.option, c->context);
+    if (room.tokens <= (size_t)room.length)
         die(EXIT_DATA,
             "the text has %zu tokens, but a window of %d takes %d: use a longer text or a smaller "
-            "--length",
-            tokens, study->length, study->length + 1);
+            "--%s",
+            room.tokens, room.length, room.length + 1, room.option);
     if (need > here)
         die(EXIT_MEMORY,
             "the matrices of %d tokens would take %.1f GiB, but the machine has %.1f: "
-            "use a smaller --length",
-            study->length, need / 0x1p30, here / 0x1p30);
+            "use a smaller --%s",
+            room.length, need / 0x1p30, here / 0x1p30, room.option);
+}
+
+void analysis_check(const Model *model, const Study *study, size_t tokens)
+{
+    const Config *c = &model->config;
+    const double weight = sizeof(real) + (c->attention->traits & HAS_SCORES ? sizeof(double) : 0.0),
+                 T = study->length;
+
+    analysis_check_length(
+        model, (Room){ "length", study->length, tokens,
+                       T * T * config_mix_size(c).H * weight +
+                           processors_available() * (double)scratch_bytes(study->length) });
 }
 
 /* Room for the matrices, and for the sums over them. */
@@ -208,6 +277,8 @@ static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *me
     for (size_t i = 0; i < (size_t)config_mixes(c) * H; i++)
         g.sums[i] = sums_new(mem, (int)T, scores);
     g.uniform = sums_new(mem, (int)T, false);
+    g.layer = arena_zeros(mem, (size_t)(c->layers + 1) * sizeof *g.layer);
+    g.X = arena_take(mem, (T + 1) * (size_t)c->width * sizeof *g.X);
     return g;
 }
 
@@ -218,7 +289,11 @@ Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study 
     const size_t windows = tokens_windows(text, study->length);
     const bool before = tape->forward_only;
     Gaze g = gaze_open(study, c, tape->pool, mem);
-    Analysis a = { .length = g.T, .mixes = config_mixes(c), .heads = g.H };
+    Analysis a = { .length = g.T,
+                   .mixes = config_mixes(c),
+                   .heads = g.H,
+                   .layers = c->layers + 1,
+                   .layer = g.layer };
 
     if (!(c->attention->traits & HAS_MATRIX) || windows == 0)
         BUG("analysis: %s, %zu windows", c->attention->name, windows);

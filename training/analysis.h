@@ -4,6 +4,7 @@
  * it is computed from, if it is (ops/kernel/svd.h).
  *
  *     window of the text -> model_watch() -> each mix -> A, S of each head -> sums
+ *                                         -> each layer -> its output X -> sums
  *
  * Windows are those of evaluate(), tokens hidden from a masked model included, spread
  * evenly over the text. All numbers are means over them.
@@ -43,21 +44,46 @@ enum {
     FINDINGS
 };
 
+/* Ranks at these tolerances as well: a threshold should decide nothing. */
+enum { TOLERANCES = 6 };
+extern const double tolerances[TOLERANCES]; /* 1e-1 .. 1e-6 */
+
 /* Of a head; NaN: there is no such number. */
 typedef struct {
     double number[FINDINGS];
+    double ranks[SPECTRA][TOLERANCES];
     double *spectrum[SPECTRA]; /* `length` singular values as shares of the largest, or NULL */
 } Findings;
+
+/*
+ * Of x after a layer, as a matrix X (T, C): its ranks, and how far it is from equal rows, the
+ * Frobenius norm of X - 1 m^T over that of X, with m the mean of its rows (Dong et al., 2021,
+ * arXiv:2103.03404, measure the same in another norm): 0 means that every position has the same x.
+ */
+typedef struct {
+    double apart, effective, holding, ranks[TOLERANCES];
+} Activations;
 
 typedef struct {
     int length, windows; /* their number */
     int mixes, heads;    /* a gated layer has two mixes */
     Findings *head;      /* (mixes, heads) */
     Findings mean;       /* of all heads; it has no spectrum */
+    int layers;          /* the embeddings, and each block */
+    Activations *layer;  /* (layers) */
     Findings uniform;    /* of rows with equal weights on all keys they see, for comparison */
 } Analysis;
 
-/* Dies if it cannot be done: EXIT_USAGE, EXIT_DATA or EXIT_MEMORY. */
+/* The length of a window, and the option that sets it; a text, and the bytes of an analysis. */
+typedef struct {
+    const char *option;
+    int length;
+    size_t tokens;
+    double bytes;
+} Room;
+
+/* Die if it cannot be done: EXIT_USAGE, EXIT_DATA or EXIT_MEMORY. */
+void analysis_check_length(const Model *model, Room room);
 void analysis_check(const Model *model, const Study *study, size_t tokens);
 
 /* In `mem`. The tape is reset. */

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 
 /* The rank at each tolerance, the last of them NumPy's; then the other measures of svd_rank(). */
-enum { TOLERANCES = 5, EFFECTIVE = TOLERANCES, HOLDING, MEASURES };
+enum { COUNTED = 5, EFFECTIVE = COUNTED, HOLDING, MEASURES };
 enum { SCORES, EXPONENTIALS, MATRICES };
 
 typedef struct {
@@ -37,17 +37,17 @@ typedef struct {
 
 static double tolerance_of(int measure, int n)
 {
-    static const double tolerance[TOLERANCES] = { 1e-3, 1e-6, 1e-9, 1e-12, 0 };
+    static const double tolerance[COUNTED] = { 1e-3, 1e-6, 1e-9, 1e-12, 0 };
 
-    return measure == TOLERANCES - 1 ? n * DBL_EPSILON : tolerance[measure];
+    return measure == COUNTED - 1 ? n * DBL_EPSILON : tolerance[measure];
 }
 
 /* "1e-03", "2.2e-14 (NumPy)", "effective" */
 static Text name_of(int measure, int n)
 {
-    return measure < TOLERANCES ? text_format("%.1e%s", tolerance_of(measure, n),
-                                              measure == TOLERANCES - 1 ? " (NumPy)" : "")
-                                : text_format("%s", measure == EFFECTIVE ? "effective" : "90%");
+    return measure < COUNTED ? text_format("%.1e%s", tolerance_of(measure, n),
+                                           measure == COUNTED - 1 ? " (NumPy)" : "")
+                             : text_format("%s", measure == EFFECTIVE ? "effective" : "90%");
 }
 
 /* XY: X, then Y. */
@@ -72,7 +72,7 @@ static void draw_scores(const Exponent *e, int number, double *XY, double *S)
 static void measure(double *M, int n, double *s, double of[MEASURES])
 {
     svd_values(M, n, n, s);
-    for (int i = 0; i < TOLERANCES; i++) {
+    for (int i = 0; i < COUNTED; i++) {
         const Rank r = svd_rank(s, n, tolerance_of(i, n));
 
         of[i] = r.rank, of[EFFECTIVE] = r.effective, of[HOLDING] = r.holding;
@@ -129,7 +129,7 @@ static void print_csv(FILE *out, void *ctx)
     const Draws *d = ctx;
 
     fprintf(out, "n,rank,seed,draw,matrix,");
-    for (int i = 0; i < TOLERANCES; i++)
+    for (int i = 0; i < COUNTED; i++)
         fprintf(out, "rank_%s,", text_number(tolerance_of(i, d->e->n)).at);
     fprintf(out, "effective,holding_90\n");
     for (int i = 0; i < d->e->draws * MATRICES; i++) {
