@@ -100,7 +100,7 @@ tools 920
 tools/common 3350
 tools/common 3125
 tools/draw 1100
-tools/analyse 680
+tools/analyse 1165
 tools/attend 590
 tools/bench 2290
 tools/eval 790

@@ -930,7 +930,7 @@ check 'nothing but that goes to stdout' [ "$(head -c 4 "$dir/stdout")" = Rows ]
 check 'analyse of another text, into files' analyses --length 8 --windows 5 --band 2 --csv ../out/a.csv \
     --spectra ../out/s.csv --svg ../out/a.svg $whole $text
 check 'the table has two heads, a mean and the uniform row' lines 5 ../out/a.csv
-check 'with the protocol' grep -q '^head,1,1,.*,"../out/whole/model.safetensors","../in/text",softmax,causal,causal,8,5,40,2,0.01,0.001$' ../out/a.csv
+check 'with the protocol' grep -q '^head,1,1,.*,"../out/whole/model.safetensors","../in/text",softmax,causal,causal,8,5,40,2,0.01,0.001,[0-9.]*,' ../out/a.csv
 check 'the weights of a softmax sum to 1' grep -q '^head,1,2,\([^,]*,\)\{8\}\(1\|1.00000[0-9]*\|0.99999[0-9]*\),0,' ../out/a.csv
 check 'a uniform row of a causal model has ln(8!)/8' grep -q '^uniform,,,1.3255' ../out/a.csv
 check 'the spectra have 8 values of two matrices of two heads' lines 33 ../out/s.csv
@@ -950,6 +950,23 @@ check 'whose uniform rows have rank 1' grep -q '^uniform,,,\([^,]*,\)\{10\}1,1[.
 check 'analyse of a cosformer as if it had no mask' analyses --unmask --csv ../out/u.csv ../out/learned
 check 'which is said' grep -q ',cosformer,causal,unmasked,' ../out/u.csv
 check 'it has no scores' grep -q '^head,1,1,\([^,]*,\)\{13\},,,"' ../out/u.csv
+check 'a rank for each tolerance' grep -q '^ *1 *A\( *[0-9.]*\)\{6\}$' "$dir/stdout"
+check 'ranks of the activations' analyses --length 8 --activations ../out/act.csv $whole
+check 'of the embeddings and a layer' lines 3 ../out/act.csv
+refused 'a tolerance by length'               2 'not for --lengths'  "$analyse" --tolerance 0.1 --lengths 4 $whole
+refused 'a plot of one length'                2 '--plot is for --lengths' "$analyse" --plot sum $whole
+refused 'lengths of an exponent'              2 '--lengths is for models' "$analyse" --exponent 9 --lengths 4
+refused 'lengths beyond what positions were learned' 2 '--lengths up to' "$analyse" --lengths 4,32 ../out/learned
+refused 'lengths beyond the text'             5 'takes 4097'         "$analyse" --lengths 4,4096 $whole
+check 'rows by length' analyses --lengths 2,4,8 --windows 3 --band 1 --csv ../out/l.csv --svg ../out/l.svg $whole $text
+check 'uniform rows have the exponents 1' grep -q '^ uniform   1.000  0.000  *1.000  0.000  *1.000  0.000$' "$dir/stdout"
+check 'two heads, a layer, all and uniform at three lengths' lines 16 ../out/l.csv
+check 'the mean of 2 rows of 1 and 2 keys' grep -q '^uniform,,,2,3,1.5,' ../out/l.csv
+check 'a chart of the entropy' grep -q 'Entropy of the rows of A by length' ../out/l.svg
+check 'rows by other threads' analyses --lengths 2,4,8 --windows 3 --band 1 --threads 3 --csv ../out/k.csv $whole $text
+check 'the same rows' cmp -s ../out/l.csv ../out/k.csv
+check 'a chart of the sums' analyses --lengths 2,4 --plot sum --svg ../out/l.svg $whole
+check 'has another title' grep -q 'before division, by length' ../out/l.svg
 check 'the exponent of a matrix of rank 1' analyses --exponent 100 --csv ../out/e.csv
 check 'has rank 16 or 17, for who asks NumPy' \
     grep -q '^2.2e-14 (NumPy)  *1.00  *1.0  *1.0  *16\.[0-9]*  *1[67].0  *17.0$' "$dir/stdout"

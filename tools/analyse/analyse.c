@@ -2,6 +2,7 @@
  * ./analyse: where the heads of a trained model attend, and the rank of their matrices.
  *
  *     RUN -> model     TEXT -> tokens -> windows     each layer and head -> a row
+ *                                                    with --lengths: for each length
  *
  * All checks are made before anything is computed.
  */
@@ -15,9 +16,11 @@
 
 enum { LONGEST = 1 << 14, N_MOST = 1 << 12, WINDOWS_MOST = 1 << 20, PATIENCE = 5, SHOWN = 60 };
 
+static OptionList lengths;
+static int plotted;
 static Study study = { .windows = 8, .band = 8, .faint = 0.01, .tolerance = 1e-3 };
 static Exponent exponent = { .rank = 1, .draws = 8, .seed = 1 };
-static const char *csv_path, *svg_path, *spectra_path;
+static const char *csv_path, *svg_path, *spectra_path, *activations_path;
 static int threads;
 static bool best;
 
@@ -25,6 +28,8 @@ static Option options[] = {
     { .name = "Input" },
     { "length", OPTION_INT, &study.length, .max = LONGEST,
       .help = "tokens in a window; 0: the trained context" },
+    { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
+      .help = "instead: how row sums and entropies change with the length" },
     { "windows", OPTION_INT, &study.windows, .min = 1, .max = WINDOWS_MOST,
       .help = "spread evenly over the text" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
@@ -41,9 +46,12 @@ static Option options[] = {
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
       .help = "write the tables, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
-      .help = "plot the singular values of each layer" },
+      .help = "plot the singular values of each layer, or with --lengths:" },
+    { "plot", OPTION_CHOICE, &plotted, .choices = lengths_plots, .help = "what to plot by length" },
     { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE",
       .help = "write those of each head, as CSV" },
+    { "activations", OPTION_TEXT, &activations_path, .word = "FILE",
+      .help = "write the ranks of the activations after each layer, as CSV" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { .name = "Without a model: the rank of e^S, element by element" },
@@ -80,25 +88,57 @@ static const Program program = {
         "  effective      e^entropy of s / sum of s (Roy and Vetterli, 2007)\n"
         "  90%            how many of the largest make up 90% of the sum (Wang et al., 2020)\n"
         "\n"
-        "The row `uniform` has the values of rows that weight all visible keys equally.\n",
+        "Both are also counted at tolerances from 1e-1 to 1e-6, and so are the ranks of x (length x\n"
+        "width) after each layer, which has one more measure:\n"
+        "  apart          the distance of x from its mean row, as a share of its size: 0 where all\n"
+        "                 positions are equal, as without residual connections in many layers\n"
+        "\n"
+        "The row `uniform` has the values of rows that weight all visible keys equally.\n"
+        "\n"
+        "With --lengths, of n visible keys:\n"
+        "  seen           n, on average over the rows: half the length in a causal model\n"
+        "  row sum        the sum of a row's weights before it is divided: of e^s for softmax, of\n"
+        "                 relu(s)^2 for gau, the denominator of a linear mechanism, without its sign\n"
+        "  its ln         the mean of its logarithm, which single large rows do not dominate\n"
+        "  keys_2         1 / sum of p^2\n"
+        "and fits: the exponent a of sum ~ n^a, from the mean of the sums and from that of their\n"
+        "logarithms, and the slope b of entropy ~ b ln n, to the means of n and of ln n of the same\n"
+        "rows. Uniform rows have 1 for all three. Memory grows with the length, time with its\n"
+        "square or, for exact attention, its cube.\n",
 };
 
-static void check_other(const char *const *option, bool is_exponent)
+enum { OF_WINDOW = 1, OF_LENGTHS = 2, OF_MODEL = OF_WINDOW | OF_LENGTHS, OF_EXPONENT = 4 };
+
+static int kind(void)
 {
-    for (; *option; option++)
-        if (options_given(&program, *option))
-            die(EXIT_USAGE, "--%s is for %s", *option,
-                is_exponent ? "models, and --exponent uses none" : "--exponent N");
+    return exponent.n > 0 ? OF_EXPONENT : lengths.n > 0 ? OF_LENGTHS : OF_WINDOW;
 }
 
-/* Options of a model mean nothing without one, and the other way round. */
+/* An option that has no meaning here. */
 static void check_kind(void)
 {
-    static const char *const of_model[] = { "length", "windows", "best",      "unmask",  "band",
-                                            "faint",  "svg",     "tolerance", "spectra", NULL },
-                             *const of_exponent[] = { "rank", "draws", "seed", NULL };
+    static const struct {
+        const char *name;
+        int of;
+    } options_of[] = {
+        { "length", OF_WINDOW },    { "lengths", OF_LENGTHS }, { "windows", OF_MODEL },
+        { "best", OF_MODEL },       { "unmask", OF_MODEL },    { "band", OF_MODEL },
+        { "faint", OF_WINDOW },     { "svg", OF_MODEL },       { "plot", OF_LENGTHS },
+        { "tolerance", OF_WINDOW }, { "spectra", OF_WINDOW },  { "activations", OF_WINDOW },
+        { "rank", OF_EXPONENT },    { "draws", OF_EXPONENT },  { "seed", OF_EXPONENT }
+    };
 
-    check_other(exponent.n > 0 ? of_model : of_exponent, exponent.n > 0);
+    for (size_t i = 0; i < sizeof options_of / sizeof *options_of; i++) {
+        const int of = options_of[i].of;
+
+        if (of & kind() || !options_given(&program, options_of[i].name))
+            continue;
+        die(EXIT_USAGE, "--%s is for %s", options_of[i].name,
+            of == OF_EXPONENT       ? "--exponent N"
+            : kind() == OF_EXPONENT ? "models, and --exponent uses none"
+            : of == OF_LENGTHS      ? "--lengths"
+                                    : "windows of one --length, not for --lengths");
+    }
 }
 
 static double told;
@@ -128,27 +168,73 @@ static void write_sheet(Sheet *s)
         file_print(csv_path, sheet_csv, s);
     if (spectra_path)
         file_print(spectra_path, sheet_spectra, s);
+    if (activations_path)
+        file_print(activations_path, ranks_activations, s);
     if (svg_path)
         file_print(svg_path, sheet_svg, s);
 }
 
+/* What is analysed: a text, and its name. */
+typedef struct {
+    const Saved *run;
+    Tokens text;
+    Text name;
+    Tape tape;
+    Arena *mem;
+} Job;
+
+static void analyse_window(Job *j)
+{
+    const Config *c = &j->run->model.config;
+
+    if (study.length == 0)
+        study.length = c->context;
+    analysis_check(&j->run->model, &study, j->text.n);
+    trained_introduce(c);
+    const Analysis found = analysis_make(&j->tape, &j->run->model, j->text, &study, j->mem);
+    fprintf(stderr, "%d windows of %d tokens\n", found.windows, found.length);
+    write_sheet(&(Sheet){ j->run->path, j->name.at, c, &study, &found });
+}
+
+static void tell_length(int length, int window)
+{
+    if (seconds_now() - told < PATIENCE)
+        return;
+    told = seconds_now();
+    fprintf(stderr, "length %d, window %d of at most %d\n", length, window + 1, study.windows);
+}
+
+static void analyse_lengths(Job *j)
+{
+    const Config *c = &j->run->model.config;
+    const GrowthPlan plan = { .length = lengths.at,
+                              .lengths = lengths.n,
+                              .windows = study.windows,
+                              .band = study.band,
+                              .unmasked = study.unmasked,
+                              .tell = tell_length };
+
+    growth_check(&j->run->model, &plan, j->text.n);
+    trained_introduce(c);
+    const Growth found = growth_make(&j->tape, &j->run->model, j->text, &plan, j->mem);
+    Lengths l = { j->run->path, j->name.at, c, &plan, &found, plotted };
+    lengths_print(&l);
+    if (csv_path)
+        file_print(csv_path, lengths_csv, &l);
+    if (svg_path)
+        file_print(svg_path, lengths_svg, &l);
+}
+
 static void analyse_model(const Saved *run, TextChoice choice, Pool *pool)
 {
-    const Config *c = &run->model.config;
-    Tokens text = trained_text(run, choice);
-    const Text name = text_name(choice);
-    Tape tape = { .mem = arena_new(), .pool = pool };
-    Arena *mem = arena_new();
+    Job j = { run, trained_text(run, choice), text_name(choice), { 0 }, arena_new() };
 
-    analysis_check(&run->model, &study, text.n);
-    trained_introduce(c);
+    j.tape = (Tape){ .mem = arena_new(), .pool = pool };
     told = seconds_now();
-    const Analysis found = analysis_make(&tape, &run->model, text, &study, mem);
-    fprintf(stderr, "%d windows of %d tokens\n", found.windows, found.length);
-    write_sheet(&(Sheet){ run->path, name.at, c, &study, &found });
-    tokens_free(&text);
-    arena_free(mem);
-    arena_free(tape.mem);
+    (lengths.n > 0 ? analyse_lengths : analyse_window)(&j);
+    tokens_free(&j.text);
+    arena_free(j.mem);
+    arena_free(j.tape.mem);
 }
 
 static void run_model(int words, char **word, Pool *pool)
@@ -164,11 +250,11 @@ static void run_model(int words, char **word, Pool *pool)
     if (study.unmasked && run->model.config.task != TASK_CAUSAL)
         die(EXIT_USAGE, "--unmask is for causal models, but this one is bidirectional");
     study.masking = trained_masking(run);
-    if (study.length == 0)
-        study.length = run->model.config.context;
-    trained_check_outputs(
-        (const Output[]){ { "csv", csv_path }, { "svg", svg_path }, { "spectra", spectra_path } },
-        3, run, choice);
+    trained_check_outputs((const Output[]){ { "csv", csv_path },
+                                            { "svg", svg_path },
+                                            { "spectra", spectra_path },
+                                            { "activations", activations_path } },
+                          4, run, choice);
     analyse_model(run, choice, pool);
     saved_free(run);
 }

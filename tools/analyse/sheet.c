@@ -30,20 +30,19 @@ static const struct {
 };
 enum { SHARE_WIDTH = 8 };
 
-static bool is_gated(const Sheet *s)
+bool is_gated(const Config *c)
 {
-    return layer_of(s->config->attention)->mixes > 1;
+    return layer_of(c->attention)->mixes > 1;
 }
 
-/* Of mix m, from 1: a gated layer has two units with a head each. */
-static int layer_of_mix(const Sheet *s, int m)
+int layer_of_mix(const Config *c, int m)
 {
-    return is_gated(s) ? m / 2 + 1 : m + 1;
+    return is_gated(c) ? m / 2 + 1 : m + 1;
 }
 
-static int head_of_mix(const Sheet *s, int m, int h)
+int head_of_mix(const Config *c, int m, int h)
 {
-    return is_gated(s) ? m % 2 + 1 : h + 1;
+    return is_gated(c) ? m % 2 + 1 : h + 1;
 }
 
 static bool is_rank(int column)
@@ -53,11 +52,11 @@ static bool is_rank(int column)
 
 typedef struct {
     int from, to; /* columns from .. to-1 */
-} Columns;
+} Range;
 
-static void print_header(const Sheet *s, Columns c)
+static void print_header(const Sheet *s, Range c)
 {
-    printf("%7s%6s", "layer", is_gated(s) ? "unit" : "head");
+    printf("%7s%6s", "layer", is_gated(s->config) ? "unit" : "head");
     for (int i = c.from; i < c.to; i++) {
         printf("%*s", columns[i].width, columns[i].name);
         if (is_rank(i))
@@ -74,7 +73,7 @@ static void print_number(double number, int width, int decimals)
         printf("%*.*f", width, decimals, number);
 }
 
-static void print_numbers(const Sheet *s, const Findings *f, Columns c)
+static void print_numbers(const Sheet *s, const Findings *f, Range c)
 {
     for (int i = c.from; i < c.to; i++) {
         print_number(f->number[i], columns[i].width, columns[i].decimals);
@@ -84,14 +83,14 @@ static void print_numbers(const Sheet *s, const Findings *f, Columns c)
     printf("\n");
 }
 
-static void print_table(const Sheet *s, Columns c)
+static void print_table(const Sheet *s, Range c)
 {
     const Analysis *a = s->found;
 
     print_header(s, c);
     for (int m = 0; m < a->mixes; m++)
         for (int h = 0; h < a->heads; h++) {
-            printf("%7d%6d", layer_of_mix(s, m), head_of_mix(s, m, h));
+            printf("%7d%6d", layer_of_mix(s->config, m), head_of_mix(s->config, m, h));
             print_numbers(s, &a->head[m * a->heads + h], c);
         }
     printf("%13s", "mean");
@@ -124,18 +123,17 @@ void sheet_print(const Sheet *s)
     const int n = s->found->length;
 
     printf("Rows of A, with |weights| as shares of their sum:\n");
-    print_table(s, (Columns){ 0, FINDING_RANK });
+    print_table(s, (Range){ 0, FINDING_RANK });
     printf("\nSingular values of A (%d x %d)%s:\n", n, n,
            scores ? ", and to the right those of Q K^T" : "");
-    print_table(s, (Columns){ FINDING_RANK, scores ? FINDINGS : FINDING_SCORE_RANK });
+    print_table(s, (Range){ FINDING_RANK, scores ? FINDINGS : FINDING_SCORE_RANK });
     print_bounds(s);
+    ranks_print(s);
 }
 
-static const char *mask_of(const Sheet *s)
+const char *mask_name(const Config *c, bool unmasked)
 {
-    if (s->config->task != TASK_CAUSAL)
-        return "none";
-    return s->study->unmasked ? "unmasked" : "causal";
+    return c->task != TASK_CAUSAL ? "none" : unmasked ? "unmasked" : "causal";
 }
 
 static void csv_rest(FILE *out, const Sheet *s, const Findings *f)
@@ -145,10 +143,12 @@ static void csv_rest(FILE *out, const Sheet *s, const Findings *f)
     csv_write_quoted(out, s->run);
     fputc(',', out);
     csv_write_quoted(out, s->text);
-    fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s\n", s->config->attention->name,
-            task_names[s->config->task], mask_of(s), s->found->length, s->found->windows,
-            (double)s->found->length * s->found->windows, s->study->band,
+    fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s", s->config->attention->name,
+            task_names[s->config->task], mask_name(s->config, s->study->unmasked), s->found->length,
+            s->found->windows, (double)s->found->length * s->found->windows, s->study->band,
             text_number(s->study->faint).at, text_number(s->study->tolerance).at);
+    ranks_csv(out, f);
+    fputc('\n', out);
 }
 
 void sheet_csv(FILE *out, void *sheet)
@@ -159,10 +159,12 @@ void sheet_csv(FILE *out, void *sheet)
     fprintf(out, "row,layer,head,");
     for (int i = 0; i < FINDINGS; i++)
         fprintf(out, "%s,", columns[i].csv);
-    fprintf(out, "run,text,attention,task,mask,length,windows,tokens,band,faint,tolerance\n");
+    fprintf(out, "run,text,attention,task,mask,length,windows,tokens,band,faint,tolerance");
+    ranks_csv_header(out);
+    fputc('\n', out);
     for (int m = 0; m < a->mixes; m++)
         for (int h = 0; h < a->heads; h++) {
-            fprintf(out, "head,%d,%d,", layer_of_mix(s, m), head_of_mix(s, m, h));
+            fprintf(out, "head,%d,%d,", layer_of_mix(s->config, m), head_of_mix(s->config, m, h));
             csv_rest(out, s, &a->head[m * a->heads + h]);
         }
     fprintf(out, "mean,,,");
@@ -183,8 +185,8 @@ void sheet_spectra(FILE *out, void *sheet)
         const double *spectrum = a->head[i / SPECTRA].spectrum[which];
 
         for (int k = 0; spectrum && k < a->length; k++)
-            fprintf(out, "%s,%d,%d,%d,%s\n", names[which], layer_of_mix(s, m), head_of_mix(s, m, h),
-                    k + 1, text_number(spectrum[k]).at);
+            fprintf(out, "%s,%d,%d,%d,%s\n", names[which], layer_of_mix(s->config, m),
+                    head_of_mix(s->config, m, h), k + 1, text_number(spectrum[k]).at);
     }
 }
 
@@ -220,11 +222,11 @@ static int draw_mix(const Sheet *s, int m, Series *series, const double *k, doub
     return n;
 }
 
-static Text name_of(const Sheet *s, int m)
+Text name_of_mix(const Config *c, int m)
 {
-    Text name = text_format("layer %d", layer_of_mix(s, m));
+    Text name = text_format("layer %d", layer_of_mix(c, m));
 
-    if (is_gated(s))
+    if (is_gated(c))
         text_add(&name, ", unit %d", m % 2 + 1);
     return name;
 }
@@ -264,7 +266,7 @@ void sheet_svg(FILE *out, void *sheet)
     for (int i = 0; i < lines; i++) {
         const int m = lines > 1 ? i * (mixes - 1) / (lines - 1) : 0;
 
-        name[i] = name_of(s, m);
+        name[i] = name_of_mix(s->config, m);
         plot.n_series +=
             draw_mix(s, m, series + plot.n_series, k, k + (1 + (size_t)(i * SPECTRA)) * (size_t)T);
         series[plot.n_series - 1].name = name[i].at;
