@@ -955,6 +955,7 @@ check 'ranks of the activations' analyses --length 8 --activations ../out/act.cs
 check 'of the embeddings and a layer' lines 3 ../out/act.csv
 refused 'a tolerance by length'               2 'not for --lengths'  "$analyse" --tolerance 0.1 --lengths 4 $whole
 refused 'a plot of one length'                2 '--plot is for --lengths' "$analyse" --plot sum $whole
+refused 'a plot without a file'               2 '--plot is for --svg' "$analyse" --plot sum --lengths 4 $whole
 refused 'lengths of an exponent'              2 '--lengths is for models' "$analyse" --exponent 9 --lengths 4
 refused 'lengths beyond what positions were learned' 2 '--lengths up to' "$analyse" --lengths 4,32 ../out/learned
 refused 'lengths beyond the text'             5 'takes 4097'         "$analyse" --lengths 4,4096 $whole

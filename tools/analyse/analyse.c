@@ -139,6 +139,8 @@ static void check_kind(void)
             : of == OF_LENGTHS      ? "--lengths"
                                     : "windows of one --length, not for --lengths");
     }
+    if (options_given(&program, "plot") && !svg_path)
+        die(EXIT_USAGE, "--plot is for --svg FILE, which is not given");
 }
 
 static double told;

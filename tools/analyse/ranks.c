@@ -44,13 +44,13 @@ void ranks_print(const Sheet *s)
     for (int which = 0; which <= scores; which++)
         for (int m = 0; m < a->mixes; m++)
             print_mix(s, m, which);
-    printf("\nActivations x (%d x %d) after each layer; 0: the embeddings:\n%7s%8s%11s%8s",
+    printf("\nActivations x (%d x %d) after each layer; 0: the embeddings:\n%7s%10s%11s%8s",
            a->length, s->config->width, "layer", "apart", "effective", "90%");
     print_tolerances();
     for (int l = 0; l < a->layers; l++) {
         const Activations *x = &a->layer[l];
 
-        printf("%7d%8.3f%11.2f%8.1f", l, x->apart, x->effective, x->holding);
+        printf("%7d%10.3g%11.2f%8.1f", l, x->apart, x->effective, x->holding);
         print_ranks(x->ranks);
     }
 }
