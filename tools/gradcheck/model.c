@@ -21,9 +21,9 @@ static const struct {
     const char *name;
     int ffn, no_residual;
 } kinds[] = { { "in a model", FFN_GELU, false },
-              { "in a model, no residual", FFN_GELU, true },
-              { "in a model, no ffn", FFN_NONE, false },
-              { "in a model, neither", FFN_NONE, true } };
+              { "without residual", FFN_GELU, true },
+              { "without ffn", FFN_NONE, false },
+              { "without either", FFN_NONE, true } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
