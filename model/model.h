@@ -52,7 +52,8 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
 /* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 
-/* The logits for one sequence, or what a classifier pools, calling `watch` for each mix and layer. */
+/* The logits for one sequence, or what a classifier pools, calling `watch` for each mix and layer.
+ */
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch);
 
 /* The loss of each target of the batch, 0 for those that are -1. */

@@ -40,6 +40,7 @@
     ROW(lra)         /* ListOps from its own files */                                              \
     ROW(cifar)       /* images of CIFAR-10 from its files */                                       \
     ROW(labels)      /* labelled texts from files, and rows of them */                             \
+    ROW(omega)       /* Performer's directions */                                                  \
     ROW(layers)      /* the layers around a mix */                                                 \
     ROW(model)       /* the whole model */                                                         \
     ROW(classifier)  /* how a model comes to say classes */                                        \

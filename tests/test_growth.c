@@ -390,8 +390,10 @@ static void check(const char *about)
     Config c = studied_config(&attention_softmax);
     c.position = refused[i].position;
     Small *s = small_open(c, 1, LENGTH);
-    growth_check(&s->model, &(GrowthPlan){ (int[]){ 4, refused[i].length }, 2, 1, 0, false, NULL },
-                 refused[i].tokens);
+    growth_check(
+        &s->model,
+        &(GrowthPlan){ .length = (int[]){ 4, refused[i].length }, .lengths = 2, .windows = 1 },
+        refused[i].tokens);
     small_close(s);
 }
 

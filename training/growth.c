@@ -158,7 +158,7 @@ static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, 
         if (g->plan->tell)
             g->plan->tell(g->T, (int)w);
         tokens_window(text, w * all / n, row);
-        source_hide(&model->config, w * all / n, row);
+        source_hide(&model->config, g->plan->masking, w * all / n, row);
         tape_reset(tape);
         g->mix = 0;
         model_watch(tape, model, row.id, g->T, (Watch){ .see = see, .ctx = g });

@@ -23,6 +23,7 @@
 #ifndef TRAINING_GROWTH_H
 #define TRAINING_GROWTH_H
 
+#include "data/masking.h"
 #include "data/tokens.h"
 #include "model/model.h"
 
@@ -48,6 +49,7 @@ typedef struct {
 typedef struct {
     const int *length; /* in tokens */
     int lengths, windows, band;
+    Masking masking;                      /* of a masked model */
     bool unmasked;                        /* as in Study */
     void (*tell)(int length, int window); /* called before each, from 0; may be NULL */
 } GrowthPlan;

@@ -210,6 +210,7 @@ static void analyse_lengths(Job *j)
 {
     const Config *c = &j->run->model.config;
     const GrowthPlan plan = { .length = lengths.at,
+                              .masking = study.masking,
                               .lengths = lengths.n,
                               .windows = study.windows,
                               .band = study.band,
