@@ -93,13 +93,16 @@ static Fields cut(const unsigned char *at, const unsigned char *end, size_t line
 {
     Fields f = { .line = line };
 
-    for (const unsigned char *tab = at; tab; at = tab + 1) {
-        tab = memchr(at, '\t', (size_t)(end - at));
+    for (;;) {
+        const unsigned char *tab = memchr(at, '\t', (size_t)(end - at));
+
         if (f.fields < FIELDS)
             f.field[f.fields] = (Bytes){ at, (size_t)((tab ? tab : end) - at) };
         f.fields++;
+        if (!tab)
+            return f;
+        at = tab + 1;
     }
-    return f;
 }
 
 static void read_lines(LabelledTexts *t)

@@ -316,8 +316,12 @@ START_TEST(labelled_texts_are_learnt)
     ck_assert_double_lt(before.f1, 0.9);
     ck_assert_double_eq(before.targets, 6);
     optimiser_init(&a, &s->model.params, s->mem);
-    const Batch batch = source_shape(source_batch(&source.source, s->mem, 8 * 16), 8, 16);
-    s->batch = batch;
+    s->batch = source_shape(source_batch(&source.source, s->mem, 8 * 16), 8, 16);
+    for (size_t k = 0; k < rows.rows; k++) {
+        source.source.row(&source.source, k, batch_row(s->batch, 0));
+        ck_assert_int_eq(s->batch.target[0], rows.label[k]);
+        ck_assert_int_eq(s->batch.id[0], rows.token[rows.start[k]]);
+    }
     for (uint64_t step = 0; step < 60; step++) {
         source.source.batch(&source.source, step, s->batch);
         small_learn(s, &tape, 1);
