@@ -83,15 +83,16 @@ Text config_misfit(const Config *c)
 {
     Text why = { 0 }, option = needless(c), wrong = settings_misfit(c->attention, &c->set);
     const char *direction = attention_refuses(c->attention, c->task == TASK_CAUSAL);
+    const int inner = layer_of(c->attention)->inner * c->width; /* split into heads */
 
     if (direction)
         text_add(&why, "--attn %s %s: the task %s needs another attention", c->attention->name,
                  direction, task_names[c->task]);
     else if (option.n)
         text_add(&why, "--%s does not apply to --attn %s", option.at, c->attention->name);
-    else if (!layer_of(c->attention)->one_head && c->width % c->heads != 0)
-        text_add(&why, "--n-head %d does not divide --n-embd %d; --n-head %d would", c->heads,
-                 c->width, near_divisor(c->width, c->heads));
+    else if (inner % c->heads != 0)
+        text_add(&why, "--n-head %d does not divide %s--n-embd %d; --n-head %d would", c->heads,
+                 inner > c->width ? "twice " : "", c->width, near_divisor(inner, c->heads));
     else if (c->task == TASK_CLASSIFY && c->tied)
         text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
     else if (c->task != TASK_CLASSIFY && (c->pool || c->pairs))

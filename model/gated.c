@@ -6,7 +6,8 @@
  *     q, k    = gamma_q z + beta_q, gamma_k z + beta_k          FLASH: ql and kl too
  *     y       = x + (u mix(q, k, v)) W_o^T
  *
- * with one head. Two units replace one attention layer and one feed-forward layer.
+ * q, k and v are split into heads, each with gammas and betas of its own; by default there is one.
+ * Two units replace one attention layer and one feed-forward layer.
  * silu(a) b is op_swiglu(), so u is never stored. Without the gate, u is 1.
  *
  * z starts with numbers of about 0.3. With gammas of standard deviation 3 the scores
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEY_SIZE = 128 };
+enum { KEY_SIZE = 128 }; /* of all heads */
 
 static ScaleWeights make_scale(const Maker *m, const char *of, int n)
 {
@@ -48,13 +49,13 @@ static void make_unit(Unit *u, const Maker *m)
 
     u->norm = make_norm(m, "norm");
     if (setting(&m->config->set, "gate"))
-        u->u = make_dense(m, "wu", s.E, width, 1);
-    u->v = make_dense(m, "wv", s.E, width, 1);
-    u->z = make_dense(m, "wz", s.D, width, 1);
+        u->u = make_dense(m, "wu", s.H * s.E, width, 1);
+    u->v = make_dense(m, "wv", s.H * s.E, width, 1);
+    u->z = make_dense(m, "wz", s.H * s.D, width, 1);
     for (int i = 0; (o = attention_operand(a, i)); i++)
         if (is_of_z(o))
-            u->scale[i] = make_scale(m, o->name, s.D);
-    u->o = make_dense(m, "wo", width, s.E, make_add_gain(m));
+            u->scale[i] = make_scale(m, o->name, s.H * s.D);
+    u->o = make_dense(m, "wo", width, s.H * s.E, make_add_gain(m));
 }
 
 static void gated_make(Block *b, const Maker *m)
@@ -73,7 +74,13 @@ static void gated_make(Block *b, const Maker *m)
 /* silu(h W^T) */
 static Tensor *activated(Pass *p, Tensor *h, DenseWeights d)
 {
-    return op_activation(p->tape, pass_heads(p, h, d), &activation_silu);
+    return op_activation(p->tape, pass_dense(p, h, d), &activation_silu);
+}
+
+/* gamma z + beta, in heads */
+static Tensor *scaled(Pass *p, Tensor *z, ScaleWeights s)
+{
+    return pass_split(p, op_scale_offset(p->tape, z, s.gamma, s.beta));
 }
 
 static Tensor *run_unit(Pass *p, const Unit *u, Tensor *x)
@@ -83,8 +90,8 @@ static Tensor *run_unit(Pass *p, const Unit *u, Tensor *x)
 
     for (int i = 0; i < OPERANDS_MAX; i++)
         if (u->scale[i].gamma)
-            in.x[i] = op_scale_offset(p->tape, z, u->scale[i].gamma, u->scale[i].beta);
-    in.v = activated(p, h, u->v);
+            in.x[i] = scaled(p, z, u->scale[i]);
+    in.v = pass_split(p, activated(p, h, u->v));
     Tensor *o = pass_mix(p, &in);
     if (u->u.w)
         o = op_swiglu(p->tape, pass_dense(p, h, u->u), o);
@@ -98,14 +105,14 @@ static Tensor *gated_run(Pass *p, const Block *b, Tensor *x)
 
 static void gated_size(const Config *c, MixSize *s)
 {
-    s->H = 1;
-    s->E = 2 * c->width;
-    s->D = KEY_SIZE;
+    s->H = c->heads;
+    s->E = 2 * c->width / c->heads;
+    s->D = c->heads < KEY_SIZE / 2 ? KEY_SIZE / 2 / c->heads * 2 : 2; /* even, for RoPE */
 }
 
 static double gated_projections(const Config *c, const MixSize *s)
 {
-    return (double)c->width * (s->D + (setting(&c->set, "gate") ? 3 : 2) * s->E);
+    return (double)c->width * s->H * (s->D + (setting(&c->set, "gate") ? 3 : 2) * s->E);
 }
 
 static double gated_parameters(const Config *c, const MixSize *s)
@@ -121,18 +128,19 @@ static double gated_kept(const Config *c, const MixSize *s)
 
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
         keys += is_of_z(o) ? s->D : 0;
-    return 2 * (c->width + keys + values + attention_memory(s).kept) + c->width;
+    return 2 * (c->width + s->H * (keys + values) + attention_memory(s).kept) + c->width;
 }
 
 static double gated_back(const Config *c, const MixSize *s)
 {
     (void)c;
-    return 3.0 * s->E;
+    return 3.0 * s->H * s->E;
 }
 
 const Layer layer_gated = { .name = "gated",
                             .mixes = 2,
                             .one_head = true,
+                            .inner = 2,
                             .make = gated_make,
                             .run = gated_run,
                             .size = gated_size,

@@ -86,6 +86,7 @@ static double heads_back(const Config *c, const MixSize *s)
 
 const Layer layer_heads = { .name = "heads",
                             .mixes = 1,
+                            .inner = 1,
                             .feed_forward = true,
                             .make = heads_make,
                             .run = heads_run,

@@ -15,7 +15,8 @@ typedef struct {
     const char *name;
     int mixes;         /* per block */
     bool feed_forward; /* a feed-forward layer follows */
-    bool one_head;     /* a single head as wide as all */
+    bool one_head;     /* by default */
+    int inner;         /* the width of v of all heads, in widths of the model */
 
     void (*make)(Block *b, const struct Maker *m);
     Tensor *(*run)(struct Pass *p, const Block *b, Tensor *x);

@@ -114,11 +114,14 @@ Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d)
     return op_dense(p->tape, (Dense){ .x = x, .w = d.w, .b = d.b });
 }
 
+Tensor *pass_split(Pass *p, Tensor *x)
+{
+    return tensor_reshape(x, SHAPE(x->dim[0], x->dim[1], p->size.H, x->dim[2] / p->size.H));
+}
+
 Tensor *pass_heads(Pass *p, Tensor *x, DenseWeights d)
 {
-    Tensor *y = pass_dense(p, x, d);
-
-    return tensor_reshape(y, SHAPE(x->dim[0], x->dim[1], p->size.H, y->dim[2] / p->size.H));
+    return pass_split(p, pass_dense(p, x, d));
 }
 
 Tensor *pass_drop(Pass *p, Tensor *x)

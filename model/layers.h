@@ -63,7 +63,8 @@ typedef struct Pass {
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n);
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d);
-Tensor *pass_heads(Pass *p, Tensor *x, DenseWeights d); /* the same, as (B, T, H, D or E) */
+Tensor *pass_split(Pass *p, Tensor *x);                 /* x as (B, T, H, D or E) */
+Tensor *pass_heads(Pass *p, Tensor *x, DenseWeights d); /* both */
 Tensor *pass_drop(Pass *p, Tensor *x);
 
 /* A mix of this pass; the caller fills in the operands. */

@@ -122,6 +122,7 @@ static double pooled_back(const Config *c, const MixSize *s)
 
 const Layer layer_pooled = { .name = "pooled",
                              .mixes = 1,
+                             .inner = 1,
                              .feed_forward = true,
                              .make = pooled_make,
                              .run = pooled_run,

@@ -256,7 +256,7 @@ bool setting_is(const Values *values, const char *name, const char *choice);
 #define SETTING_KEY_SIZE                                                                           \
     {                                                                                              \
         .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
-        .help = "width of q and k per head (0: as wide as v, or 128 in a gated unit)"              \
+        .help = "width of q and k per head (0: as wide as v; in a gated unit, 128 for all heads)"  \
     }
 extern const char *const out_norm_names[], *const rope_at_names[];
 #define SETTING_ROPE_AT(by_default, first)                                                         \

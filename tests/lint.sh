@@ -86,6 +86,13 @@ model 3170
 data 3690
 data/synthetic 960
 training 4890
+ops/attention 1570
+ops/attention/engine 3760
+ops/attention/plain 1300
+model 3060
+data 2780
+data/synthetic 780
+training 4300
 tools 920
 tools/common 3370
 tools/draw 1100

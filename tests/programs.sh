@@ -536,6 +536,8 @@ check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$
 check 'it says what it would be' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
 check 'that it writes nothing' said '; nothing is written$'
 check 'and how long it would take' grep -q '^expected time [0-9]*s, at [0-9.]* ms per update$' "$dir/stdout"
+check 'a dry run of a gated unit' $patience "$train" --attn gau --n-layer 1 --n-embd 16 --dry-run $text >"$dir/stdout" 2>"$dir/err"
+check 'it has one head by default' said '^gau attention .*, 1 x 16, 1 head,'
 check 'a dry run of a run that goes on' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
 check 'nothing was written' eval 'find ../out | sort | cmp -s - "$dir/dry" && lone'
 check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X .*also --lr"'
@@ -1110,10 +1112,10 @@ for name in $(attentions); do
 done
 check 'the attentions were found' [ "$(attentions | wc -l)" -gt 1 ]
 works 'a gated unit' --attn gau --norm entropy --key-size 6 --window 9 --no-gate $text
-check 'a gated unit has one head' settled n_head 1
+check 'a gated unit has the heads that were asked for' settled n_head 2
 check 'its base is the default' settled base 0
 check 'a run without a gate' settled gate false
-check 'a gated unit says so' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 1 head,'
+check 'a gated unit says so' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 2 heads,'
 works 'a base' --attn gau --norm fixed --base 99 $text
 check 'a base that is given is kept' settled base 99
 works 'the context as a base' --attn gau --norm fixed --base context $text

@@ -72,6 +72,12 @@ static const Other others[VARIANTS - PLAIN_VARIANTS] = {
     { "performer",
       { .position = POSITION_LEARNED, .bias = true },
       { { "kernel", "relu" }, { "learn-omega", "1" }, { "features", "7" } } },
+    { "gau",
+      { .position = POSITION_ROPE, .heads = 2, .bias = true },
+      { { "key-size", "4" }, { "norm", "n2" } } },
+    { "flash-gau",
+      { .position = POSITION_ROPE, .heads = 3 },
+      { { "key-size", "2" }, { "chunk", "3" } } },
     { "performer", { .position = POSITION_ROPE }, { { "features", "10" }, { "key-size", "4" } } },
     { "performer", { .position = POSITION_LEARNED, .norm = NORM_LAYER }, { { 0 } } },
 };
@@ -99,7 +105,7 @@ static Config small_other(const Other *o)
     c.attention = attention_find(o->attention);
     c.set = settings_default(c.attention);
     c.vocab = 11, c.layers = 2, c.width = 12, c.context = 8;
-    c.heads = layer_of(c.attention)->one_head ? 1 : 2;
+    c.heads = c.heads ? c.heads : layer_of(c.attention)->one_head ? 1 : 2;
     for (int i = 0; i < COUNT(o->set) && o->set[i].name; i++)
         small_set(&c, o->set[i].name, o->set[i].value);
     return c;

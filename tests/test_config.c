@@ -25,15 +25,16 @@ static int vectors_of_mixes(const Config *c)
 {
     const MixSize size = config_mix_size(c);
     const int width = c->width, gate = setting(&c->set, "gate");
+    const int keys = size.H * size.D;
     int pairs = 2; /* q, k, and what else is made of z */
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
         pairs += *o->shape == 'B';
     if (layer_of(c->attention) == &layer_gated)
-        return 2 * (2 * pairs * size.D + (c->bias ? (gate ? 5 : 3) * width + size.D : 0));
+        return 2 * (2 * pairs * keys + (c->bias ? (gate ? 5 : 3) * width + keys : 0));
     if (layer_of(c->attention) == &layer_pooled)
         return pooled_vectors(c);
-    return c->bias ? 2 * size.H * size.D + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0;
+    return c->bias ? 2 * keys + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0;
 }
 
 /* Everything that is no matrix: tables, gains, biases, vectors. */

@@ -138,17 +138,18 @@ static double *paper_silu(double *x, int n)
 
 static Tensor *paper_scaled(const Paper *p, const double *z, ScaleWeights w)
 {
-    int s = (int)w.gamma->n;
+    int s = (int)w.gamma->n, H = p->c->heads;
     double *y = arena_take(p->mem, (size_t)(ROWS * s) * sizeof *y);
 
     for (int i = 0; i < ROWS * s; i++)
         y[i] = (double)w.gamma->data[i % s] * z[i] + (double)w.beta->data[i % s];
-    return paper_tensor(p, y, 1, s);
+    return paper_tensor(p, y, H, s / H);
 }
 
 static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
 {
-    int key = setting(&p->c->set, "key-size"), s = key ? key : 128, e = 2 * p->c->width;
+    int key = setting(&p->c->set, "key-size"), H = p->c->heads;
+    int s = key ? H * key : 128, e = 2 * p->c->width;
     const double *h = paper_norm(p, x, unit->norm);
     const double *z = paper_silu(paper_dense(p, h, unit->z, NULL), ROWS * s);
     const double *v = paper_silu(paper_dense(p, h, unit->v, NULL), ROWS * e);
@@ -158,7 +159,7 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
         if (unit->scale[i].gamma)
             in.x[i] = paper_scaled(p, z, unit->scale[i]);
     ck_assert_ptr_null(in.v);
-    in.v = paper_tensor(p, v, 1, e);
+    in.v = paper_tensor(p, v, H, e / H);
     double *o = paper_mix(p, in);
     const double *u = !setting(&p->c->set, "gate")
                           ? NULL
@@ -304,6 +305,13 @@ START_TEST(a_gated_model_has_its_parameters_and_operations)
     ck_assert_double_eq(config_flops(&c), 6 * (24 * (unit + attention_cost(&size)) + head));
     *setting_at(&c.set, "gate") = 0;
     ck_assert_double_eq(config_matrix_parameters(&c), 24 * (unit - 768 * 1536) + head);
+    c.heads = 4; /* which are parts of the one */
+    size = config_mix_size(&c);
+    ck_assert_int_eq(size.D, 32);
+    ck_assert_int_eq(size.E, 384);
+    ck_assert_double_eq(config_matrix_parameters(&c), 24 * (unit - 768 * 1536) + head);
+    *setting_at(&c.set, "key-size") = 24; /* of each */
+    ck_assert_double_eq(config_matrix_parameters(&c), 24 * (unit - 768 * 1536 - 768 * 32) + head);
 }
 END_TEST
 
@@ -391,9 +399,10 @@ START_TEST(what_does_not_fit_together_is_told)
         { "a matrix would have", performer },
         { "a matrix would have", gau },
         { "--redraw and --learn-omega exclude each other", performer },
+        { "--n-head 5 does not divide twice --n-embd 12; --n-head 4 would", gau },
     };
 
-    row[1].c.heads = 5;
+    row[1].c.heads = 8;
     row[2].c.heads = 5;
     *setting_at(&row[3].c.set, "gate") = 0;
     *setting_at(&row[4].c.set, "share") = 1;
@@ -406,6 +415,7 @@ START_TEST(what_does_not_fit_together_is_told)
     *setting_at(&row[11].c.set, "features") = 1 << 20;
     *setting_at(&row[11].c.set, "key-size") = 1 << 14;
     row[12].c.width = 1 << 18;
+    row[14].c.heads = 5;
     *setting_at(&row[12].c.set, "key-size") = 1 << 14;
     *setting_at(&row[13].c.set, "redraw") = *setting_at(&row[13].c.set, "learn-omega") = 1;
     for (int i = 0; i < COUNT(row); i++) {

@@ -192,7 +192,7 @@ static Config model_of(const char *attention, int context, Config with)
 
     c.attention = attention_find(attention);
     c.set = settings_default(c.attention);
-    c.heads = layer_of(c.attention)->one_head ? 1 : 4;
+    c.heads = c.heads ? c.heads : layer_of(c.attention)->one_head ? 1 : 4;
     c.vocab = 3 * WIDTH, c.width = WIDTH, c.context = context;
     c.position = c.attention->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     return c;
@@ -301,6 +301,7 @@ START_TEST(the_estimate_of_a_steps_memory_is_near)
         { "gau", 128, 32, false, { .layers = 2 } },
         { "gau", 2048, 32, false, { .layers = 1 } },
         { "gau", 128, 32, true, { .layers = 2 } },
+        { "gau", 128, 8, false, { .layers = 2, .heads = 4 } },
         { "flash", 256, 16, false, { .layers = 3 } },
     };
 

@@ -3,4 +3,4 @@ columns = attn,task,parameters,loss
 order   = $(append)
 with    = --n-layer 4 --n-head 4 --n-embd 128 --block-size 256 --batch-size 8 --max-iters 500
 plan    = $(foreach task,causal mlm,$(foreach attn,$(call those_of,$(task)), \
-              $(call series,tinyshakespeare,,--task $(task) --attn $(attn) $(with))))
+              $(call series,tinyshakespeare,,--task $(task) --attn $(attn) $(with) $(call one_head,$(attn)))))

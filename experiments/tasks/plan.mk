@@ -5,4 +5,4 @@ mqar    = --symbols 256 --items 4 --n-head 1
 listops = --n-head 2
 with    = --block-size 64 --n-layer 2 --n-embd 64 --batch-size 64 --optimizer muon --max-iters 1500
 plan    = $(foreach task,mqar listops,$(foreach attn,$(attentions), \
-              $(call series,synthetic,,--task $(task) --attn $(attn) $(with) $($(task)))))
+              $(call series,synthetic,,--task $(task) --attn $(attn) $(with) $($(task)) $(call one_head,$(attn)))))

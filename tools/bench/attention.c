@@ -256,9 +256,9 @@ static Text sizes_of(const Mechanisms *m)
     const Config *c = &m->model;
     const MixSize gated = size_of(m, &attention_gau, 1);
 
-    return text_format("%s, %d heads of %d, gated units one of %d by %d",
+    return text_format("%s, %d heads of %d, gated units %d of %d by %d",
                        m->bidirectional ? "bidirectional" : "causal", c->heads, c->width / c->heads,
-                       gated.D, gated.E);
+                       gated.H, gated.D, gated.E);
 }
 
 static void print_head(const Mechanisms *m)

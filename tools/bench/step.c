@@ -63,7 +63,7 @@ Config bench_config(const Mechanisms *m, const Attention *a, int length)
     c.set = settings_part(m->program, &m->settings, a);
     settings_fit_context(&c.set, a, CONTEXT_AT_LEAST, length);
     c.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
-    if (layer_of(a)->one_head)
+    if (layer_of(a)->one_head && !options_set(m->program, "n-head"))
         c.heads = 1;
     return c;
 }

@@ -36,7 +36,7 @@ void model_options_settle(const Program *program, ModelOptions *options, const C
     if (options->position < 0)
         options->position = position_default(a);
     settings_check_rotated(program, options->position == POSITION_ROPE, "--position rope");
-    if (layer_of(a)->one_head)
+    if (layer_of(a)->one_head && !options_set(program, "n-head"))
         c->heads = 1;
     c->position = options->position;
     c->tied = options->tied;

@@ -27,7 +27,8 @@ extern Text model_positions;
 /* Rows for a program's option table; model_options_add() completes the table. */
 #define MODEL_OPTIONS(to, config)                                                                    \
     { "n-layer", OPTION_INT, &(config).layers, .min = 1, .max = 1000, .help = "blocks" },            \
-        { "n-head", OPTION_INT, &(config).heads, .min = 1, .max = 1024, .help = "heads per block" }, \
+        { "n-head", OPTION_INT, &(config).heads, .min = 1, .max = 1024,                              \
+          .help = "heads per layer; gated units have 1 by default" },                                \
         { "n-embd", OPTION_INT, &(config).width, .min = 1, .max = 16384, .help = "width" },          \
         { "block-size",   OPTION_INT,         &(config).context,           .min = 1,                 \
           .max = 1 << 24, .alias = "context", .help = "context, in tokens" },                        \

@@ -685,14 +685,16 @@ class Pooled(nn.Module):
 class Gated(nn.Module):
     """x + (u * mix(q, k, v)) W_o^T; u, v, z = silu(h W^T), h = norm(x), q = gamma_q z + beta_q, ...
 
-    with one head, u and v twice as wide as x, and z key_size wide. Without the gate, u is 1.
+    with u and v twice as wide as x, split into heads like q and k, whose heads are key_size wide.
+    Without the gate, u is 1.
     """
 
     def __init__(self, config: AttncConfig):
         super().__init__()
-        width, D, bias = config.n_embd, config.key_size or 128, bool(config.bias)
+        width, H, bias = config.n_embd, config.n_head, bool(config.bias)
+        D = H * (config.key_size or max(64 // H * 2, 2))
         self.residual = not config.no_residual
-        self.mix = MIXES[config.attn](config)
+        self.H, self.mix = H, MIXES[config.attn](config)
         self.norm = Norm(config)
         self.wu = nn.Linear(width, 2 * width, bias=bias) if config.gate else None
         self.wv = nn.Linear(width, 2 * width, bias=bias)
@@ -708,9 +710,9 @@ class Gated(nn.Module):
     def forward(self, x: Tensor, t: Tokens, state: Optional[tuple]):
         h = self.norm(x)
         z, v = F.silu(self.wz(h)), F.silu(self.wv(h))
-        rows = [self.of_z(z, name)[:, None] for name in self.mix.of_z]
-        o, state = self.mix([*rows[:2], v[:, None], *rows[2:]], t, state)
-        o = o[:, 0] if self.wu is None else F.silu(self.wu(h)) * o[:, 0]
+        rows = [split(self.of_z(z, name), self.H) for name in self.mix.of_z]
+        o, state = self.mix([*rows[:2], split(v, self.H), *rows[2:]], t, state)
+        o = join(o) if self.wu is None else F.silu(self.wu(h)) * join(o)
         return onto(self, x, self.wo(o)), state
 
 
