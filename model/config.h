@@ -39,7 +39,9 @@ typedef struct {
     Values set;
     RopeScale rope_scale;
     double dropout;
+    double gamma_init; /* standard deviation of a new unit's gammas; 0: GAMMA; below 0: all are 1 */
 } Config;
+enum { GAMMA = 3 };
 
 /*
  * The keys that define a model besides the name of its attention: its own numbers and choices, then

@@ -10,10 +10,10 @@
  * Two units replace one attention layer and one feed-forward layer.
  * silu(a) b is op_swiglu(), so u is never stored. Without the gate, u is 1.
  *
- * z starts with numbers of about 0.3. With gammas of standard deviation 3 the scores
+ * z starts with numbers of about 0.3. With gammas of standard deviation 3 (--gamma-init) the scores
  * q.k / sqrt(s) start near 1 and differ from key to key, so their squares have a slope;
- * with the paper's 0.02 they start at 1e-5 and learn slowly. With all gammas 1, q and k
- * would start equal, and each position would attend to itself.
+ * with the paper's 0.02 they start at 1e-5 and learn slowly. With all gammas 1, as in
+ * bert4keras, q and k start equal, and each position attends to itself.
  */
 #include "model/layers.h"
 
@@ -24,12 +24,17 @@ enum { KEY_SIZE = 128 }; /* of all heads */
 
 static ScaleWeights make_scale(const Maker *m, const char *of, int n)
 {
+    const double std = m->config->gamma_init;
     char gamma[32], beta[32], buffer[PARAM_NAME];
     ScaleWeights s;
 
     snprintf(gamma, sizeof gamma, "gamma_%s", of);
     snprintf(beta, sizeof beta, "beta_%s", of);
-    s.gamma = params_normal(m->params, make_name(m, gamma, buffer), 3, SHAPE(n));
+    make_name(m, gamma, buffer);
+    if (std < 0)
+        s.gamma = params_constant(m->params, buffer, 1, n);
+    else
+        s.gamma = params_normal(m->params, buffer, std > 0 ? std : GAMMA, SHAPE(n));
     s.beta = params_constant(m->params, make_name(m, beta, buffer), 0, n);
     return s;
 }
@@ -140,6 +145,7 @@ static double gated_back(const Config *c, const MixSize *s)
 const Layer layer_gated = { .name = "gated",
                             .mixes = 2,
                             .one_head = true,
+                            .gammas = true,
                             .inner = 2,
                             .make = gated_make,
                             .run = gated_run,

@@ -16,6 +16,7 @@ typedef struct {
     int mixes;         /* per block */
     bool feed_forward; /* a feed-forward layer follows */
     bool one_head;     /* by default */
+    bool gammas;       /* q and k are scaled by --gamma-init */
     int inner;         /* the width of v of all heads, in widths of the model */
 
     void (*make)(Block *b, const struct Maker *m);

@@ -95,6 +95,7 @@ data/synthetic 780
 training 4300
 tools 920
 tools/common 3370
+tools/common 3220
 tools/draw 1100
 tools/analyse 1165
 tools/attend 590

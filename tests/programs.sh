@@ -178,6 +178,8 @@ refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --s
 refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a value of --no-ffn'              2 '--no-ffn takes no value' $t --no-ffn=gelu $text
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
+refused 'gammas of what is no unit'        2 'is not a gated unit'       $t --gamma-init one $text
+refused 'gammas that are no number'        2 'from 0 to .*; or one'      $t --attn gau --gamma-init ones $text
 refused 'positions that are not turned'    2 'rope does not apply' $t --attn fastformer --position rope $text
 refused 'a rotation without rope'          2 '--rope-at needs --position rope' $t --attn relu \
     --position none --rope-at before $text
@@ -1118,6 +1120,8 @@ check 'a run without a gate' settled gate false
 check 'a gated unit says so' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 2 heads,'
 works 'a base' --attn gau --norm fixed --base 99 $text
 check 'a base that is given is kept' settled base 99
+works 'gammas of 1' --attn gau --gamma-init one $text
+check 'they are those of 0' settled gamma_init 0
 works 'the context as a base' --attn gau --norm fixed --base context $text
 check 'it is a number' settled base 16
 refused 'a base of no context' 2 'whole number' $b --attn gau --norm fixed --base context

@@ -289,6 +289,29 @@ START_TEST(a_unit_starts_with_scores_of_size_one)
 }
 END_TEST
 
+START_TEST(gammas_start_as_they_are_asked_to)
+{
+    static const double inits[] = { 0, 0.02, 7, -1 }, deviations[] = { 3, 0.02, 7, 1 };
+    Config c = small_variant(PLAIN_VARIANTS + 3);
+
+    c.set = settings_default(c.attention), c.width = 32;
+    for (int i = 0; i < COUNT(inits); i++) {
+        Arena *mem = arena_new();
+        Model model;
+
+        c.gamma_init = inits[i];
+        model_init(&model, c, mem, 1);
+        const Unit *unit = &model.blocks[1].unit[1];
+        const Tensor *gamma = unit->scale[1].gamma;
+        ck_assert_double_eq_tol(sqrt(sum_of_squares(gamma->data, 128) / 128) / deviations[i], 1,
+                                0.2);
+        for (int d = 0; d < 128; d++)
+            ck_assert((inits[i] >= 0 || gamma->data[d] == 1) && unit->scale[1].beta->data[d] == 0);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 /* Twelve layers of 768: a unit has 3 x 768 x 1536 numbers and 768 x 128. */
 START_TEST(a_gated_model_has_its_parameters_and_operations)
 {
@@ -436,6 +459,7 @@ Suite *suite_layers(void)
     tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
+    tcase_add_test(t, gammas_start_as_they_are_asked_to);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
     tcase_add_test(t, what_is_shared_is_there_once_and_multiplied_as_often);
     tcase_add_test(t, fastformer_has_the_parameters_of_its_paper);

@@ -4,6 +4,10 @@
 #include "ops/base/error.h"
 
 Text model_positions;
+const char model_gammas[] =
+    "gated units: standard deviation of the gammas that scale q and k at first; with 3, scores "
+    "start near 1, with FLASH's 0.02 near 1e-5, and learn slowly; one (or 0), as in bert4keras: "
+    "all are 1";
 
 void model_options_add(Program *program, ModelOptions *options)
 {
@@ -19,6 +23,9 @@ static void check_layer(const Program *program, const Attention *a)
 {
     if (!layer_of(a)->feed_forward && options_given(program, "ffn"))
         die(EXIT_USAGE, "--ffn does not apply to --attn %s, which has no feed-forward layer",
+            a->name);
+    if (!layer_of(a)->gammas && options_given(program, "gamma-init"))
+        die(EXIT_USAGE, "--gamma-init does not apply to --attn %s, which is not a gated unit",
             a->name);
 }
 
@@ -39,6 +46,7 @@ void model_options_settle(const Program *program, ModelOptions *options, const C
     if (layer_of(a)->one_head && !options_set(program, "n-head"))
         c->heads = 1;
     c->position = options->position;
+    c->gamma_init = options->gamma_init > 0 ? options->gamma_init : -1;
     c->tied = options->tied;
     c->bias = options->bias;
     c->no_residual = !options->residual;

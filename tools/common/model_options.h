@@ -10,10 +10,11 @@ typedef struct {
     SettingsOptions mechanism;
     int position; /* -1: not given */
     bool tied, bias, residual;
+    double gamma_init; /* 0: all gammas are 1 */
 } ModelOptions;
 #define MODEL_OPTIONS_DEFAULT                                                                      \
     {                                                                                              \
-        .mechanism.has_context = true, .position = -1, .residual = true                            \
+        .mechanism.has_context = true, .position = -1, .residual = true, .gamma_init = GAMMA       \
     }
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \
@@ -23,6 +24,7 @@ typedef struct {
 
 /* The help of --position, with the default of each attention. */
 extern Text model_positions;
+extern const char model_gammas[];
 
 /* Rows for a program's option table; model_options_add() completes the table. */
 #define MODEL_OPTIONS(to, config)                                                                    \
@@ -40,6 +42,8 @@ extern Text model_positions;
           .help = "the feed-forward layer" },                                                        \
         { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                        \
           .help = "RMSNorm or LayerNorm" },                                                          \
+        { "gamma-init", OPTION_REAL, &(to).gamma_init,                                               \
+          .max = 1e6, .also = "one", .help = model_gammas },                                         \
         { "tied", OPTION_FLAG, &(to).tied, .help = "share the weights of embedding and output" },    \
         { "pool", OPTION_CHOICE, &(config).pool, .choices = pool_names,                              \
           .help = "classifiers: how positions become one vector: their mean, their average with "    \

@@ -75,7 +75,7 @@ typedef struct {
     const char *const *choices; /* CHOICE, SET: the names, ending with NULL, */
     Choice (*choice)(int i);    /* or the i-th row of a table, whose name is NULL past the end */
     const Preset *presets;      /* PRESET: ends with a row of zeros */
-    const char *also;           /* INT: a word that stands for the number `means`; NULL: none */
+    const char *also;           /* INT, REAL: a word that means the number `means`; NULL: none */
     int means;
     const char *word;  /* the name of the value in --help; NULL: the kind's */
     const char *help;  /* for --help, which appends names and default */

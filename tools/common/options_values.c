@@ -118,11 +118,17 @@ static bool read_whole(const Option *o, const char *s, const char **end, int *va
     return true;
 }
 
+/* The word that stands for a number. */
+static bool is_word(const Option *o, const char *s)
+{
+    return o->also && strcmp(s, o->also) == 0;
+}
+
 static bool read_int(const Option *o, const char *s)
 {
     int value;
 
-    if (o->also && strcmp(s, o->also) == 0)
+    if (is_word(o, s))
         value = o->means;
     else if (!read_whole(o, s, &s, &value) || *s)
         return false;
@@ -178,7 +184,9 @@ static bool read_real(const Option *o, const char *s)
 {
     double value;
 
-    if (!options_number(s, &s, &value) || *s || !within(o, value))
+    if (is_word(o, s))
+        value = o->means;
+    else if (!options_number(s, &s, &value) || *s || !within(o, value))
         return false;
     *(double *)o->at = value;
     return true;
@@ -331,7 +339,8 @@ Text options_takes(const Option *o)
 
     if (kinds[o->kind].in_range)
         add_range(&text, o);
-    text_add(&text, "%s%s", options_names(o).at, kinds[o->kind].example);
+    text_add(&text, "%s%s%s%s", options_names(o).at, kinds[o->kind].example, o->also ? "; or " : "",
+             o->also ? o->also : "");
     return text_cut(text.at, LISTED);
 }
 
