@@ -127,13 +127,14 @@ enum {
     /* For tests, which choose operands and tolerances by these: */
     AVERAGES = 1 << 10,     /* rows are a softmax: positive, sum 1, never overflow */
     QUOTIENT = 1 << 11,     /* weights are divided by their own sum */
-    SQUARED = 1 << 12,      /* scores are squared where they are positive */
+    SQUARED = 1 << 12,      /* weights are scores, or their squares, where these are positive */
     SMOOTH = 1 << 13,       /* no kinks, and denominators stay away from 0 */
     KINKED = 1 << 14,       /* the derivative jumps where an entry of q or k is 0 */
     RECTIFIED = 1 << 15,    /* features of negative entries are 0 */
     SIGNED = 1 << 16,       /* weights may be negative and denominators near 0 */
     NORMALISES_Q = 1 << 17, /* adding a constant to all of q_i changes nothing */
     AFFINE_IN_V = 1 << 19,  /* o is not linear in v, but has a constant term */
+    COUNTS_KEYS = 1 << 20,  /* scores are shifted by the number of keys that a row sees */
     EXACT_TO_60 = 1 << 18,  /* accurate for entries of q and k from -60 to 60 */
 };
 

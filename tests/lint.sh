@@ -89,6 +89,9 @@ training 4890
 ops/attention 1570
 ops/attention/engine 3760
 ops/attention/plain 1300
+ops/attention 1600
+ops/attention/engine 3890
+ops/attention/plain 1420
 model 3060
 data 2780
 data/synthetic 780

@@ -338,7 +338,7 @@ static double row_off(const Mixing *m, const real *A, const real *other, int i, 
     const int T = m->s.T;
     double dot = 0, square = 0, most = 0, off = 0;
 
-    if ((m->variant->traits & AVERAGES) && count_seen(m, i) != count_seen(m, i + s))
+    if ((m->variant->traits & (AVERAGES | COUNTS_KEYS)) && count_seen(m, i) != count_seen(m, i + s))
         return 0;
     for (int pass = 0; pass < 2; pass++)
         for (int j = 0; j < T - s; j++) {

@@ -55,14 +55,9 @@ static double square(double s)
     return s < 0 ? 0 : s * s;
 }
 
-const Weighting weighting_square = { 0, false, square_weigh, square_unweigh, square };
-static const Weighting weighting_square_sum = { 0, true, square_sum_weigh, square_unweigh, square };
-
-static real by_n(int n0, int n)
-{
-    (void)n0;
-    return R(n);
-}
+const Weighting weighting_square = { 0, false, false, square_weigh, square_unweigh, square };
+static const Weighting weighting_square_sum = { 0,      true, false, square_sum_weigh, square_unweigh,
+                                                square };
 
 static real by_n0(int n0, int n)
 {

@@ -33,6 +33,13 @@
  *
  * where m counts as a constant, since it cancels in A.
  *
+ * --weight has other functions of the scores, in engine/weights.c, and
+ *
+ *     softmax1    A_ij = e^s_ij / (1 + sum over l of e^s_il)
+ *
+ * (Miller, 2023): a softmax with one more key, of score 0 and value 0, so a row may attend to
+ * nothing. It starts with m, c = 0, 1, and its derivative is that of softmax.
+ *
  * The same in plain loops: plain/softmax.c.
  */
 #include "ops/attention/engine/pairs.h"
@@ -80,24 +87,53 @@ static void softmax_unweigh(real *restrict s, real *restrict dA, int n, const Ro
     }
 }
 
-const Weighting weighting_softmax = { -R(HUGE_VAL), true, softmax_weigh, softmax_unweigh, exp };
+const Weighting weighting_softmax = { -R(HUGE_VAL), true, false, softmax_weigh, softmax_unweigh,
+                                      exp };
+static const Weighting weighting_softmax1 = { -R(HUGE_VAL), true, true, softmax_weigh,
+                                              softmax_unweigh, exp };
 
 static const char *const scales[] = { "sqrt", "entropy", "logn", NULL };
-static const Tiling tilings[] = { { &weighting_softmax, tau_sqrt, NULL },
-                                  { &weighting_softmax, tau_entropy, NULL },
-                                  { &weighting_softmax, tau_logn, NULL } };
+static Tau *const taus[] = { tau_sqrt, tau_entropy, tau_logn };
+
+enum { SOFTMAX, SOFTMAX1, SIGMOID, RELU, RELU2, LAPLACE };
+static const char *const weights[] = { "softmax", "softmax1", "sigmoid", "relu",
+                                       "relu2",   "laplace",  NULL };
+static const Tiling tilings[] = {
+    [SOFTMAX] = { .weighting = &weighting_softmax },
+    [SOFTMAX1] = { .weighting = &weighting_softmax1 },
+    [SIGMOID] = { .weighting = &weighting_sigmoid, .divisor = by_n },
+    [RELU] = { .weighting = &weighting_relu, .divisor = by_n },
+    [RELU2] = { .weighting = &weighting_square, .divisor = by_n },
+    [LAPLACE] = { .weighting = &weighting_laplace, .divisor = by_one },
+};
+
+static unsigned traits_of(const Values *set)
+{
+    static const unsigned traits[] = { [SOFTMAX] = AVERAGES | QUOTIENT | SMOOTH,
+                                       [SOFTMAX1] = SMOOTH,
+                                       [SIGMOID] = SMOOTH | COUNTS_KEYS,
+                                       [RELU] = SQUARED,
+                                       [RELU2] = SQUARED,
+                                       [LAPLACE] = SMOOTH };
+
+    return traits[setting(set, "weight")];
+}
 
 const Attention attention_softmax = {
     .name = "softmax",
     .summary = "exact attention, O(n^2): the baseline (arXiv:1706.03762)",
-    .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | AVERAGES | QUOTIENT | SMOOTH,
+    .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
+    .more_traits = traits_of,
     .settings = (const Setting[]){ { "scale", SETTING_CHOICE, .choices = scales,
                                      .help = "how scores scale with the number of keys" },
+                                   { "weight", SETTING_CHOICE, .choices = weights, .quiet = true,
+                                     .help = "the weight of a key as a function of its score" },
                                    SETTING_BASE,
                                    SETTING_WINDOW,
                                    SETTINGS_OF_HEADS,
                                    { 0 } },
     .engine = &engine_pairs,
-    .rule = &(const PairsRule){ tilings, .by = "scale", .n0 = "base" },
+    .rule =
+        &(const PairsRule){ tilings, .by = "weight", .tau = taus, .scale = "scale", .n0 = "base" },
     .plain = plain_softmax,
 };

@@ -237,7 +237,7 @@ static void add_size(Text *text, const Setting *s, const MixSize *size)
 
 static void add_setting(Text *text, const Setting *s, int value, const MixSize *size)
 {
-    if (s->kind == SETTING_CHOICE && !((s->layer || s->rope) && value == s->value))
+    if (s->kind == SETTING_CHOICE && !((s->layer || s->rope || s->quiet) && value == s->value))
         add(text, "%s %s", s->name, s->choices[value]);
     if (s->kind == SETTING_NUMBER && s->size)
         add_size(text, s, size);

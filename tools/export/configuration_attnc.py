@@ -20,6 +20,7 @@ MODEL = {
 # Of the mechanisms; `./train --help` describes them. A size of 0 is the default that it names.
 SETTINGS = {
     "scale": "sqrt",
+    "weight": "softmax",
     "base": 0,
     "window": 0,
     "key_size": 0,

@@ -169,8 +169,8 @@ class Pairs(Mix):
     def weights(self, s: Tensor, sees: Tensor) -> Tensor:
         raise NotImplementedError
 
-    def softmax(self, s: Tensor, sees: Tensor, scale: str) -> Tensor:
-        """Of tau_i s_ij over j in V(i). With n_i keys in V(i) and the length n0 (base), tau_i is
+    def scaled(self, s: Tensor, sees: Tensor, scale: str) -> Tensor:
+        """tau_i s_ij. With n_i keys in V(i) and the length n0 (base), tau_i is
 
         sqrt     1
         entropy  ln(max(n_i, 16)) / ln(n0)
@@ -181,14 +181,35 @@ class Pairs(Mix):
             s = s * (n.clamp(min=16).log() / math.log(n0))
         elif scale == "logn":
             s = s * (n.clamp(min=1).log() / math.log(n0)).clamp(min=1)
+        return s
+
+    def softmax(self, s: Tensor, sees: Tensor, scale: str) -> Tensor:
+        """Of tau_i s_ij over j in V(i)."""
+        s = self.scaled(s, sees, scale)
         return s.masked_fill(~sees, LOWEST).softmax(-1) * sees
 
 
 class Softmax(Pairs):
-    """A_ij = e^(tau_i s_ij) / sum over l in V(i) of e^(tau_i s_il)"""
+    """A_ij = e^s_ij / sum over l in V(i) of e^s_il, for s_ij times tau_i; or another weight:
+
+    softmax1  e^s_ij / (1 + sum over l of e^s_il)    relu   max(s_ij, 0) / n_i
+    sigmoid   1 / (1 + n_i e^-s_ij)                  relu2  max(s_ij, 0)^2 / n_i
+    laplace   (1 + erf((s_ij - mu) / (sigma sqrt 2))) / 2, mu^2 = 1 / 2, sigma^2 = 1 / (4 pi)
+    """
 
     def weights(self, s: Tensor, sees: Tensor) -> Tensor:
-        return self.softmax(s, sees, self.config.scale)
+        weight, n = self.config.weight, sees.sum(-1, keepdim=True).clamp(min=1)
+        if weight == "softmax":
+            return self.softmax(s, sees, self.config.scale)
+        s = self.scaled(s, sees, self.config.scale)
+        if weight == "softmax1":
+            s = F.pad(s.masked_fill(~sees, LOWEST), (0, 1))
+            return s.softmax(-1)[..., :-1] * sees
+        if weight == "sigmoid":
+            return (s - n.log()).sigmoid() * sees
+        if weight == "laplace":
+            return (1 + ((s - math.sqrt(0.5)) * math.sqrt(2 * math.pi)).erf()) / 2 * sees
+        return (s.relu() if weight == "relu" else s.relu().square()) / n * sees
 
 
 class Gau(Pairs):

@@ -91,9 +91,9 @@ static void start_rows(const Work *w, int i0)
 
     for (int i = i0; i < i0 + rows_in(op, i0); i++) {
         Span keys = view_keys(&w->t.view, i);
-        real c = op->divisor ? op->divisor[keys.to - keys.from] : 0;
+        const real c = op->divisor ? op->divisor[keys.to - keys.from] : 0;
 
-        w->t.row[i] = (RowState){ -R(HUGE_VAL), c, 0 };
+        w->t.row[i] = pairs_start(op->how.weighting, c);
     }
 }
 
@@ -300,11 +300,19 @@ static int parts_of(bool narrow, int T, int H)
     return narrow ? 1 : max(1, min(T / LONG, PIECES / H));
 }
 
-const Tiling *pairs_tiling(const Attention *a, const Values *set)
+Tiling pairs_tiling(const Attention *a, const Values *set)
 {
     const PairsRule *rule = a->rule;
+    Tiling how = rule->tiling[rule->by ? setting(set, rule->by) : 0];
 
-    return &rule->tiling[rule->by ? setting(set, rule->by) : 0];
+    if (rule->scale)
+        how.tau = rule->tau[setting(set, rule->scale)];
+    return how;
+}
+
+RowState pairs_start(const Weighting *w, real divisor)
+{
+    return (RowState){ w->null ? 0 : -R(HUGE_VAL), w->null ? 1 : divisor, 0 };
 }
 
 int pairs_n0(const Mix *in)
@@ -341,7 +349,7 @@ Tensor *pairs_mix(Tape *tape, const Mix *in)
     Pairs *op = tape_node(tape, sizeof *op, pairs_backward, 4, in->v->dim);
     const MixSize s = mix_size(in);
 
-    op->in = *in, op->how = *pairs_tiling(in->attention, &in->set);
+    op->in = *in, op->how = pairs_tiling(in->attention, &in->set);
     op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
     op->chunk = pairs_chunk(in->attention, &in->set), op->window = setting(&in->set, "window");
     op->tile = tile_of(op->T);

@@ -8,16 +8,19 @@
 #include "ops/attention/engine/tiles.h"
 
 /* n0 is the value of the setting PairsRule.n0. */
+typedef real Tau(int n0, int D, int n);
 typedef struct {
     const Weighting *weighting;
-    real (*tau)(int n0, int D, int n);
+    Tau *tau;
     real (*divisor)(int n0, int n); /* NULL if the weighting averages */
 } Tiling;
 
 /* Attention.rule: a tiling per value of the setting `by`, or one; names of other settings. */
 typedef struct {
     const Tiling *tiling;
-    const char *by;    /* NULL: there is one */
+    const char *by;  /* NULL: there is one */
+    Tau *const *tau; /* a tau per value of the setting `scale`; NULL: those of the tilings */
+    const char *scale;
     const char *n0;    /* the length n0 of tau and the divisor */
     const char *chunk; /* the chunk whose keys a row sees; NULL: all keys */
 } PairsRule;
@@ -32,8 +35,9 @@ double pairs_cost(const MixSize *size);
 MixMemory pairs_memory(const MixSize *size);
 bool pairs_sums(Tape *tape, const Mix *in, double *c); /* scores.c */
 
-/* The tiling that these settings select. */
-const Tiling *pairs_tiling(const Attention *a, const Values *set);
+/* The tiling that these settings select; and the state of a row before its first key. */
+Tiling pairs_tiling(const Attention *a, const Values *set);
+RowState pairs_start(const Weighting *w, real divisor);
 int pairs_n0(const Mix *in);
 int pairs_chunk(const Attention *a, const Values *set); /* 0: no chunks */
 
@@ -42,11 +46,12 @@ const real *pairs_angles(const Step *s);
 
 /* softmax.c: the softmax of a row, and the scales of its scores. */
 extern const Weighting weighting_softmax;
-real tau_sqrt(int n0, int D, int n);
-real tau_entropy(int n0, int D, int n);
-real tau_logn(int n0, int D, int n);
+Tau tau_sqrt, tau_entropy, tau_logn;
 
-/* gau.c: max(s, 0)^2 divided by c_i. */
+/* gau.c: max(s, 0)^2 divided by c_i. And weights.c: other weights; c_i of n keys. */
 extern const Weighting weighting_square;
+extern const Weighting weighting_sigmoid, weighting_relu, weighting_laplace;
+real by_n(int n0, int n);
+real by_one(int n0, int n);
 
 #endif

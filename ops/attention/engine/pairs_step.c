@@ -83,7 +83,7 @@ const real *pairs_angles(const Step *s)
 void pairs_step(const Step *s)
 {
     const Mix *in = s->in;
-    const Tiling *how = pairs_tiling(in->attention, &in->set);
+    const Tiling how = pairs_tiling(in->attention, &in->set);
     const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
     const int n0 = pairs_n0(in), ring = ring_of(in);
     real *angles = s->state + 1, *q = angles + D, *cache = q + D;
@@ -97,13 +97,12 @@ void pairs_step(const Step *s)
     View view = { s->t + 1, (int)s->state[0], setting(&in->set, "window"),
                   pairs_chunk(in->attention, &in->set), true };
     Span keys = view_keys(&view, s->t);
-    real tau = how->tau(n0, D, keys.to - keys.from);
+    real tau = how.tau(n0, D, keys.to - keys.from);
     for (int h = 0; h < H; h++) {
-        StepRow x = { how->weighting, q, cache, D, E, h * D, H * D + h * E, wide, ring };
-        RowState row = { -R(HUGE_VAL), 0, 0 };
+        StepRow x = { how.weighting, q, cache, D, E, h * D, H * D + h * E, wide, ring };
+        const real divisor = how.divisor ? how.divisor(n0, keys.to - keys.from) : 0;
+        RowState row = pairs_start(how.weighting, divisor);
 
-        if (how->divisor)
-            row.c = how->divisor(n0, keys.to - keys.from);
         memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
         if (in->rope)
             rope_rotate(q, angles, D, false);

@@ -52,7 +52,7 @@ static void plain_unweigh(real *s, real *dA, int n, const RowState *row)
     (void)s, (void)dA, (void)n, (void)row;
 }
 
-const Weighting weighting_plain = { 0, false, plain_weigh, plain_unweigh, NULL };
+const Weighting weighting_plain = { 0, false, false, plain_weigh, plain_unweigh, NULL };
 
 /* The part of row i's keys within the tile at j0, counted from j0. */
 static Span keys_in(const Tiles *x, int i, int j0)
@@ -219,7 +219,8 @@ static void unweigh_row(const Tiles *x, int i, Span seen, real *s, real *ds)
         x->weighting->unweigh(s + whole.from, ds + whole.from, whole.to - whole.from, row);
     }
     /* the weight of an only key is exactly 1, whatever its score */
-    if (seen.to - seen.from == 1 && x->weighting->averages && row->c >= GUARD) {
+    if (seen.to - seen.from == 1 && x->weighting->averages && !x->weighting->null &&
+        row->c >= GUARD) {
         Span keys = view_keys(&x->view, i);
 
         ds[seen.from] = keys.to - keys.from == 1 ? 0 : ds[seen.from];

@@ -11,6 +11,21 @@
  *
  * tau_i is 1 (sqrt), ln(max(n_i, 16)) / ln(n0) (entropy), or max(1, ln(n_i) / ln(n0)) (logn),
  * for the n_i keys that row i sees.
+ *
+ * Instead of a softmax, A_ij may be another function of x = tau_i s_ij (weight), here with its
+ * derivative by x:
+ *
+ *     sigmoid    1 / (1 + e^(ln n_i - x))                   A_ij (1 - A_ij)
+ *     relu       max(x, 0) / n_i                            [x > 0] / n_i
+ *     relu2      max(x, 0)^2 / n_i                          2 max(x, 0) / n_i
+ *     laplace    (1 + erf((x - mu) / (sigma sqrt 2))) / 2   normal density of x
+ *
+ * with mean mu = sqrt(1/2) and deviation sigma = sqrt(1 / (4 pi)); or a softmax with one more key,
+ * of score 0 and value 0 (softmax1):
+ *
+ *     A_ij = e^x_ij / (1 + sum over l of e^x_il)
+ *
+ * whose derivative is that of softmax.
  */
 #include "ops/attention/plain/pairs.h"
 
@@ -63,14 +78,103 @@ void plain_softmax_weigh_back(const PlainRow *r, const char *scale)
     plain_add(r->ds, tau(r, scale), scaled, r->x->T);
 }
 
+static const double pi = 3.14159265358979323846;
+
+static double sigmoid_of(double x, double n)
+{
+    return 1 / (1 + exp(log(n) - x));
+}
+
+static double sigmoid_slope(double x, double n)
+{
+    return sigmoid_of(x, n) * (1 - sigmoid_of(x, n));
+}
+
+static double relu_of(double x, double n)
+{
+    return fmax(x, 0) / n;
+}
+
+static double relu_slope(double x, double n)
+{
+    return (x > 0) / n;
+}
+
+static double relu2_of(double x, double n)
+{
+    return fmax(x, 0) * fmax(x, 0) / n;
+}
+
+static double relu2_slope(double x, double n)
+{
+    return 2 * fmax(x, 0) / n;
+}
+
+static double laplace_of(double x, double n)
+{
+    (void)n;
+    return (1 + erf((x - sqrt(0.5)) / (sqrt(1 / (4 * pi)) * sqrt(2)))) / 2;
+}
+
+static double laplace_slope(double x, double n)
+{
+    double sigma = sqrt(1 / (4 * pi)), z = (x - sqrt(0.5)) / sigma;
+
+    (void)n;
+    return exp(-z * z / 2) / (sigma * sqrt(2 * pi));
+}
+
+static const struct {
+    const char *name;
+    double (*of)(double x, double n), (*slope)(double x, double n);
+} weights[] = { { "sigmoid", sigmoid_of, sigmoid_slope },
+                { "relu", relu_of, relu_slope },
+                { "relu2", relu2_of, relu2_slope },
+                { "laplace", laplace_of, laplace_slope } };
+enum { WEIGHTS = sizeof weights / sizeof *weights };
+
+/* The index of the weight that depends on its own score only, or -1. */
+static int own_weight(const PlainRow *r)
+{
+    for (int i = 0; i < WEIGHTS; i++)
+        if (setting_is(&r->x->mix->set, "weight", weights[i].name))
+            return i;
+    return -1;
+}
+
+/* softmax1: of T scores and 0. */
+static void weigh_with_null(const PlainRow *r)
+{
+    int T = r->x->T;
+    double *s = plain_zeros(r->x, T + 1), *A = plain_zeros(r->x, T + 1);
+
+    plain_add(s, tau(r, "scale"), r->s, T);
+    plain_softmax_of(s, A, T + 1);
+    plain_add(r->A, 1, A, T);
+}
+
 static void weigh(const PlainRow *r)
 {
-    plain_softmax_weigh(r, "scale");
+    int which = own_weight(r);
+    double n = plain_seen(r->x, r->i), t = tau(r, "scale");
+
+    if (setting_is(&r->x->mix->set, "weight", "softmax1"))
+        weigh_with_null(r);
+    else if (which < 0)
+        plain_softmax_weigh(r, "scale");
+    for (int j = 0; which >= 0 && j < r->x->T; j++)
+        r->A[j] = weights[which].of(t * r->s[j], n);
 }
 
 static void back(const PlainRow *r)
 {
-    plain_softmax_weigh_back(r, "scale");
+    int which = own_weight(r);
+    double n = plain_seen(r->x, r->i), t = tau(r, "scale");
+
+    if (which < 0)
+        plain_softmax_weigh_back(r, "scale");
+    for (int j = 0; which >= 0 && j < r->x->T; j++)
+        r->ds[j] = t * weights[which].slope(t * r->s[j], n) * r->dA[j];
 }
 
 void plain_softmax(const PlainHead *x)
