@@ -275,13 +275,13 @@ extern const char *const out_norm_names[], *const rope_at_names[];
 #define SETTING_OUT_GATE(by_default)                                                               \
     {                                                                                              \
         .name = "out-gate", .kind = SETTING_FLAG, .value = by_default, .layer = true,              \
-        .help = "multiply the heads' outputs by silu(x W), W learned"                              \
+        .help = "multiply the heads' outputs by silu(x W), W learned; --gate means the same"       \
     }
 #define SETTINGS_OF_HEADS SETTING_KEY_SIZE, SETTING_OUT_NORM(0), SETTING_OUT_GATE(0)
 #define SETTING_GATE                                                                               \
     {                                                                                              \
-        .name = "gate", .kind = SETTING_FLAG, .value = 1, .layer = true,                           \
-        .help = "multiply the output by a learned gate"                                            \
+        .name = "gate", .kind = SETTING_FLAG, .value = 1, .layer = true, .elsewhere = "out-gate",  \
+        .help = "multiply the output by a learned gate; with multi-head attention: --out-gate"     \
     }
 
 /* All rows, ending with NULL; the row with that name or alias, or NULL. */

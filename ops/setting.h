@@ -37,8 +37,9 @@ typedef struct {
     int tries[4]; /* values for tests that matter for short sequences, the first for 7 positions */
     bool rope;    /* it has an effect only with RoPE */
     bool quiet;   /* not named among the settings of a model where it is the default */
-    const char *without; /* a flag that excludes it; NULL: none */
-    const char *was;     /* what a checkpoint without the key means; NULL: the default */
+    const char *without;   /* a flag that excludes it; NULL: none */
+    const char *elsewhere; /* the setting that means the same in mechanisms without this one */
+    const char *was;       /* what a checkpoint without the key means; NULL: the default */
 } Setting;
 
 /* The value as written in files: the name of a choice, or the number. */

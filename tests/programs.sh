@@ -173,7 +173,7 @@ refused 'words that are not masked'        2 'does not apply to --task classify'
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
 refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
 refused 'a setting of another attention'   2 'does not apply to --attn softmax' $t --norm n $text
-refused 'a kernel without a gate to leave out' 2 'it is for gau'          $t --no-gate $text
+refused 'a layer without a gate to leave out' 2 'it is for gau'          $t --attn fastformer --no-gate $text
 refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --share qv $text
 refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a value of --no-ffn'              2 '--no-ffn takes no value' $t --no-ffn=gelu $text
@@ -1120,6 +1120,10 @@ check 'a run without a gate' settled gate false
 check 'a gated unit says so' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 2 heads,'
 works 'a base' --attn gau --norm fixed --base 99 $text
 check 'a base that is given is kept' settled base 99
+works 'a gate around heads' --attn softmax --gate --weight relu2 $text
+check 'it is the gate of their output' settled out_gate true
+check 'and the weight is relu^2' said '^softmax attention (scale sqrt, weight relu2, out-gate), 1 x 16, 2 heads,'
+refused 'another gate when it goes on' 2 'out_gate is 1, not 0' $train --resume --no-gate --out-dir "$run"
 works 'gammas of 1' --attn gau --gamma-init one $text
 check 'they are those of 0' settled gamma_init 0
 works 'the context as a base' --attn gau --norm fixed --base context $text

@@ -57,6 +57,35 @@ START_TEST(a_setting_reaches_those_that_take_it)
 }
 END_TEST
 
+/* Except for what restores an older command line, where the other option is as well. */
+START_TEST(a_gate_of_heads_is_that_of_their_output)
+{
+    static const char *const words[][2] = { { "--gate", NULL },
+                                            { "--no-gate", NULL },
+                                            { "--gate", "--no-out-gate" },
+                                            { "--out-gate", "--no-gate" } };
+    static const int gate[] = { 1, 0, 0, 1 };
+
+    settings_add(&setting_program, &settings, true);
+    Values set = settings_part(&setting_program, &settings, &attention_relu);
+    ck_assert_int_eq(setting(&set, "out-gate"), 0);
+    ck_assert(options_restore(&setting_program, "gate", "on"));
+    set = settings_part(&setting_program, &settings, &attention_relu);
+    ck_assert_int_eq(setting(&set, "out-gate"), 0);
+    for (int i = 0; i < COUNT(words); i++) {
+        char *argv[] = { (char *)(uintptr_t) "./train", (char *)(uintptr_t)words[i][0],
+                         (char *)(uintptr_t)words[i][1], NULL };
+
+        for (Option *o = setting_program.options; o->name; o++)
+            o->given = false;
+        options_parse(&setting_program, words[i][1] ? 3 : 2, argv);
+        set = settings_part(&setting_program, &settings, &attention_relu);
+        ck_assert_int_eq(setting(&set, "out-gate"), gate[i]);
+        ck_assert_int_eq(setting(&set, "gate"), 1);
+    }
+}
+END_TEST
+
 START_TEST(a_base_is_512_or_the_context_where_that_is_asked_for)
 {
     static const char *const words[] = { "context", "5", "0" };
@@ -363,6 +392,7 @@ Suite *suite_settings(void)
     TCase *t = group(s, "settings");
 
     tcase_add_test(t, a_setting_reaches_those_that_take_it);
+    tcase_add_test(t, a_gate_of_heads_is_that_of_their_output);
     tcase_add_test(t, a_base_is_512_or_the_context_where_that_is_asked_for);
     tcase_add_test(t, without_options_a_row_has_its_own_defaults);
     tcase_add_test(t, zero_stands_for_the_number_that_the_row_names);

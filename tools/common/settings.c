@@ -67,6 +67,12 @@ static Option option_of(int i, SettingsOptions *to)
     return o;
 }
 
+/* The name of what the option of a setting sets in a mechanism: --gate may mean --out-gate. */
+static const char *meant(const Attention *a, const Setting *s)
+{
+    return attention_takes(a, s->name) || !s->elsewhere ? s->name : s->elsewhere;
+}
+
 /* The i-th setting, if the program has an option for it. */
 static const Setting *offered(const Program *program, int i)
 {
@@ -134,11 +140,30 @@ void settings_check_some(const Program *program, const Attention *const *some)
     for (int i = 0; settings_at(i); i++) {
         const Attention *const *a = some;
 
-        while (*a && !attention_takes(*a, settings_at(i)->name))
+        while (*a && !attention_takes(*a, meant(*a, settings_at(i))))
             a++;
         if (!*a && offered(program, i))
             settings_check(program, settings_at(i)->name, *some);
     }
+}
+
+/* A restored option has its own meaning only, and yields to the option that has no other. */
+static bool is_set(const Program *program, const Setting *s, const char *name)
+{
+    return strcmp(s->name, name) == 0
+               ? options_set(program, name)
+               : options_given(program, s->name) && !options_given(program, name);
+}
+
+/* Whether an option was given that sets this. */
+static bool is_given(const Program *program, const Attention *a, const char *name)
+{
+    bool given = options_given(program, name);
+
+    for (int i = 0; settings_at(i); i++)
+        given |= strcmp(meant(a, settings_at(i)), name) == 0 &&
+                 options_given(program, settings_at(i)->name);
+    return given;
 }
 
 Values settings_part(const Program *program, const SettingsOptions *s, const Attention *a)
@@ -147,11 +172,10 @@ Values settings_part(const Program *program, const SettingsOptions *s, const Att
 
     for (int i = 0; settings_at(i); i++) {
         const Setting *it = settings_at(i);
+        const char *name = meant(a, it);
 
-        if (!offered(program, i) || !attention_takes(a, it->name) ||
-            !options_set(program, it->name))
-            continue;
-        set.at[i] = it->kind == SETTING_FLAG ? s->flag[i] : s->set.at[i];
+        if (offered(program, i) && attention_takes(a, name) && is_set(program, it, name))
+            *setting_at(&set, name) = it->kind == SETTING_FLAG ? s->flag[i] : s->set.at[i];
     }
     const Text wrong = settings_misfit(a, &set);
     if (wrong.n)
@@ -171,7 +195,7 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, V
 void settings_keep(const Program *program, const Config *was, Config *c)
 {
     for (int i = 0; c->attention == was->attention && settings_at(i); i++)
-        if (!options_given(program, settings_at(i)->name))
+        if (!is_given(program, c->attention, settings_at(i)->name))
             c->set.at[i] = was->set.at[i];
 }
 
