@@ -21,6 +21,7 @@ typedef struct {
     NormWeights norm;
     DenseWeights u, v, z, o; /* u: only with a gate */
     ScaleWeights scale[OPERANDS_MAX];
+    Tensor *own[OPERANDS_MAX]; /* the mechanism's operands that are parameters */
 } Unit;
 
 typedef struct {

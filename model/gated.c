@@ -60,6 +60,7 @@ static void make_unit(Unit *u, const Maker *m)
     for (int i = 0; (o = attention_operand(a, i)); i++)
         if (is_of_z(o))
             u->scale[i] = make_scale(m, o->name, s.H * s.D);
+    make_own(u->own, m, "");
     u->o = make_dense(m, "wo", width, s.H * s.E, make_add_gain(m));
 }
 
@@ -94,8 +95,7 @@ static Tensor *run_unit(Pass *p, const Unit *u, Tensor *x)
     Mix in = pass_operands(p);
 
     for (int i = 0; i < OPERANDS_MAX; i++)
-        if (u->scale[i].gamma)
-            in.x[i] = scaled(p, z, u->scale[i]);
+        in.x[i] = u->scale[i].gamma ? scaled(p, z, u->scale[i]) : u->own[i];
     in.v = pass_split(p, activated(p, h, u->v));
     Tensor *o = pass_mix(p, &in);
     if (u->u.w)

@@ -20,7 +20,7 @@ static void heads_make(Block *b, const Maker *m)
     b->k = make_dense(m, "attn.wk", s.H * s.D, width, 1);
     b->v = make_dense(m, "attn.wv", s.H * s.E, width, 1);
     b->o = make_dense(m, "attn.wo", width, s.H * s.E, make_add_gain(m));
-    make_own(b, m);
+    make_own(b->own, m, "attn.");
     if (setting(&m->config->set, "out-gate"))
         b->out_gate = make_dense(m, "attn.wg", s.H * s.E, width, 1);
 }

@@ -56,13 +56,13 @@ static int shape_of(const Config *c, const Operand *o, int dim[4])
     return (int)strlen(o->shape);
 }
 
-static Tensor *make_operand(const Maker *m, const Operand *o)
+static Tensor *make_operand(const Maker *m, const Operand *o, const char *prefix)
 {
     char own[PARAM_NAME], name[PARAM_NAME];
     int dim[4], ndim = shape_of(m->config, o, dim);
     Random random;
 
-    snprintf(own, sizeof own, "attn.%s", o->name);
+    snprintf(own, sizeof own, "%s%s", prefix, o->name);
     make_name(m, own, name);
     if (!o->draw)
         return params_normal(m->params, name, 1 / sqrt((double)dim[ndim - 1]), ndim, dim);
@@ -72,14 +72,14 @@ static Tensor *make_operand(const Maker *m, const Operand *o)
     return x;
 }
 
-void make_own(Block *b, const Maker *m)
+void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix)
 {
     const Config *c = m->config;
     const Operand *o;
 
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
         if (*o->shape != 'B' && attention_needs(c->attention, &c->set, i))
-            b->own[i] = make_operand(m, o);
+            own[i] = make_operand(m, o, prefix);
 }
 
 static double matrix_numbers(const Config *c, const Operand *o)

@@ -32,10 +32,10 @@ NormWeights make_norm(const Maker *m, const char *name);
 double make_add_gain(const Maker *m); /* of the matrices that add to the residual stream */
 
 /*
- * The operands of the mechanism that are parameters, "attn.<name>": normal numbers of
+ * The operands of the mechanism that are parameters, "<prefix><name>": normal numbers of
  * variance 1 / their last dimension, or drawn by the operand's own rule.
  */
-void make_own(Block *b, const Maker *m);
+void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix);
 
 /* The size of those that are trained matrices. */
 double own_matrices(const Config *c);

@@ -37,7 +37,7 @@ static void make_weights(Block *b, const Maker *m)
     b->k = make_dense(m, "attn.wk", rows, width, 1);
     b->v = shares(m->config, "qv") ? b->q : make_dense(m, "attn.wv", rows, width, 1);
     b->o = make_dense(m, "attn.wo", width, width, make_add_gain(m));
-    make_own(b, m);
+    make_own(b->own, m, "attn.");
 }
 
 static void pooled_make(Block *b, const Maker *m)

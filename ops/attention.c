@@ -46,6 +46,7 @@ bool operand_learned(const Operand *o, const Values *set)
 }
 
 const char *const out_norm_names[] = { "none", "rms", NULL };
+const char *const rel_bias_names[] = { "none", "rope", NULL };
 const char *const rope_at_names[] = { "after", "before", NULL };
 
 Tensor *mix_tensor(const Mix *in, const char *name)

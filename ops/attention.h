@@ -259,7 +259,23 @@ bool setting_is(const Values *values, const char *name, const char *choice);
         .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
         .help = "width of q and k per head (0: as wide as v; in a gated unit, 128 for all heads)"  \
     }
-extern const char *const out_norm_names[], *const rope_at_names[];
+extern const char *const out_norm_names[], *const rope_at_names[], *const rel_bias_names[];
+#define SETTING_REL_BIAS                                                                           \
+    {                                                                                              \
+        .name = "rel-bias", .kind = SETTING_CHOICE, .choices = rel_bias_names, .quiet = true,      \
+        .help = "add a learned bias by distance to the scores: (R_i a).(R_j b), R rotated as by "  \
+                "RoPE, as in FLASH's code"                                                         \
+    }
+#define OPERANDS_REL_BIAS                                                                          \
+    { .name = "rel_a",                                                                             \
+      .shape = "Hd",                                                                               \
+      .help = "a of the bias by distance",                                                         \
+      .with = "rel-bias",                                                                          \
+      .is = "rope" },                                                                              \
+    {                                                                                              \
+        .name = "rel_b", .shape = "Hd", .help = "b of the bias by distance", .with = "rel-bias",   \
+        .is = "rope"                                                                               \
+    }
 #define SETTING_ROPE_AT(by_default, first)                                                         \
     {                                                                                              \
         .name = "rope-at", .kind = SETTING_CHOICE, .value = by_default, .least = first,            \

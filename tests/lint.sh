@@ -78,6 +78,8 @@ while read -r folder budget; do
 done <<END
 ops 2810
 ops/base 2470
+ops 2600
+ops/base 2450
 ops/kernel 1600
 ops/attention 1670
 ops/attention/engine 3930
@@ -90,8 +92,8 @@ ops/attention 1570
 ops/attention/engine 3760
 ops/attention/plain 1300
 ops/attention 1600
-ops/attention/engine 3890
-ops/attention/plain 1420
+ops/attention/engine 4180
+ops/attention/plain 1480
 model 3060
 data 2780
 data/synthetic 780

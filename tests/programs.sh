@@ -178,8 +178,9 @@ refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --s
 refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a value of --no-ffn'              2 '--no-ffn takes no value' $t --no-ffn=gelu $text
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
+refused 'a bias by distance of no unit'    2 'it is for gau, flash-gau'  $t --rel-bias rope $text
 refused 'gammas of what is no unit'        2 'is not a gated unit'       $t --gamma-init one $text
-refused 'gammas that are no number'        2 'from 0 to .*; or one'      $t --attn gau --gamma-init ones $text
+refused 'gammas that are no number'        2 'such as 0.5 or 1e-4; or one' $t --attn gau --gamma-init ones $text
 refused 'positions that are not turned'    2 'rope does not apply' $t --attn fastformer --position rope $text
 refused 'a rotation without rope'          2 '--rope-at needs --position rope' $t --attn relu \
     --position none --rope-at before $text
@@ -538,7 +539,7 @@ check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$
 check 'it says what it would be' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
 check 'that it writes nothing' said '; nothing is written$'
 check 'and how long it would take' grep -q '^expected time [0-9]*s, at [0-9.]* ms per update$' "$dir/stdout"
-check 'a dry run of a gated unit' $patience "$train" --attn gau --n-layer 1 --n-embd 16 --dry-run $text >"$dir/stdout" 2>"$dir/err"
+check 'a dry run of a gated unit' $patience "$train" --attn gau --n-layer 1 --n-embd 16 --block-size 16 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 check 'it has one head by default' said '^gau attention .*, 1 x 16, 1 head,'
 check 'a dry run of a run that goes on' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
 check 'nothing was written' eval 'find ../out | sort | cmp -s - "$dir/dry" && lone'
@@ -1124,6 +1125,8 @@ works 'a gate around heads' --attn softmax --gate --weight relu2 $text
 check 'it is the gate of their output' settled out_gate true
 check 'and the weight is relu^2' said '^softmax attention (scale sqrt, weight relu2, out-gate), 1 x 16, 2 heads,'
 refused 'another gate when it goes on' 2 'out_gate is 1, not 0' $train --resume --no-gate --out-dir "$run"
+works 'a bias by distance' --attn flash-gau --rel-bias rope --chunk 5 $text
+check 'a bias by distance says so' said '^flash-gau attention (chunk 5, rel-bias rope, keys of 64), 1 x 16, 2 heads,'
 works 'gammas of 1' --attn gau --gamma-init one $text
 check 'they are those of 0' settled gamma_init 0
 works 'the context as a base' --attn gau --norm fixed --base context $text

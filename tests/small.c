@@ -77,7 +77,10 @@ static const Other others[VARIANTS - PLAIN_VARIANTS] = {
       { { "key-size", "4" }, { "norm", "n2" } } },
     { "flash-gau",
       { .position = POSITION_ROPE, .heads = 3 },
-      { { "key-size", "2" }, { "chunk", "3" } } },
+      { { "key-size", "2" }, { "chunk", "3" }, { "rel-bias", "rope" } } },
+    { "gau",
+      { .position = POSITION_NONE },
+      { { "key-size", "7" }, { "rel-bias", "rope" }, { "norm", "fixed" }, { "base", "3" } } },
     { "performer", { .position = POSITION_ROPE }, { { "features", "10" }, { "key-size", "4" } } },
     { "performer", { .position = POSITION_LEARNED, .norm = NORM_LAYER }, { { 0 } } },
 };

@@ -31,7 +31,8 @@ static int vectors_of_mixes(const Config *c)
     for (const Operand *o = c->attention->operands; o && o->name; o++)
         pairs += *o->shape == 'B';
     if (layer_of(c->attention) == &layer_gated)
-        return 2 * (2 * pairs * keys + (c->bias ? (gate ? 5 : 3) * width + keys : 0));
+        return 2 * ((2 * pairs + (setting(&c->set, "rel-bias") ? 2 : 0)) * keys +
+                    (c->bias ? (gate ? 5 : 3) * width + keys : 0));
     if (layer_of(c->attention) == &layer_pooled)
         return pooled_vectors(c);
     return c->bias ? 2 * keys + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0;

@@ -158,6 +158,8 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
     for (int i = 0; i < OPERANDS_MAX; i++)
         if (unit->scale[i].gamma)
             in.x[i] = paper_scaled(p, z, unit->scale[i]);
+        else
+            in.x[i] = unit->own[i];
     ck_assert_ptr_null(in.v);
     in.v = paper_tensor(p, v, H, e / H);
     double *o = paper_mix(p, in);

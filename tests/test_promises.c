@@ -181,7 +181,8 @@ START_TEST(weights_that_are_all_0_give_0_and_pass_no_gradient)
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, usual, _i);
         bool features = v->traits & RECTIFIED;
-        bool scores = (v->traits & SQUARED) && (v->traits & HAS_SCORES) && !v->rope;
+        bool scores = (v->traits & SQUARED) && (v->traits & HAS_SCORES) && !v->rope &&
+                      !(v->traits & BY_DISTANCE);
 
         if (features || scores) {
             for (size_t i = 0; i < m.x[K]->n; i++) {

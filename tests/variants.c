@@ -102,7 +102,26 @@ static bool is_flag(const Setting *s)
     return s->kind == SETTING_FLAG && !s->layer;
 }
 
-/* Each choice; with flags; with the numbers that matter to it; with a window and RoPE. */
+static int last_of(const Setting *choice)
+{
+    int i = 0;
+
+    while (choice->choices[i + 1])
+        i++;
+    return i;
+}
+
+/* Not where the only positive score of a short row has the weight 1, and derivatives are 0. */
+static void add_both(Variant v)
+{
+    const unsigned traits = attention_traits(v.attention, &v.set);
+
+    if (!(traits & SQUARED) || !(traits & QUOTIENT))
+        add(v);
+}
+
+/* Each choice; with the last of others; with flags and the numbers that matter to it; with a window
+ * and RoPE. */
 static void add_choices(Variant v, const Setting *choice)
 {
     for (int c = choice->least; choice->choices[c]; c++) {
@@ -113,6 +132,9 @@ static void add_choices(Variant v, const Setting *choice)
 
         if (c != choice->value)
             add(of);
+        for (const Setting *s = choice + 1; s->name && c != choice->value; s++)
+            if (s->kind == SETTING_CHOICE && !s->layer && !s->rope)
+                add_both(with(of, s->name, last_of(s)));
         for (const Setting *s = v.attention->settings; s->name; s++)
             if ((s->with && setting_matters(v.attention, &of.set, s)) || is_flag(s))
                 add(with(of, s->name, tries_of(s)[0]));

@@ -375,20 +375,21 @@ static const Engine engine = {
 const Attention attention_flash_gau = {
     .name = "flash-gau",
     .alias = "flash",
-    .summary =
-        "FLASH: the gated unit, exact within chunks and linear across them (arXiv:2202.10447)",
+    .summary = "FLASH: gated, exact within chunks, linear across them (arXiv:2202.10447)",
     .layer = "gated",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BLOCKED | SQUARED,
     .operands =
         (const Operand[]){
             { .name = "ql", .shape = "BNHd", .help = "q of the linear part", .own_row = true },
             { .name = "kl", .shape = "BNHd", .help = "k of the linear part" },
+            OPERANDS_REL_BIAS,
             { 0 } },
     .settings = (const Setting[]){ { .name = "chunk",
                                      .most = 1 << 24,
                                      .zero = 256,
                                      .tries = { 3, 5, 64, 1 },
                                      .help = "positions per chunk (0: 256)" },
+                                   SETTING_REL_BIAS,
                                    SETTING_KEY_SIZE,
                                    SETTING_GATE,
                                    { 0 } },

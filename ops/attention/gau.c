@@ -17,7 +17,8 @@
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
  * where delta_i = g_i . o_i for sum, and 0 for the first three, whose c_i does not depend on the
- * scores. model/gated.c has the unit with its gate.
+ * scores. model/gated.c has the unit with its gate. With
+ * --rel-bias rope s_ij gets a learned bias by distance: engine/bias.h.
  *
  * The same in plain loops: plain/gau.c.
  */
@@ -87,11 +88,12 @@ static const Tiling tilings[] = {
 
 static unsigned traits_of(const Values *set)
 {
-    int norm = setting(set, "norm");
+    const int norm = setting(set, "norm");
+    const unsigned bias = setting(set, "rel-bias") ? BY_DISTANCE : 0;
 
-    return norm >= SOFTMAX ? AVERAGES | QUOTIENT | SMOOTH
-           : norm == SUM   ? QUOTIENT | SQUARED
-                           : SQUARED;
+    return bias | (norm >= SOFTMAX ? AVERAGES | QUOTIENT | SMOOTH
+                   : norm == SUM   ? QUOTIENT | SQUARED
+                                   : SQUARED);
 }
 
 const Attention attention_gau = {
@@ -100,8 +102,10 @@ const Attention attention_gau = {
     .layer = "gated",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
     .more_traits = traits_of,
+    .operands = (const Operand[]){ OPERANDS_REL_BIAS, { 0 } },
     .settings = (const Setting[]){ { "norm", SETTING_CHOICE, .choices = norms,
                                      .help = "the divisor of a row of weights" },
+                                   SETTING_REL_BIAS,
                                    SETTING_BASE,
                                    SETTING_WINDOW,
                                    SETTING_KEY_SIZE,

@@ -63,28 +63,34 @@ static Program program = {
 /* The notes of --help, with the operands of all rows. */
 static void describe_tensors(void)
 {
-    static Text text;
+    static char *notes;
+    size_t n;
+    FILE *to = open_memstream(&notes, &n);
 
-    text_add(&text,
-             "IN, in F32 or F64\n"
-             "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
-             "  dout [B,N,H,e]                the gradient of out; optional, enables gradients\n"
-             "  lengths [B] (I32 or I64)      lengths of the sequences; later keys are padding\n");
+    if (!to)
+        die(EXIT_MEMORY, "no memory for --help");
+    fputs("IN, in F32 or F64\n"
+          "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
+          "  dout [B,N,H,e]                the gradient of out; optional, enables gradients\n"
+          "  lengths [B] (I32 or I64)      lengths of the sequences; later keys are padding\n",
+          to);
     for (const Attention *const *a = attentions; *a; a++)
         for (const Operand *o = (*a)->operands; o && o->name; o++) {
-            Text name = { 0 };
+            const Text name =
+                text_format("%s %s", o->name, input_wanted(&(Input){ 0 }, o->shape).at);
 
-            text_add(&name, "%s %s", o->name, input_wanted(&(Input){ 0 }, o->shape).at);
-            text_add(&text, "  %-29s %s: %s", name.at, (*a)->name, o->help);
+            fprintf(to, "  %-29s %s: %s", name.at, (*a)->name, o->help);
             if (o->with)
-                text_add(&text, ", with --%s %s", o->with, o->is);
-            text_add(&text, "\n");
+                fprintf(to, ", with --%s %s", o->with, o->is);
+            fputs("\n", to);
         }
-    text_add(&text, "\n"
-                    "OUT, in " NUMBERS "\n"
-                    "  out [B,N,H,e]                 with dout also dq, dk, dv, dpool_q, ...\n"
-                    "  A [B,H,N,N]                   with --matrix; out = A v");
-    program.notes = text.at;
+    fputs("\n"
+          "OUT, in " NUMBERS "\n"
+          "  out [B,N,H,e]                 with dout also dq, dk, dv, dpool_q, ...\n"
+          "  A [B,H,N,N]                   with --matrix; out = A v",
+          to);
+    fclose(to);
+    program.notes = notes;
 }
 
 /* A mix and its results. */

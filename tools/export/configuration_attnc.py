@@ -41,6 +41,7 @@ SETTINGS = {
     "share_pools": 0,
     "share_heads": 0,
     "norm": "n",
+    "rel_bias": "none",
     "gate": 1,
     "chunk": 0,
 }

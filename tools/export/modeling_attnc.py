@@ -150,21 +150,41 @@ def append(state: Optional[tuple], t: Tokens, *of: Tensor) -> list:
     return [keys, *(torch.cat(x, 2) for x in zip(state[1:], of))]
 
 
+def rel_bias_of(config: AttncConfig, H: int, D: int) -> dict:
+    return {"rel_a": (H, D), "rel_b": (H, D)} if config.rel_bias == "rope" else {}
+
+
+def rel_bias(t: Tokens, keys: Tokens, rel_a=None, rel_b=None):
+    """(R_i a).(R_j b), for RoPE's rotations R: a bias of s_ij by distance. (B, H, T, keys), or 0"""
+    if rel_a is None:
+        return 0
+    even = rel_a.shape[-1] // 2 * 2  # an odd number at the end is not rotated
+
+    def rotated(x: Tensor, pos: Tensor) -> Tensor:
+        x = x[None, :, None].expand(pos.shape[0], -1, pos.shape[1], -1)
+        return torch.cat((rotate(x[..., :even], pos), x[..., even:]), -1)
+
+    return rotated(rel_a, t.pos) @ turn(rotated(rel_b, keys.pos))
+
+
 class Pairs(Mix):
     """o_i = sum over j in V(i) of A_ij v_j, where A_i is a function of s_ij = q_i.k_j / sqrt(D).
 
     The state is all keys and values that a later row can see.
     """
 
-    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple]):
+    def own(self, H: int, D: int) -> dict:
+        return rel_bias_of(self.config, H, D)
+
+    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple], **own):
         q, k = self.rotated(q, t), self.rotated(k, t)
         keys, k, v = append(state, t, k, v)
-        s = q @ turn(k) / math.sqrt(q.shape[-1])
+        s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, **own)
         A = self.weights(s, self.sees(t, keys))
         return A @ v, self.keep(t, keys, k, v)
 
-    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens) -> Tensor:
-        return self.piece(q, k, v, t, None)[0]
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **own) -> Tensor:
+        return self.piece(q, k, v, t, None, **own)[0]
 
     def weights(self, s: Tensor, sees: Tensor) -> Tensor:
         raise NotImplementedError
@@ -256,11 +276,14 @@ class FlashGau(Mix):
         before = keys.pos[:, None, :] <= t.pos[:, :, None] if self.causal else True
         return (inside & before & keys.real[:, None, :])[:, None]
 
-    def inside(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, keys: Tokens) -> Tensor:
-        s = q @ turn(k) / math.sqrt(q.shape[-1])
+    def own(self, H: int, D: int) -> dict:
+        return rel_bias_of(self.config, H, D)
+
+    def inside(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, keys: Tokens, **own) -> Tensor:
+        s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, **own)
         return (s.relu().square() * self.sees(t, keys) / self.C) @ v
 
-    def piece(self, q, k, v, ql, kl, t: Tokens, state: Optional[tuple]):
+    def piece(self, q, k, v, ql, kl, t: Tokens, state: Optional[tuple], **own):
         q, k, ql, kl = (self.rotated(x, t) for x in (q, k, ql, kl))
         kl = t.mask(kl)
         chunk = (t.pos // self.C)[:, None, :, None]  # (B, 1, T, 1)
@@ -273,17 +296,17 @@ class FlashGau(Mix):
         earlier = chunk > turn(chunk)
         sums = ql @ before + (ql @ last) * (chunk > at)
         sums = sums + (ql @ turn(kl) * earlier) @ v
-        o = self.inside(q, k, w, t, keys) + sums / (self.C * chunk.clamp(min=1))
+        o = self.inside(q, k, w, t, keys, **own) + sums / (self.C * chunk.clamp(min=1))
         now = chunk[:, :, -1:]
         before = before + last * (now > at) + turn(kl * (chunk < now)) @ v
         last = last * (now == at) + turn(kl * (chunk == now)) @ v
         return o, (self.keep(t, keys, k, w), before, last, now)
 
-    def whole(self, q, k, v, ql, kl, t: Tokens) -> Tensor:
+    def whole(self, q, k, v, ql, kl, t: Tokens, **own) -> Tensor:
         q, k, ql, kl = (self.rotated(x, t) for x in (q, k, ql, kl))
         chunks = (t.real.sum(1) + self.C - 1) // self.C
         L = turn(t.mask(kl)) @ v / (self.C * chunks.clamp(min=1))[:, None, None, None]
-        return self.inside(q, k, v, t, t) + ql @ L
+        return self.inside(q, k, v, t, t, **own) + ql @ L
 
 
 class Retnet(Mix):
@@ -724,6 +747,9 @@ class Gated(nn.Module):
         for name in self.mix.of_z:
             setattr(self, "gamma_" + name, Weights(D, std=3.0))
             setattr(self, "beta_" + name, Weights(D, std=0.0))
+        self.own = self.mix.own(H, D // H)
+        for name, shape in self.own.items():
+            setattr(self, name, Weights(*shape))
 
     def of_z(self, z: Tensor, name: str) -> Tensor:
         return getattr(self, "gamma_" + name).weight * z + getattr(self, "beta_" + name).weight
@@ -732,7 +758,8 @@ class Gated(nn.Module):
         h = self.norm(x)
         z, v = F.silu(self.wz(h)), F.silu(self.wv(h))
         rows = [split(self.of_z(z, name), self.H) for name in self.mix.of_z]
-        o, state = self.mix([*rows[:2], split(v, self.H), *rows[2:]], t, state)
+        own = {name: getattr(self, name).weight for name in self.own}
+        o, state = self.mix([*rows[:2], split(v, self.H), *rows[2:]], t, state, **own)
         o = join(o) if self.wu is None else F.silu(self.wu(h)) * join(o)
         return onto(self, x, self.wo(o)), state
 

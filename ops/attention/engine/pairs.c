@@ -8,6 +8,7 @@
  */
 #include "ops/attention/engine/pairs.h"
 
+#include "ops/attention/engine/bias.h"
 #include "ops/kernel/elementary.h"
 #include "ops/rope.h"
 
@@ -19,10 +20,12 @@ typedef struct {
     Tiling how;
     int B, T, H, D, E, parts, tile;
     const real *angles, *tau, *divisor; /* for rows that see 0 .. T keys; divisor may be NULL */
+    const real *gain, *turns;           /* f of bias.h, likewise, and its angles; NULL: no bias */
+    real *w, *dw;                       /* (H, 2 T); (B, H, parts, 2 T) */
     int chunk, window;
     RowState *row; /* (B, H, T) */
     real *partial; /* dq of parts (B, H, parts, T', D') if parts > 1 */
-    Grad dq, dk, dv;
+    Grad dq, dk, dv, da, db;
 } Pairs;
 
 /* A head, or a part of one: its view, and its copies in a thread's scratch memory. */
@@ -47,6 +50,10 @@ static Work work_of(const Pairs *op, int number)
                    .E = up_to(op->E, NR),
                    .row = op->row + (size_t)(number / op->parts) * (size_t)op->T };
     w.t.view.chunk = op->chunk;
+    if (op->gain) {
+        w.t.f = op->gain, w.t.w = op->w + (2 * w.head.h + 1) * op->T;
+        w.t.dw = op->dw ? op->dw + (size_t)(2 * number + 1) * (size_t)op->T : NULL;
+    }
     return w;
 }
 
@@ -248,6 +255,28 @@ static void add_parts(void *ctx, int begin, int end)
     }
 }
 
+/* Adds up the dw of head h, in the order of sequences and parts, and leaves da and db. */
+static void bias_heads(void *ctx, int begin, int end)
+{
+    const Pairs *op = ctx;
+    const int n = 2 * op->T;
+
+    for (int h = begin; h < end; h++) {
+        real *free = pool_scratch(), *row = carve(&free, 1, op->D);
+        real *da = carve(&free, 2, op->D), *db = da + op->D, *sum = carve(&free, 1, n);
+        const Bias bias = bias_of(&op->in, h, op->turns);
+
+        memset(da, 0, (size_t)(2 * op->D + n) * sizeof(real));
+        for (int b = 0; b < op->B; b++)
+            for (int part = 0; part < op->parts; part++)
+                for (int t = 0, piece = (b * op->H + h) * op->parts + part; t < n; t++)
+                    sum[t] += op->dw[(size_t)piece * (size_t)n + (size_t)t];
+        bias_back(&bias, sum, da, db, row);
+        grad_add(op->da, (size_t)(h * op->D), da, op->D);
+        grad_add(op->db, (size_t)(h * op->D), db, op->D);
+    }
+}
+
 /* Scratch for a head's copies: rows of D' and E', and this many tiles of each and of scores. */
 static void reserve(const Pairs *op, int of_d, int of_e, int tiles)
 {
@@ -263,12 +292,17 @@ static void pairs_backward(Node *node)
     Pairs *op = (Pairs *)node;
     size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, op->tile) *
                    (size_t)up_to(op->D, NR) * sizeof(real);
+    size_t biases = (size_t)(op->B * op->H * op->parts) * 2 * (size_t)op->T * sizeof(real);
 
     /* in the order of writing: one tensor may be all three */
     op->dk = tape_grad(node->tape, op->in.k);
     op->dv = tape_grad(node->tape, op->in.v);
     op->dq = tape_grad(node->tape, op->in.q);
     reserve(op, 2, 1, 2);
+    if (op->gain) {
+        op->dw = arena_take(node->tape->mem, biases);
+        memset(op->dw, 0, biases);
+    }
     if (op->parts > 1) {
         op->partial = arena_take(node->tape->mem, bytes);
         pool_for(node->tape->pool, op->B * op->H, 1, find_delta, op);
@@ -278,55 +312,12 @@ static void pairs_backward(Node *node)
         pool_for(node->tape->pool, op->B * op->H, 1, add_parts, op);
         arena_give(node->tape->mem, op->partial, bytes);
     }
-}
-
-/*
- * Large tiles make products efficient, until they no longer fit the L2 cache. A short sequence gets
- * no larger tile than it needs.
- */
-static int tile_of(int T)
-{
-    return min(up_to(T, TILE), 2 * TILE);
-}
-
-/*
- * A long sequence with few heads is cut into parts, so that all threads have work; but not if rows
- * see few keys (`narrow`), where the parts' dq would take most of the op's memory.
- */
-static int parts_of(bool narrow, int T, int H)
-{
-    enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
-
-    return narrow ? 1 : max(1, min(T / LONG, PIECES / H));
-}
-
-Tiling pairs_tiling(const Attention *a, const Values *set)
-{
-    const PairsRule *rule = a->rule;
-    Tiling how = rule->tiling[rule->by ? setting(set, rule->by) : 0];
-
-    if (rule->scale)
-        how.tau = rule->tau[setting(set, rule->scale)];
-    return how;
-}
-
-RowState pairs_start(const Weighting *w, real divisor)
-{
-    return (RowState){ w->null ? 0 : -R(HUGE_VAL), w->null ? 1 : divisor, 0 };
-}
-
-int pairs_n0(const Mix *in)
-{
-    const PairsRule *rule = in->attention->rule;
-
-    return setting_or_zero(&in->set, rule->n0);
-}
-
-int pairs_chunk(const Attention *a, const Values *set)
-{
-    const PairsRule *rule = a->rule;
-
-    return rule->chunk ? setting_or_zero(set, rule->chunk) : 0;
+    if (op->gain) {
+        op->da = tape_grad(node->tape, mix_tensor(&op->in, "rel_a"));
+        op->db = tape_grad(node->tape, mix_tensor(&op->in, "rel_b"));
+        pool_for(node->tape->pool, op->H, 1, bias_heads, op);
+        arena_give(node->tape->mem, op->dw, biases);
+    }
 }
 
 /* Tables of what depends only on the number of keys that a row sees. */
@@ -342,6 +333,30 @@ static void tabulate(Pairs *op)
     for (int n = 0; divisor && n <= op->T; n++)
         divisor[n] = op->how.divisor(n0, n);
     op->tau = tau, op->divisor = divisor;
+    if (!bias_is_on(&op->in.set))
+        return;
+    real *gain = tape_keep(&op->node, bytes);
+    for (int n = 0; n <= op->T; n++)
+        gain[n] = pairs_gain(&op->how, n0, op->D, n);
+    op->gain = gain;
+}
+
+static void fill_heads(void *ctx, int begin, int end)
+{
+    const Pairs *op = ctx;
+
+    for (int h = begin; h < end; h++) {
+        const Bias bias = bias_of(&op->in, h, op->turns);
+
+        bias_fill(&bias, op->w + (size_t)(2 * h) * (size_t)op->T, pool_scratch());
+    }
+}
+
+static void fill_bias(Pairs *op)
+{
+    op->turns = bias_angles(op->node.tape, &op->in);
+    op->w = tape_keep(&op->node, (size_t)(2 * op->H) * (size_t)op->T * sizeof(real));
+    pool_for(op->node.tape->pool, op->H, 1, fill_heads, op);
 }
 
 Tensor *pairs_mix(Tape *tape, const Mix *in)
@@ -352,37 +367,16 @@ Tensor *pairs_mix(Tape *tape, const Mix *in)
     op->in = *in, op->how = pairs_tiling(in->attention, &in->set);
     op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
     op->chunk = pairs_chunk(in->attention, &in->set), op->window = setting(&in->set, "window");
-    op->tile = tile_of(op->T);
+    op->tile = pairs_tile(op->T);
     tabulate(op);
-    op->parts = parts_of(op->window || op->chunk, op->T, op->H);
+    op->parts = pairs_parts(op->window || op->chunk, op->T, op->H);
     op->angles = in->rope ? rope_angles(tape, op->T, op->D, in->rope_scale) : NULL;
     op->row = tape_keep(&op->node, (size_t)(op->B * op->H) * (size_t)op->T * sizeof *op->row);
     reserve(op, 1, 1, 1);
+    if (op->gain)
+        fill_bias(op);
     pool_for(tape->pool, op->B * op->H * op->parts, 1, forward_parts, op);
     return op->node.y;
-}
-
-/* The states of the rows; dq of the parts. */
-MixMemory pairs_memory(const MixSize *s)
-{
-    bool narrow = setting(&s->set, "window") || pairs_chunk(s->attention, &s->set);
-    double copies = (double)up_to(s->T, tile_of(s->T)) / s->T;
-    int parts = parts_of(narrow, s->T, s->H);
-
-    return (MixMemory){ s->H * (double)(sizeof(RowState) / sizeof(real)),
-                        parts > 1 ? s->H * copies * parts * up_to(s->D, NR) : 0 };
-}
-
-double pairs_cost(const MixSize *s)
-{
-    int window = setting(&s->set, "window"), chunk = pairs_chunk(s->attention, &s->set);
-    double keys = s->causal ? 0.5 * s->T : s->T;
-
-    if (window > 0)
-        keys = fmin(keys, (s->causal ? window : 2.0 * window) + 1);
-    if (chunk > 0)
-        keys = fmin(keys, s->causal ? 0.5 * chunk : chunk);
-    return keys * s->H * (s->D + s->E);
 }
 
 const Engine engine_pairs = {

@@ -35,9 +35,14 @@ double pairs_cost(const MixSize *size);
 MixMemory pairs_memory(const MixSize *size);
 bool pairs_sums(Tape *tape, const Mix *in, double *c); /* scores.c */
 
+/* The rows and keys of a tile; the parts that a head is cut into, if rows see few keys or many. */
+int pairs_tile(int T);
+int pairs_parts(bool narrow, int T, int H);
+
 /* The tiling that these settings select; and the state of a row before its first key. */
 Tiling pairs_tiling(const Attention *a, const Values *set);
 RowState pairs_start(const Weighting *w, real divisor);
+real pairs_gain(const Tiling *how, int n0, int D, int n); /* f = sqrt(D) tau: see bias.h */
 int pairs_n0(const Mix *in);
 int pairs_chunk(const Attention *a, const Values *set); /* 0: no chunks */
 

@@ -141,6 +141,32 @@ static void times_L(const Tiles *x, int i, Span seen, real *s)
         s[j] *= L[j];
 }
 
+/* f_i of the bias of row i. */
+static real gain_of(const Tiles *x, int i)
+{
+    const Span keys = view_keys(&x->view, i);
+
+    return x->f[keys.to - keys.from];
+}
+
+static void add_bias(const Tiles *x, int i, int j0, Span seen, real *s)
+{
+    const real f = x->w && seen.from < seen.to ? gain_of(x, i) : 0;
+    const real *w = x->w ? x->w + (j0 - i) : NULL;
+
+    for (int j = seen.from; w && j < seen.to; j++)
+        s[j] += f * w[j];
+}
+
+static void add_bias_gradient(const Tiles *x, int i, int j0, Span seen, const real *ds)
+{
+    const real f = x->w && seen.from < seen.to ? gain_of(x, i) : 0;
+    real *dw = x->w ? x->dw + (j0 - i) : NULL;
+
+    for (int j = seen.from; dw && j < seen.to; j++)
+        dw[j] += f * ds[j];
+}
+
 /* o += s[j] v_j for the keys from .. to-1 */
 static void add_some(real *restrict o, const real *s, const real *restrict v, int E, Span keys)
 {
@@ -161,6 +187,8 @@ static void forward_group(Tiles *x, int i, int j0, real *o)
     scores(x->s, (Factors){ q, x->D, 1, kt, x->tile, x->depth }, g.any);
     for (int r = 0; r < MR; r++) {
         real *s = x->s + r * x->tile;
+
+        add_bias(x, i + r, j0, g.row[r], s);
         Span whole = hide(s, g.row[r], x->weighting->hidden);
 
         if (g.row[r].from < g.row[r].to)
@@ -243,8 +271,11 @@ static void backward_group(Tiles *x, int i, int j0, real *s, real *ds)
         scores(s, (Factors){ q, x->D, 1, kt, x->tile, x->depth }, g.any);
     if (some > 0)
         scores(ds, (Factors){ dy, x->E, 1, vt, x->tile, x->wide }, g.any);
-    for (int r = 0; r < MR; r++)
+    for (int r = 0; r < MR; r++) {
+        add_bias(x, i + r, j0, g.row[r], s + r * x->tile);
         unweigh_row(x, i + r, g.row[r], s + r * x->tile, ds + r * x->tile);
+        add_bias_gradient(x, i + r, j0, g.row[r], ds + r * x->tile);
+    }
     if (x->dq && some > 0)
         accumulate(row_of(x->dq, i - x->i0, x->D),
                    (Factors){ ds + g.any.from, x->tile, 1,

@@ -49,6 +49,8 @@ typedef struct {
     real *dq, *dk, *dv; /* (.., D); the keys of one tile. NULL: not wanted (dk and dv together) */
     real *s, *ds;       /* (tile, tile) */
     const real *L;      /* (tile, tile): factors of the weights; NULL: 1 */
+    const real *w, *f;  /* w[j - i] f[n_i] is added to s_ij, for n_i keys; NULL: nothing */
+    real *dw;           /* the gradient of w, to add to */
     RowState *row;      /* (T); NULL for weighting_plain */
 } Tiles;
 

@@ -147,8 +147,8 @@ static double angle(RopeScale scale, int i, int c, int width)
 
 static void rotate(const PlainHead *x, double *rows, int width, int ladder, double sign)
 {
-    for (int i = 0; x->mix->rope && i < x->T; i++)
-        for (int c = 0; c < width; c += 2) {
+    for (int i = 0; i < x->T; i++)
+        for (int c = 0; c + 1 < width; c += 2) {
             double w = sign * angle(x->mix->rope_scale, i, c % ladder, ladder);
             double *pair = rows + i * width + c, first = pair[0];
 
@@ -162,13 +162,20 @@ double *plain_rotated(const PlainHead *x, const double *rows, int width, int lad
     double *copy = plain_zeros(x, x->T * width);
 
     plain_add(copy, 1, rows, x->T * width);
-    rotate(x, copy, width, ladder, 1);
+    if (x->mix->rope)
+        rotate(x, copy, width, ladder, 1);
     return copy;
 }
 
 void plain_rotate_back(const PlainHead *x, double *rows, int width, int ladder)
 {
-    rotate(x, rows, width, ladder, -1);
+    if (x->mix->rope)
+        rotate(x, rows, width, ladder, -1);
+}
+
+void plain_turn(const PlainHead *x, double *rows, int width, double sign)
+{
+    rotate(x, rows, width, width - width % 2, sign);
 }
 
 bool plain_rotates_before(const PlainHead *x)

@@ -72,6 +72,9 @@ double plain_guard(double z);
 double *plain_rotated(const PlainHead *x, const double *rows, int width, int ladder);
 void plain_rotate_back(const PlainHead *x, double *rows, int width, int ladder);
 
+/* The same in place, with or without RoPE, forward (sign 1) or back (-1). */
+void plain_turn(const PlainHead *x, double *rows, int width, double sign);
+
 /* Whether RoPE rotates q and k before the feature map: --rope-at before. */
 bool plain_rotates_before(const PlainHead *x);
 

@@ -1,0 +1,84 @@
+/* What the rule and the settings of a mechanism select, and its cost; how a head is cut. */
+#include "ops/attention/engine/pairs.h"
+
+#include "ops/attention/engine/bias.h"
+
+Tiling pairs_tiling(const Attention *a, const Values *set)
+{
+    const PairsRule *rule = a->rule;
+    Tiling how = rule->tiling[rule->by ? setting(set, rule->by) : 0];
+
+    if (rule->scale)
+        how.tau = rule->tau[setting(set, rule->scale)];
+    return how;
+}
+
+RowState pairs_start(const Weighting *w, real divisor)
+{
+    return (RowState){ w->null ? 0 : -R(HUGE_VAL), w->null ? 1 : divisor, 0 };
+}
+
+real pairs_gain(const Tiling *how, int n0, int D, int n)
+{
+    return R((double)how->tau(n0, D, n) * sqrt((double)D));
+}
+
+int pairs_n0(const Mix *in)
+{
+    const PairsRule *rule = in->attention->rule;
+
+    return setting_or_zero(&in->set, rule->n0);
+}
+
+int pairs_chunk(const Attention *a, const Values *set)
+{
+    const PairsRule *rule = a->rule;
+
+    return rule->chunk ? setting_or_zero(set, rule->chunk) : 0;
+}
+
+double pairs_cost(const MixSize *s)
+{
+    int window = setting(&s->set, "window"), chunk = pairs_chunk(s->attention, &s->set);
+    double keys = s->causal ? 0.5 * s->T : s->T;
+
+    if (window > 0)
+        keys = fmin(keys, (s->causal ? window : 2.0 * window) + 1);
+    if (chunk > 0)
+        keys = fmin(keys, s->causal ? 0.5 * chunk : chunk);
+    return keys * s->H * (s->D + s->E);
+}
+
+/*
+ * Large tiles make products efficient, until they no longer fit the L2 cache. A short sequence gets
+ * no larger tile than it needs.
+ */
+int pairs_tile(int T)
+{
+    return min(up_to(T, TILE), 2 * TILE);
+}
+
+/*
+ * A long sequence with few heads is cut into parts, so that all threads have work; but not if rows
+ * see few keys (`narrow`), where the parts' dq would take most of the op's memory.
+ */
+int pairs_parts(bool narrow, int T, int H)
+{
+    enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
+
+    return narrow ? 1 : max(1, min(T / LONG, PIECES / H));
+}
+
+/* The states of the rows; dq of the parts. */
+MixMemory pairs_memory(const MixSize *s)
+{
+    bool narrow = setting(&s->set, "window") || pairs_chunk(s->attention, &s->set);
+    double copies = (double)up_to(s->T, pairs_tile(s->T)) / s->T;
+    int parts = pairs_parts(narrow, s->T, s->H);
+
+    double partial = parts > 1 ? s->H * copies * parts * up_to(s->D, NR) : 0;
+    double bias = bias_is_on(&s->set) ? 2.0 * s->H : 0;
+
+    return (MixMemory){ s->H * (double)(sizeof(RowState) / sizeof(real)) + bias,
+                        partial + parts * bias };
+}
