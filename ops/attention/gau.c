@@ -57,8 +57,9 @@ static double square(double s)
 }
 
 const Weighting weighting_square = { 0, false, false, square_weigh, square_unweigh, square };
-static const Weighting weighting_square_sum = { 0,      true, false, square_sum_weigh, square_unweigh,
-                                                square };
+static const Weighting weighting_square_sum = {
+    0, true, false, square_sum_weigh, square_unweigh, square
+};
 
 static real by_n0(int n0, int n)
 {

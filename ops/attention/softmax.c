@@ -87,9 +87,10 @@ static void softmax_unweigh(real *restrict s, real *restrict dA, int n, const Ro
     }
 }
 
-const Weighting weighting_softmax = { -R(HUGE_VAL), true, false, softmax_weigh, softmax_unweigh,
-                                      exp };
-static const Weighting weighting_softmax1 = { -R(HUGE_VAL), true, true, softmax_weigh,
+const Weighting weighting_softmax = {
+    -R(HUGE_VAL), true, false, softmax_weigh, softmax_unweigh, exp
+};
+static const Weighting weighting_softmax1 = { -R(HUGE_VAL),    true, true, softmax_weigh,
                                               softmax_unweigh, exp };
 
 static const char *const scales[] = { "sqrt", "entropy", "logn", NULL };

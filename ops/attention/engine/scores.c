@@ -11,6 +11,7 @@
  *
  *     c_i = sum over j in V(i) of w(tau_i q_i . k_j)
  */
+#include "ops/attention/engine/bias.h"
 #include "ops/attention/engine/pairs.h"
 
 typedef struct {
@@ -74,7 +75,8 @@ static void sum_heads(void *ctx, int begin, int end)
     const Scores *s = ctx;
     const Attention *a = s->in->attention;
     const int T = s->in->q->dim[1], D = s->in->q->dim[3], n0 = pairs_n0(s->in);
-    const Tiling *how = pairs_tiling(a, &s->in->set);
+    const Tiling how = pairs_tiling(a, &s->in->set);
+    double (*weight)(double s) = how.weighting->weight;
 
     for (int number = begin; number < end; number++) {
         const Copies x = copies_of(s, number);
@@ -83,11 +85,11 @@ static void sum_heads(void *ctx, int begin, int end)
         view.chunk = pairs_chunk(a, &s->in->set);
         for (int i = 0; i < T; i++) {
             const Span keys = view_keys(&view, i);
-            const double tau = (double)how->tau(n0, D, keys.to - keys.from);
-            double c = 0;
+            const double tau = (double)how.tau(n0, D, keys.to - keys.from);
+            double c = how.weighting->null && keys.to > keys.from ? weight(0) : 0;
 
             for (int j = keys.from; j < keys.to; j++)
-                c += how->weighting->weight(tau * product(&x, i, j));
+                c += weight(tau * product(&x, i, j));
             s->c[(size_t)number * (size_t)T + (size_t)i] = c;
         }
     }
@@ -111,6 +113,10 @@ void attention_scores(Tape *tape, const Mix *in, double *S)
 
 bool pairs_sums(Tape *tape, const Mix *in, double *c)
 {
+    const Tiling how = pairs_tiling(in->attention, &in->set);
+
+    if (!how.weighting->weight || bias_is_on(&in->set)) /* scores are those without a bias */
+        return false;
     for_heads(tape, sum_heads, (Scores){ .in = in, .c = c });
     return true;
 }

@@ -97,10 +97,9 @@ const Weighting weighting_sigmoid = { .hidden = HIDDEN,
 const Weighting weighting_relu = {
     .hidden = 0, .weigh = relu_weigh, .unweigh = relu_unweigh, .weight = positive
 };
-const Weighting weighting_laplace = { .hidden = HIDDEN,
-                                      .weigh = laplace_weigh,
-                                      .unweigh = laplace_unweigh,
-                                      .weight = laplace };
+const Weighting weighting_laplace = {
+    .hidden = HIDDEN, .weigh = laplace_weigh, .unweigh = laplace_unweigh, .weight = laplace
+};
 
 real by_n(int n0, int n)
 {

@@ -127,10 +127,11 @@ static double laplace_slope(double x, double n)
 static const struct {
     const char *name;
     double (*of)(double x, double n), (*slope)(double x, double n);
-} weights[] = { { "sigmoid", sigmoid_of, sigmoid_slope },
-                { "relu", relu_of, relu_slope },
-                { "relu2", relu2_of, relu2_slope },
-                { "laplace", laplace_of, laplace_slope } };
+    bool mean; /* the sum of a row is divided by n */
+} weights[] = { { "sigmoid", sigmoid_of, sigmoid_slope, false },
+                { "relu", relu_of, relu_slope, true },
+                { "relu2", relu2_of, relu2_slope, true },
+                { "laplace", laplace_of, laplace_slope, false } };
 enum { WEIGHTS = sizeof weights / sizeof *weights };
 
 /* The index of the weight that depends on its own score only, or -1. */
@@ -151,19 +152,22 @@ static void weigh_with_null(const PlainRow *r)
     plain_add(s, tau(r, "scale"), r->s, T);
     plain_softmax_of(s, A, T + 1);
     plain_add(r->A, 1, A, T);
+    plain_put_sum(r->x, r->i, 1 / A[T]);
 }
 
 static void weigh(const PlainRow *r)
 {
     int which = own_weight(r);
-    double n = plain_seen(r->x, r->i), t = tau(r, "scale");
+    double n = plain_seen(r->x, r->i), t = tau(r, "scale"), c = 0;
 
     if (setting_is(&r->x->mix->set, "weight", "softmax1"))
         weigh_with_null(r);
     else if (which < 0)
         plain_softmax_weigh(r, "scale");
     for (int j = 0; which >= 0 && j < r->x->T; j++)
-        r->A[j] = weights[which].of(t * r->s[j], n);
+        c += r->A[j] = weights[which].of(t * r->s[j], n);
+    if (which >= 0)
+        plain_put_sum(r->x, r->i, weights[which].mean ? n * c : c);
 }
 
 static void back(const PlainRow *r)
