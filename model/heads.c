@@ -29,7 +29,7 @@ static void heads_make(Block *b, const Maker *m)
 static Tensor *normed(Pass *p, Tensor *o)
 {
     int B = o->dim[0], T = o->dim[1], H = p->size.H, E = p->size.E;
-    Tensor *y = op_rmsnorm(p->tape, tensor_reshape(o, SHAPE(B, T, H, E)), NULL);
+    Tensor *y = op_rmsnorm(p->tape, tensor_reshape(o, SHAPE(B, T, H, E)), NULL, NORM_EPS);
 
     return tensor_reshape(y, SHAPE(B, T, H * E));
 }

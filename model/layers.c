@@ -106,7 +106,8 @@ double own_matrices(const Config *c)
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n)
 {
-    return n.bias ? op_layernorm(p->tape, x, n.gain, n.bias) : op_rmsnorm(p->tape, x, n.gain);
+    return n.bias ? op_layernorm(p->tape, x, n.gain, n.bias, NORM_EPS)
+                  : op_rmsnorm(p->tape, x, n.gain, NORM_EPS);
 }
 
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d)

@@ -40,6 +40,7 @@ typedef struct Norm {
     Node node;
     Tensor *x, *gain, *bias; /* gain and bias may be NULL: 1 and 0 */
     bool centre;             /* LayerNorm */
+    double eps;
     void (*backward_row)(const struct Norm *op, int i, real *dgain, real *dbias);
     int rows, C;
     real *mean, *scale; /* (rows): mu and r */
@@ -60,7 +61,7 @@ static void norm_rows(void *ctx, int begin, int end)
 
         for (int c = 0; c < C; c++)
             y[c] = x[c] - mu;
-        real r = 1 / sqrt(row_dot(y, y, C) / R(C) + R(1e-5));
+        real r = 1 / sqrt(row_dot(y, y, C) / R(C) + R(op->eps));
         for (int c = 0; c < C; c++)
             y[c] *= gain ? r * gain[c] : r;
         for (int c = 0; op->bias && c < C; c++)
@@ -181,14 +182,14 @@ static Tensor *norm(Tape *tape, Norm operands)
     return op->node.y;
 }
 
-Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain)
+Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain, double eps)
 {
-    return norm(tape, (Norm){ .x = x, .gain = gain });
+    return norm(tape, (Norm){ .x = x, .gain = gain, .eps = eps });
 }
 
-Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)
+Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias, double eps)
 {
-    return norm(tape, (Norm){ .x = x, .gain = gain, .bias = bias, .centre = true });
+    return norm(tape, (Norm){ .x = x, .gain = gain, .bias = bias, .centre = true, .eps = eps });
 }
 
 Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)

@@ -50,9 +50,10 @@ typedef struct {
 } Embedding;
 Tensor *op_embedding(Tape *tape, Embedding operands);
 
-/* Both norms are over the last dimension, with epsilon 1e-5; the gain may be NULL: all ones. */
-Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain);
-Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
+/* Both norms are over the last dimension; RMSNorm's gain may be NULL: all ones. */
+#define NORM_EPS 1e-5 /* by default */
+Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain, double eps);
+Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias, double eps);
 
 Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
 

@@ -33,7 +33,8 @@ typedef struct Angles {
 void rope_position(real *angles, int t, int D, RopeScale scale)
 {
     double s = scale.by > 0 ? scale.by : 1;
-    double base = scale.kind == ROPE_NTK ? 10000 * pow(s, D / (D - 2.0)) : 10000;
+    double b = scale.base > 0 ? scale.base : 10000;
+    double base = scale.kind == ROPE_NTK ? b * pow(s, D / (D - 2.0)) : b;
     double at = scale.kind == ROPE_NTK ? t : t / s;
 
     for (int d = 0; d < D; d += 2) {
@@ -69,7 +70,7 @@ const real *rope_angles(Tape *tape, int positions, int D, RopeScale scale)
         BUG("rope: the width %d is odd", D);
     for (const Angles *angles = tape->angles; angles; angles = angles->next)
         if (angles->D == D && angles->positions >= positions && angles->scale.kind == scale.kind &&
-            angles->scale.by == scale.by)
+            angles->scale.by == scale.by && angles->scale.base == scale.base)
             return angles->at;
 
     Angles *angles = arena_take(tape->mem, sizeof *angles);

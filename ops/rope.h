@@ -2,7 +2,7 @@
  * Rotary position embedding (Su et al., 2021, arXiv:2104.09864). Each pair of
  * neighbours is rotated by an angle that grows with the position t:
  *
- *     w = t * 10000^(-2m/D)
+ *     w = t * b^(-2m/D),    b = 10000 unless another base is given
  *     (x_2m, x_2m+1)  ->  (x_2m cos w - x_2m+1 sin w,  x_2m sin w + x_2m+1 cos w)
  *
  * so that the product of a rotated q and a rotated k depends on the distance between
@@ -12,8 +12,8 @@
  * Beyond the positions it was trained on, a model meets angles it has never seen. A scale s maps
  * them to those of a sequence s times shorter:
  *
- *     linear    w = t / s * 10000^(-2m/D)             slows every pair by s
- *     ntk       w = t * (10000 s^(D/(D-2)))^(-2m/D)   slows the slowest pair by s, the fastest not
+ *     linear    w = t / s * b^(-2m/D)             slows every pair by s
+ *     ntk       w = t * (b s^(D/(D-2)))^(-2m/D)   slows the slowest pair by s, the fastest not
  *
  * Not an op: mechanisms rotate the copies of rows that they make anyway.
  */
@@ -25,10 +25,11 @@
 typedef enum { ROPE_LINEAR, ROPE_NTK } RopeKind;
 extern const char *const rope_kind_names[]; /* by RopeKind, ending with NULL */
 
-/* How angles are scaled; all zeros: not at all. */
+/* The base, and how angles are scaled; all zeros: 10000, not at all. */
 typedef struct {
     RopeKind kind;
-    double by; /* s >= 1; 0 counts as 1 */
+    double by;   /* s >= 1; 0 counts as 1 */
+    double base; /* b > 1; 0 counts as 10000 */
 } RopeScale;
 
 /*

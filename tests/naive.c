@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-static const double epsilon = 1e-5; /* of both norms */
-
 /* f of each of the n numbers of operand 0. */
 static void each(const OpCall *c, double *const *x, double (*f)(double), double *y)
 {
@@ -112,7 +110,7 @@ static void dense_of_silu(const OpCall *c, double *const *x, double *y)
     dense_of(c, x, naive_silu, y);
 }
 
-void naive_rmsnorm(const double *x, const double *gain, int n, double *y)
+void naive_rmsnorm(const double *x, const double *gain, double epsilon, int n, double *y)
 {
     double square = 0;
 
@@ -127,10 +125,10 @@ static void rmsnorm(const OpCall *c, double *const *x, double *y)
     int C = c->size.C;
 
     for (int i = 0; i < c->size.B * c->size.T; i++)
-        naive_rmsnorm(x[0] + i * C, x[1], C, y + i * C);
+        naive_rmsnorm(x[0] + i * C, x[1], c->row->p, C, y + i * C);
 }
 
-void naive_layernorm(const double *x, const double *gain, const double *bias, int n, double *y)
+void naive_layernorm(const double *x, const double *const gain[2], double epsilon, int n, double *y)
 {
     double mean = 0, variance = 0;
 
@@ -139,7 +137,7 @@ void naive_layernorm(const double *x, const double *gain, const double *bias, in
     for (int i = 0; i < n; i++)
         variance += (x[i] - mean) * (x[i] - mean) / n;
     for (int i = 0; i < n; i++)
-        y[i] = (x[i] - mean) / sqrt(variance + epsilon) * gain[i] + bias[i];
+        y[i] = (x[i] - mean) / sqrt(variance + epsilon) * gain[0][i] + gain[1][i];
 }
 
 static void layernorm(const OpCall *c, double *const *x, double *y)
@@ -147,7 +145,8 @@ static void layernorm(const OpCall *c, double *const *x, double *y)
     int C = c->size.C;
 
     for (int i = 0; i < c->size.B * c->size.T; i++)
-        naive_layernorm(x[0] + i * C, x[1], x[2], C, y + i * C);
+        naive_layernorm(x[0] + i * C, (const double *const[]){ x[1], x[2] }, c->row->p, C,
+                        y + i * C);
 }
 
 static void scale_offset(const OpCall *c, double *const *x, double *y)
@@ -250,14 +249,14 @@ static void cross_entropy(const OpCall *c, double *const *x, double *y)
 
 void naive_rope(const double *x, int position, int D, RopeScale scale, double *y)
 {
-    double s = scale.by > 0 ? scale.by : 1;
+    double s = scale.by > 0 ? scale.by : 1, base = scale.base > 0 ? scale.base : 10000;
 
     for (int m = 0; m < D / 2; m++) {
-        double angle = position * pow(10000, -2.0 * m / D);
+        double angle = position * pow(base, -2.0 * m / D);
 
         if (scale.kind == ROPE_LINEAR)
             angle /= s;
-        else if (D > 2) /* what a base of 10000 s^(D/(D-2)) comes to */
+        else if (D > 2) /* what a base times s^(D/(D-2)) comes to */
             angle /= pow(s, 2.0 * m / (D - 2));
 
         y[2 * m] = x[2 * m] * cos(angle) - x[2 * m + 1] * sin(angle);

@@ -25,8 +25,10 @@ typedef struct {
 void naive_dense(const NaiveDense *d, double *y);
 
 /* Rows of n numbers. */
-void naive_rmsnorm(const double *x, const double *gain, int n, double *y);
-void naive_layernorm(const double *x, const double *gain, const double *bias, int n, double *y);
+void naive_rmsnorm(const double *x, const double *gain, double epsilon, int n, double *y);
+/* The gain and the bias. */
+void naive_layernorm(const double *x, const double *const gain[2], double epsilon, int n,
+                     double *y);
 
 /*
  * One head at one position: the pairs (x_2m, x_2m+1) rotated by position * 10000^(-2m/D); with a

@@ -15,7 +15,9 @@
 
 static const double tolerance = sizeof(real) == sizeof(double) ? 1e-12 : 1e-5;
 
-static const RopeScale rope_scales[] = { { ROPE_LINEAR, 0 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 } };
+static const RopeScale rope_scales[] = { { ROPE_LINEAR, 0, 0 },
+                                         { ROPE_LINEAR, 4, 0 },
+                                         { ROPE_NTK, 4, 50 } };
 
 static double naive_score(const Mix *in, const Shape *s, int b, int h, const int at[2])
 {

@@ -412,7 +412,7 @@ static Tensor *block_operand(Tape *tape, const Block *block, Tensor *a, int whic
 
 static Tensor *attended(Tape *tape, const Block *block, Tensor *h)
 {
-    Tensor *a = op_rmsnorm(tape, h, block->x[GAIN]);
+    Tensor *a = op_rmsnorm(tape, h, block->x[GAIN], NORM_EPS);
     const Variant *v = block->variant;
     Mix m = { .attention = v->attention,
               .causal = block->causal,
@@ -441,7 +441,7 @@ static Tensor *transform(Tape *tape, void *ctx)
                                                 .T = BLOCK_T });
 
     h = attended(tape, block, op_dropout(tape, h, 0.2, random));
-    Tensor *a = op_layernorm(tape, h, x[LN_GAIN], x[LN_BIAS]);
+    Tensor *a = op_layernorm(tape, h, x[LN_GAIN], x[LN_BIAS], NORM_EPS);
     Tensor *up = op_dense(tape, (Dense){ .x = a, .w = x[W1], .b = x[B1] });
     Tensor *gate = op_dense(tape, (Dense){ .x = a, .w = x[W2] });
     Tensor *s = op_add(tape, op_swiglu(tape, gate, up), op_activation(tape, up, &activation_silu));

@@ -38,9 +38,10 @@ static double *paper_norm(const Paper *p, const double *x, NormWeights n)
 
     for (int i = 0; i < ROWS; i++)
         if (bias)
-            naive_layernorm(x + i * C, gain, bias, C, y + i * C);
+            naive_layernorm(x + i * C, (const double *const[]){ gain, bias }, NORM_EPS, C,
+                            y + i * C);
         else
-            naive_rmsnorm(x + i * C, gain, C, y + i * C);
+            naive_rmsnorm(x + i * C, gain, NORM_EPS, C, y + i * C);
     return y;
 }
 
@@ -78,7 +79,7 @@ static double *paper_heads(const Paper *p, const double *x)
 
     double *o = paper_mix(p, in);
     for (int i = 0; setting(&p->c->set, "out-norm") && i < ROWS * H; i++)
-        naive_rmsnorm(o + i * E, NULL, E, o + i * E);
+        naive_rmsnorm(o + i * E, NULL, NORM_EPS, E, o + i * E);
     const double *gate =
         setting(&p->c->set, "out-gate") ? paper_dense(p, h, b->out_gate, NULL) : NULL;
     for (int i = 0; gate && i < ROWS * H * E; i++)

@@ -315,7 +315,7 @@ START_TEST(a_scale_of_angles_reaches_the_model_and_one_of_1_changes_no_bit)
     const Score plain = judge(&j, p);
 
     for (int kind = ROPE_LINEAR; kind <= ROPE_NTK; kind++) {
-        c->rope_scale = (RopeScale){ (RopeKind)kind, 1 };
+        c->rope_scale = (RopeScale){ (RopeKind)kind, 1, 0 };
         const Score same = judge(&j, p);
         ck_assert_mem_eq(&same, &plain, sizeof plain);
         c->rope_scale.by = 2;

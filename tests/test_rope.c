@@ -22,7 +22,13 @@ static const real *rotated(Tape *tape, Tensor *x, RopeScale scale, bool back)
 
 static const RopeScale no_scale = { 0 };
 static const RopeScale scales[] = {
-    { 0 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 }, { ROPE_LINEAR, 1.5 }, { ROPE_NTK, 1e6 }
+    { 0 },
+    { ROPE_LINEAR, 4, 0 },
+    { ROPE_NTK, 4, 0 },
+    { ROPE_LINEAR, 1.5, 0 },
+    { ROPE_NTK, 1e6, 0 },
+    { ROPE_LINEAR, 0, 500 },
+    { ROPE_NTK, 4, 1e6 },
 };
 
 /* _i: the scale */
@@ -47,7 +53,8 @@ END_TEST
 START_TEST(angles_are_computed_once_a_step)
 {
     Tape tape = tape_open(1);
-    const RopeScale half = { ROPE_LINEAR, 2 }, ntk = { ROPE_NTK, 2 };
+    const RopeScale half = { ROPE_LINEAR, 2, 0 }, ntk = { ROPE_NTK, 2, 0 };
+    const RopeScale other = { ROPE_LINEAR, 2, 500 };
     const real *one = rope_angles(&tape, 9, 4, half), *two = rope_angles(&tape, 7, 6, half);
     real alone[4];
 
@@ -55,6 +62,7 @@ START_TEST(angles_are_computed_once_a_step)
     ck_assert_ptr_eq(rope_angles(&tape, 7, 6, half), two);
     ck_assert_ptr_ne(rope_angles(&tape, 8, 4, ntk), one);
     ck_assert_ptr_ne(rope_angles(&tape, 8, 4, no_scale), one);
+    ck_assert_ptr_ne(rope_angles(&tape, 8, 4, other), one);
     rope_position(alone, 8, 4, half);
     ck_assert(same_bits(alone, one + 8 * 4, 4));
     tape_reset(&tape);
@@ -70,9 +78,9 @@ START_TEST(a_scale_of_1_changes_no_bit_and_ntk_leaves_the_only_pair_alone)
     for (int D = 2; D <= 8; D += 2)
         for (int t = 0; t < 2000; t += 7) {
             rope_position(plain, t, D, no_scale);
-            rope_position(scaled, t, D, (RopeScale){ ROPE_LINEAR, 1 });
+            rope_position(scaled, t, D, (RopeScale){ ROPE_LINEAR, 1, 10000 });
             ck_assert(same_bits(plain, scaled, (size_t)D));
-            rope_position(scaled, t, D, (RopeScale){ ROPE_NTK, D == 2 ? 1000 : 1 });
+            rope_position(scaled, t, D, (RopeScale){ ROPE_NTK, D == 2 ? 1000 : 1, 0 });
             ck_assert(same_bits(plain, scaled, (size_t)D));
         }
 }
@@ -87,8 +95,8 @@ START_TEST(a_scale_of_4_brings_a_position_back_to_a_quarter_of_it)
     for (int t = 0; t < 600; t += 7) {
         rope_position(plain, t, D, no_scale);
         rope_position(far, 4 * t, D, no_scale);
-        rope_position(linear, 4 * t, D, (RopeScale){ ROPE_LINEAR, 4 });
-        rope_position(ntk, 4 * t, D, (RopeScale){ ROPE_NTK, 4 });
+        rope_position(linear, 4 * t, D, (RopeScale){ ROPE_LINEAR, 4, 0 });
+        rope_position(ntk, 4 * t, D, (RopeScale){ ROPE_NTK, 4, 0 });
         ck_assert(same_bits(linear, plain, D));
         ck_assert(same_bits(ntk, far, 2));
         for (int d = D - 2; d < D; d++)

@@ -14,7 +14,8 @@ typedef struct {
 static Tensor *gated(Tape *tape, void *ctx, Tensor *x)
 {
     const Parts *p = ctx;
-    Tensor *h = op_dense(tape, (Dense){ .x = op_rmsnorm(tape, x, p->x[3]), .w = p->x[2] });
+    Tensor *h =
+        op_dense(tape, (Dense){ .x = op_rmsnorm(tape, x, p->x[3], NORM_EPS), .w = p->x[2] });
 
     return op_dense(tape, (Dense){ .x = op_swiglu(tape, h, x), .w = p->x[2], .r = x });
 }

@@ -57,7 +57,7 @@ static Variant rotated(Variant v, RopeScale scale)
     return v;
 }
 
-static const RopeScale unscaled, linear4 = { ROPE_LINEAR, 4 }, ntk4 = { ROPE_NTK, 4 };
+static const RopeScale unscaled, linear4 = { ROPE_LINEAR, 4, 500 }, ntk4 = { ROPE_NTK, 4, 0 };
 
 /* The numbers that a setting is tried at here: all but the first, which is for 7 positions. */
 static const int *tries_of(const Setting *s)

@@ -48,12 +48,12 @@ static Tensor *run_dense(Tape *tape, const OpCall *c)
 
 static Tensor *run_rmsnorm(Tape *tape, const OpCall *c)
 {
-    return op_rmsnorm(tape, c->x[0], c->x[1]);
+    return op_rmsnorm(tape, c->x[0], c->x[1], c->row->p);
 }
 
 static Tensor *run_layernorm(Tape *tape, const OpCall *c)
 {
-    return op_layernorm(tape, c->x[0], c->x[1], c->x[2]);
+    return op_layernorm(tape, c->x[0], c->x[1], c->x[2], c->row->p);
 }
 
 static Tensor *run_scale_offset(Tape *tape, const OpCall *c)
@@ -151,8 +151,8 @@ const OpRow op_rows[] = {
     { "dense", run_dense, dense, .flops = { "BTCO", 2, 4 } },
     { "dense of gelu", run_dense, dense, .f = &activation_gelu, .flops = { "BTCO", 2, 4 } },
     { "dense of silu", run_dense, dense, .f = &activation_silu },
-    { "rmsnorm", run_rmsnorm, rmsnorm, .moved = { "BTC", 2, 3 } },
-    { "layernorm", run_layernorm, layernorm, .moved = { "BTC", 2, 3 } },
+    { "rmsnorm", run_rmsnorm, rmsnorm, .p = NORM_EPS, .moved = { "BTC", 2, 3 } },
+    { "layernorm", run_layernorm, layernorm, .p = 1e-3, .moved = { "BTC", 2, 3 } },
     { "scale and offset", run_scale_offset, .operand = affine },
     { "repeat", run_repeat, .operand = first_row },
     { "mean", run_mean, .operand = one },

@@ -40,7 +40,7 @@ typedef struct {
         int (*at)(int i, OpSize s);
     } id; /* tokens, targets or lengths */
     const Activation *f;
-    double p;            /* of dropout */
+    double p;            /* of dropout; of norms, eps */
     OpWork flops, moved; /* moved: numbers read and written. ./bench skips rows with neither */
 } OpRow;
 

@@ -11,7 +11,7 @@ typedef struct {
 
 enum { ROPES = 4 };
 static const RopeScale ropes[ROPES] = {
-    { .by = 0 }, { .by = 1 }, { ROPE_LINEAR, 4 }, { ROPE_NTK, 4 }
+    { .by = 0 }, { .by = 1 }, { ROPE_LINEAR, 4, 0 }, { ROPE_NTK, 4, 500 }
 };
 
 /* Takes a digit off a number whose digits have different bases. */
@@ -70,8 +70,9 @@ static void describe(const MixCase *c, char *to, size_t size)
                                  c->padded ? ", padded" : "", in->rope ? ", rope" : "");
 
     if (in->rope_scale.by > 1)
-        at += (size_t)snprintf(to + at, size - at, ", %s %g", rope_kind_names[in->rope_scale.kind],
-                               in->rope_scale.by);
+        at +=
+            (size_t)snprintf(to + at, size - at, ", %s %g%s", rope_kind_names[in->rope_scale.kind],
+                             in->rope_scale.by, in->rope_scale.base > 0 ? " of base 500" : "");
     for (const Setting *s = in->attention->settings; s && s->name; s++)
         if (setting(&in->set, s->name) != s->value)
             at += (size_t)snprintf(to + at, size - at, ", %s %s", s->name,

@@ -6,8 +6,9 @@
  *     w = i * base^(-c/width)         c = 0, 2, 4, ...
  *     (x_c, x_c+1)  ->  (x_c cos w - x_c+1 sin w,  x_c sin w + x_c+1 cos w)
  *
- * with base = 10000. A scale s replaces i by i/s (linear), or the base by 10000 s^(width/(width-2))
- * (ntk). The transpose of a rotation by w is a rotation by -w, and so is its backward pass.
+ * with base = 10000, or another b. A scale s replaces i by i/s (linear), or the base by b
+ * s^(width/(width-2)) (ntk). The transpose of a rotation by w is a rotation by -w, and so is its
+ * backward pass.
  */
 #include "ops/attention/plain/plain.h"
 
@@ -138,11 +139,11 @@ double plain_guard(double z)
 
 static double angle(RopeScale scale, int i, int c, int width)
 {
-    double s = scale.by > 0 ? scale.by : 1;
+    double s = scale.by > 0 ? scale.by : 1, b = scale.base > 0 ? scale.base : 10000;
 
     if (scale.kind == ROPE_LINEAR)
-        return i / s * pow(10000, -(double)c / width);
-    return i * pow(10000 * pow(s, width / (width - 2.0)), -(double)c / width);
+        return i / s * pow(b, -(double)c / width);
+    return i * pow(b * pow(s, width / (width - 2.0)), -(double)c / width);
 }
 
 static void rotate(const PlainHead *x, double *rows, int width, int ladder, double sign)
