@@ -7,6 +7,7 @@
 const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", NULL };
 const char *const ffn_names[] = { "gelu", "swiglu", "none", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
+const char *const eps_names[] = { "1e-5", "1e-6", "1e-8", "1e-12", NULL };
 const char *const task_names[] = { "causal", "mlm", "classify", NULL };
 const char *const pool_names[] = { "mean", "attention", "first", NULL };
 const char *const pairs_names[] = { "joined", "towers", NULL };
@@ -54,6 +55,9 @@ static const struct {
     NUMBER("classes", classes, 0, 1 << 16),
     CHOICE("pool", pool, pool_names),
     CHOICE("pairs", pairs, pairs_names),
+    NUMBER("n_inner", hidden, 0, INNER_MOST),
+    NUMBER("rope_base", rope_base, 0, ROPE_BASE_MOST),
+    CHOICE("norm_eps", eps, eps_names),
 };
 enum { OWN = sizeof own / sizeof *own };
 

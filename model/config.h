@@ -24,9 +24,12 @@ enum { PAIRS_JOINED, PAIRS_TOWERS };
 /* The names of the values above, in order, ending with NULL. */
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
 extern const char *const task_names[], *const pool_names[], *const pairs_names[];
+extern const char *const eps_names[]; /* of the norms */
 
 /* The positions that a model with this attention has by default. */
 int position_default(const Attention *a);
+
+enum { INNER_MOST = 1 << 17, ROPE_BASE_MOST = 1 << 30 };
 
 typedef struct {
     const Attention *attention;
@@ -35,6 +38,9 @@ typedef struct {
     int tied;                      /* the head is the embedding table */
     int bias;                      /* biases in the dense layers */
     int no_residual;               /* layers do not add their input to their output */
+    int hidden;                    /* the width of the feed-forward layer; 0: config_hidden() */
+    int rope_base;                 /* 0: 10000 */
+    int eps;                       /* of the norms, by eps_names */
     int classes, pool, pairs;      /* TASK_CLASSIFY: the number of classes; of the enums above */
     Values set;
     RopeScale rope_scale;

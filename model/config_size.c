@@ -6,6 +6,7 @@
 #include "ops/ops.h"
 
 #include <limits.h>
+#include <stdlib.h>
 
 /* The divisor of n closest to `to`. */
 static int near_divisor(int n, int to)
@@ -56,6 +57,8 @@ static Text needless(const Config *c)
             text_add(&text, "%s%s", s->kind == SETTING_FLAG && s->value ? "no-" : "", s->name);
     if (!text.n && c->position == POSITION_ROPE && !(c->attention->traits & CAN_ROPE))
         text_add(&text, "position rope");
+    if (!text.n && c->hidden && !layer_of(c->attention)->feed_forward)
+        text_add(&text, "n-inner");
     return text;
 }
 
@@ -71,7 +74,7 @@ static int rotated(const Config *c)
 static double largest_matrix(const Config *c)
 {
     MixSize size = config_mix_size(c);
-    double most = fmax(4.0 * c->width * c->width, (double)c->width * size.H * size.D);
+    double most = c->width * fmax(fmax(4.0 * c->width, config_hidden(c)), (double)size.H * size.D);
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
         if (*o->shape != 'B')
@@ -93,6 +96,8 @@ Text config_misfit(const Config *c)
     else if (inner % c->heads != 0)
         text_add(&why, "--n-head %d does not divide %s--n-embd %d; --n-head %d would", c->heads,
                  inner > c->width ? "twice " : "", c->width, near_divisor(inner, c->heads));
+    else if (c->rope_base && c->position != POSITION_ROPE)
+        text_add(&why, "--rope-base does not apply to --position %s", position_names[c->position]);
     else if (c->task == TASK_CLASSIFY && c->tied)
         text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
     else if (c->task != TASK_CLASSIFY && (c->pool || c->pairs))
@@ -133,6 +138,8 @@ void config_check(const Config *c)
  */
 int config_hidden(const Config *c)
 {
+    if (c->hidden)
+        return c->hidden;
     return c->ffn == FFN_SWIGLU ? (8 * c->width / 3 + 15) / 16 * 16 : 4 * c->width;
 }
 
@@ -264,6 +271,11 @@ static double way_back(const Config *c, double tokens)
     if (c->ffn == FFN_SWIGLU)
         return tokens * (each + 3.0 * config_hidden(c));
     return tokens * each + fmin(tokens, DENSE_ROWS) * config_hidden(c);
+}
+
+double config_eps(const Config *c)
+{
+    return strtod(eps_names[c->eps], NULL);
 }
 
 double config_parameters(const Config *c)

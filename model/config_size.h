@@ -17,6 +17,7 @@ void config_check(const Config *c);
 MixSize config_mix_size(const Config *c);
 
 int config_hidden(const Config *c);      /* the width inside the feed-forward layer */
+double config_eps(const Config *c);      /* the epsilon of the norms */
 int config_mask(const Config *c);        /* TASK_MLM: the token that hides another, the last */
 int config_outputs(const Config *c);     /* logits of a prediction: tokens, or classes */
 int config_head_width(const Config *c);  /* of what the head multiplies */

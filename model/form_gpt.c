@@ -60,7 +60,8 @@ static void gpt_config(const Config *c, FILE *out)
     fprintf(out, ",\n  \"n_layer\": %d,\n  \"n_head\": %d", c->layers, c->heads);
     fprintf(out, ",\n  \"n_inner\": %d,\n  \"activation_function\": \"gelu_new\"",
             config_hidden(c));
-    fprintf(out, ",\n  \"layer_norm_epsilon\": 1e-05,\n  \"scale_attn_weights\": true");
+    fprintf(out, ",\n  \"layer_norm_epsilon\": %s,\n  \"scale_attn_weights\": true",
+            eps_names[c->eps]);
     fprintf(out, ",\n  \"resid_pdrop\": 0.0,\n  \"embd_pdrop\": 0.0,\n  \"attn_pdrop\": 0.0");
 }
 

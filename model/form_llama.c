@@ -3,7 +3,7 @@
  * RMSNorm and SwiGLU, with other names, and with other pairs in RoPE: we rotate neighbours of a
  * head, it rotates x_m with x_(m+D/2),
  *
- *     ours     (x_2m, x_2m+1)    by t * 10000^(-2m/D)
+ *     ours     (x_2m, x_2m+1)    by t * b^(-2m/D)
  *     Llama's  (x_m, x_m+D/2)    by the same
  *
  * q . k does not depend on the order of the entries, if it is the same in both. So the rows of W_q
@@ -68,6 +68,7 @@ static void llama_tensors(const Model *model, FormTensors *to)
 static void llama_config(const Config *c, FILE *out)
 {
     const char *bias = c->bias ? "true" : "false";
+    const int base = c->rope_base ? c->rope_base : 10000;
 
     fprintf(out, ",\n  \"hidden_size\": %d,\n  \"intermediate_size\": %d", c->width,
             config_hidden(c));
@@ -75,11 +76,13 @@ static void llama_config(const Config *c, FILE *out)
             c->heads);
     fprintf(out, ",\n  \"num_key_value_heads\": %d,\n  \"head_dim\": %d", c->heads,
             config_mix_size(c).D);
-    fprintf(out, ",\n  \"max_position_embeddings\": %d,\n  \"rms_norm_eps\": 1e-05", c->context);
+    fprintf(out, ",\n  \"max_position_embeddings\": %d,\n  \"rms_norm_eps\": %s", c->context,
+            eps_names[c->eps]);
     fprintf(out, ",\n  \"hidden_act\": \"%s\"", c->ffn == FFN_SWIGLU ? "silu" : "gelu_new");
     fprintf(out, ",\n  \"attention_bias\": %s,\n  \"mlp_bias\": %s", bias, bias);
-    fprintf(out, ",\n  \"rope_theta\": 10000.0");
-    fprintf(out, ",\n  \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 10000.0}");
+    fprintf(out, ",\n  \"rope_theta\": %d.0", base);
+    fprintf(out, ",\n  \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": %d.0}",
+            base);
 }
 
 const Form form_llama = { .name = "llama",

@@ -106,8 +106,10 @@ double own_matrices(const Config *c)
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n)
 {
-    return n.bias ? op_layernorm(p->tape, x, n.gain, n.bias, NORM_EPS)
-                  : op_rmsnorm(p->tape, x, n.gain, NORM_EPS);
+    const double eps = config_eps(p->config);
+
+    return n.bias ? op_layernorm(p->tape, x, n.gain, n.bias, eps)
+                  : op_rmsnorm(p->tape, x, n.gain, eps);
 }
 
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d)
@@ -136,11 +138,14 @@ Tensor *pass_drop(Pass *p, Tensor *x)
 
 Mix pass_operands(const Pass *p)
 {
+    RopeScale scale = p->config->rope_scale;
+
+    scale.base = p->config->rope_base;
     return (Mix){ .attention = p->config->attention,
                   .causal = p->size.causal,
                   .length = p->length,
                   .rope = p->size.rope,
-                  .rope_scale = p->config->rope_scale,
+                  .rope_scale = scale,
                   .set = p->size.set };
 }
 

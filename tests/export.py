@@ -25,17 +25,18 @@ TEXT = "Once upon a time, na\u00efve \u732b lived\t\u2014 so!\n"
 STOCK = {
     "--ffn swiglu": "LlamaForCausalLM",
     "--ffn swiglu --bias --tied": "LlamaForCausalLM",
+    "--ffn swiglu --n-inner 40 --rope-base 500 --norm-eps 1e-6": "LlamaForCausalLM",
     "--ffn gelu": "ArceeForCausalLM",
     "--ffn gelu --bias --tied": "ArceeForCausalLM",
-    "--position learned --layer-norm layer": "GPT2LMHeadModel",
+    "--position learned --layer-norm layer --n-inner 40 --norm-eps 1e-6": "GPT2LMHeadModel",
     "--position learned --layer-norm layer --bias --tied": "GPT2LMHeadModel",
 }
 # Options of each mechanism, with every setting of it at least once; the first is as it comes.
 HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--window 5"]
 LINEAR = [*HEADS, "--position rope --rope-at before"]
 OWN = {
-    "softmax": ["--position sinusoidal", "--scale entropy --base 20", "--scale logn --base 9", *HEADS],
-    "relu": ["", *LINEAR],
+    "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20", "--scale logn --base 9", *HEADS],
+    "relu": ["", "--rope-base 500", "--position rope --rope-at before --rope-base 500", *LINEAR],
     "elu": ["", *LINEAR],
     "exp": ["", *LINEAR],
     "cosformer": ["", "--horizon 40", "--position none", "--rope-ladder 2d", *HEADS],
@@ -52,7 +53,7 @@ OWN = {
     "flash-gau": ["", "--chunk 5", "--chunk 7 --key-size 10 --no-gate"],
 }
 # What is the same for all of them.
-AROUND = ["--position learned --ffn swiglu --bias --tied", "--position none --layer-norm layer --bias"]
+AROUND = ["--position learned --ffn swiglu --n-inner 40 --norm-eps 1e-6 --bias --tied", "--position none --layer-norm layer --bias"]
 # In float, beside what float costs in that row; and in double, one way of computing against another.
 NEAR, SAME = 1e-5, 1e-6
 
@@ -322,7 +323,7 @@ BUGS = [
     ("logn's floor", "softmax --scale logn --base 9", ".clamp(min=1)\n        return", "\n        return"),
     ("a window one wider", "softmax --window 5", "<= self.config.window", "< self.config.window"),
     ("keys dropped too early", "softmax --window 5", "t.pos[:, -1:] + 1", "t.pos[:, -1:] + 2"),
-    ("RoPE's base", "relu", "10000.0 ** (-pair", "1000.0 ** (-pair"),
+    ("RoPE's base", "relu", "base ** (-pair", "(base / 10) ** (-pair"),
     ("RoPE in the denominator", "relu", "c = (f * z_i)", "c = (g * z_i)"),
     ("padding counts as keys", "elu", "t.mask(self.psi(self.ready(k, t), t, **own))",
      "self.psi(self.ready(k, t), t, **own)"),
@@ -386,7 +387,8 @@ def mechanisms():
 def check_settings(name, configs):
     """Each setting in config.json has had more than one value."""
     around = {"attn", "vocab_size", "position", "ffn", "layer_norm", "task", "n_layer", "n_head",
-              "n_embd", "block_size", "bias", "no_residual", "classes", "model_type", "dtype", "torch_dtype",
+              "n_embd", "block_size", "bias", "no_residual", "classes", "n_inner", "rope_base", "norm_eps",
+              "model_type", "dtype", "torch_dtype",
               "architectures", "bos_token_id", "eos_token_id", "tie_word_embeddings", "auto_map"}
     only = {("efficient", "rope_at")}  # it has one value
     for key in {key for key in configs[0].keys() - around if (name, key) not in only}:
@@ -401,7 +403,7 @@ def with_folder(check, *words):
 def check_mechanism(name):
     gated = name in ("gau", "flash-gau")  # no feed-forward layer; at high rates its squares die
     rate = " --learning-rate 4e-3" if gated else ""
-    around = [words.replace("--ffn swiglu ", "") if gated else words for words in AROUND]
+    around = [words.replace("--ffn swiglu --n-inner 40 ", "") if gated else words for words in AROUND]
     configs = [with_folder(check_own, f"--attn {name} {words}{rate}") for words in OWN[name] + around]
     check_settings(name, configs)
     if name != "retnet":  # causal only

@@ -101,8 +101,9 @@ static double *norm(Pass *p, const char *which, const double *x)
         for (int c = 0; c < C; c++)
             square += (x[t * C + c] - mean) * (x[t * C + c] - mean) / C;
         for (int c = 0; c < C; c++)
-            y[t * C + c] =
-                gain[c] * (x[t * C + c] - mean) / sqrt(square + 1e-5) + (bias ? bias[c] : 0);
+            y[t * C + c] = gain[c] * (x[t * C + c] - mean) /
+                               sqrt(square + (p->is.eps > 0 ? p->is.eps : 1e-5)) +
+                           (bias ? bias[c] : 0);
     }
     return y;
 }
@@ -116,7 +117,7 @@ static void turn_halves(const Pass *p, double *x)
         for (int h = 0; h < p->is.heads; h++)
             for (int d = 0; d < D / 2; d++) {
                 double *a = &x[t * C + h * D + d], *b = a + D / 2, was = *a;
-                const double angle = t / pow(10000, 2.0 * d / D);
+                const double angle = t / pow(p->is.base > 0 ? p->is.base : 10000, 2.0 * d / D);
 
                 *a = was * cos(angle) - *b * sin(angle);
                 *b = *b * cos(angle) + was * sin(angle);

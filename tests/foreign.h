@@ -8,6 +8,7 @@
 typedef struct {
     const char *class_name; /* "LlamaForCausalLM", "ArceeForCausalLM", "GPT2LMHeadModel" */
     int layers, heads, width, hidden, vocab;
+    double base, eps; /* 0: 10000, 1e-5 */
 } Foreign;
 
 /*

@@ -86,6 +86,13 @@ model 3190
 data 3690
 data/synthetic 960
 training 4890
+ops/attention 1570
+ops/attention/engine 3760
+ops/attention/plain 1300
+model 3015
+data 2780
+data/synthetic 780
+training 4160
 tools 920
 tools/common 3410
 tools/draw 1100

@@ -16,7 +16,7 @@ typedef struct {
 
 static const Other others[VARIANTS - PLAIN_VARIANTS] = {
     { "softmax",
-      { .position = POSITION_ROPE, .bias = true },
+      { .position = POSITION_ROPE, .bias = true, .hidden = 19, .rope_base = 500, .eps = 1 },
       { { "key-size", "4" }, { "scale", "entropy" }, { "base", "8" } } },
     { "softmax",
       { .position = POSITION_LEARNED, .ffn = FFN_SWIGLU },

@@ -188,6 +188,36 @@ START_TEST(matrices_too_large_to_index_are_refused)
 }
 END_TEST
 
+static void check_misfit(Config c, const char *words)
+{
+    const Text why = config_misfit(&c);
+
+    ck_assert_msg(strstr(why.at, words) != NULL, "no '%s' in: %s", words, why.at);
+}
+
+START_TEST(settings_without_effect_are_refused)
+{
+    Config c = gpt2();
+
+    ck_assert_double_eq(config_eps(&c), NORM_EPS);
+    c.eps = 1, c.hidden = 77;
+    ck_assert_double_eq(config_eps(&c), 1e-6);
+    ck_assert_int_eq(config_hidden(&c), 77);
+    config_check(&c);
+    c.rope_base = 500;
+    check_misfit(c, "--rope-base does not apply to --position learned");
+    c.position = POSITION_ROPE;
+    config_check(&c);
+    c.attention = &attention_gau, c.set = settings_default(c.attention), c.heads = 1;
+    check_misfit(c, "--n-inner does not apply to --attn gau");
+    c = gpt2();
+    c.width = 16384, c.heads = 1, c.hidden = INNER_MOST - 1;
+    config_check(&c);
+    c.hidden = INNER_MOST;
+    check_misfit(c, "a matrix would have 2147483648 numbers");
+}
+END_TEST
+
 START_TEST(what_fits_together_is_not_refused)
 {
     const Config c = gpt2();
@@ -212,6 +242,7 @@ Suite *suite_config(void)
     tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
     tcase_add_exit_test(t, heads_of_odd_width_cannot_be_turned, EXIT_USAGE);
     tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);
+    tcase_add_test(t, settings_without_effect_are_refused);
     tcase_add_test(t, what_fits_together_is_not_refused);
     return s;
 }

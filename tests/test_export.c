@@ -214,7 +214,7 @@ START_TEST(the_class_makes_of_the_folder_what_the_model_makes_of_the_text)
 {
     Arena *mem = arena_new();
     const Config c = config_of(_i);
-    const Foreign is = { form_of[_i]->class_name, 2, 2, 12, config_hidden(&c), 256 };
+    const Foreign is = { form_of[_i]->class_name, 2, 2, 12, config_hidden(&c), 256, 0, 0 };
     int64_t token[20];
     int id[20];
 

@@ -38,10 +38,10 @@ static double *paper_norm(const Paper *p, const double *x, NormWeights n)
 
     for (int i = 0; i < ROWS; i++)
         if (bias)
-            naive_layernorm(x + i * C, (const double *const[]){ gain, bias }, NORM_EPS, C,
+            naive_layernorm(x + i * C, (const double *const[]){ gain, bias }, config_eps(p->c), C,
                             y + i * C);
         else
-            naive_rmsnorm(x + i * C, gain, NORM_EPS, C, y + i * C);
+            naive_rmsnorm(x + i * C, gain, config_eps(p->c), C, y + i * C);
     return y;
 }
 
@@ -60,6 +60,7 @@ static double *paper_mix(const Paper *p, Mix in)
     in.causal = true;
     in.set = p->c->set;
     in.rope = p->c->position == POSITION_ROPE;
+    in.rope_scale.base = p->c->rope_base;
     Tensor *o = attention_mix(p->tape, &in);
     return doubles(p->mem, o->data, o->n);
 }

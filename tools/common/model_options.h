@@ -42,6 +42,12 @@ extern const char model_gammas[];
           .help = "the feed-forward layer" },                                                      \
         { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                      \
           .help = "RMSNorm or LayerNorm" },                                                        \
+        { "norm-eps", OPTION_CHOICE, &(config).eps, .choices = eps_names,                          \
+          .help = "epsilon of the norms" },                                                        \
+        { "n-inner", OPTION_INT, &(config).hidden, .max = INNER_MOST,                              \
+          .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },         \
+        { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                     \
+          .help = "base of RoPE's angles; 0: 10000" },                                             \
         { "gamma-init", OPTION_REAL,   &(to).gamma_init,                                           \
           .max = 1e6,   .also = "one", .help = model_gammas },                                     \
         { "tied", OPTION_FLAG, &(to).tied, .help = "share the weights of embedding and output" },  \

@@ -16,6 +16,9 @@ MODEL = {
     "bias": 0,  # in the dense layers
     "no_residual": 0,  # layers do not add their input to their output
     "classes": 0,  # of task classify
+    "n_inner": 0,  # the width of the feed-forward layer; 0: derived from n_embd
+    "rope_base": 0,  # 0: 10000
+    "norm_eps": "1e-5",
 }
 # Of the mechanisms; `./train --help` describes them. A size of 0 is the default that it names.
 SETTINGS = {

@@ -57,15 +57,15 @@ def double(pos: Tensor) -> Tensor:
     return pos.float() if pos.device.type == "mps" else pos.double()
 
 
-def angles(pos: Tensor, width: int) -> Tensor:
-    """t 10000^(-2m / width) for each position t and pair m: (B, T, width / 2), in double."""
+def angles(pos: Tensor, width: int, base: float = 10000.0) -> Tensor:
+    """t base^(-2m / width) for each position t and pair m: (B, T, width / 2), in double."""
     pair = double(torch.arange(0, width, 2, device=pos.device))
-    return double(pos)[..., None] * 10000.0 ** (-pair / width)
+    return double(pos)[..., None] * base ** (-pair / width)
 
 
-def rotate(x: Tensor, pos: Tensor) -> Tensor:
-    """RoPE: the pair (x_2m, x_2m+1) rotated by t 10000^(-2m / width), for x (B, H, T, width)."""
-    w = angles(pos, x.shape[-1])[:, None]
+def rotate(x: Tensor, pos: Tensor, base: float) -> Tensor:
+    """RoPE: the pair (x_2m, x_2m+1) rotated by t base^(-2m / width), for x (B, H, T, width)."""
+    w = angles(pos, x.shape[-1], base)[:, None]
     c, s = w.cos().to(x.dtype), w.sin().to(x.dtype)
     a, b = x[..., 0::2], x[..., 1::2]
     return torch.stack((a * c - b * s, a * s + b * c), -1).flatten(-2)
@@ -104,6 +104,7 @@ class Mix:
     def __init__(self, config: AttncConfig):
         self.config, self.causal, self.step = config, config.task == "causal", PIECE
         self.rope, self.forgets = config.position == "rope", bool(config.window)
+        self.rope_base = float(config.rope_base or 10000)
 
     def own(self, H: int, D: int) -> dict:
         """The names and shapes of parameters of its own, which piece() and whole() get."""
@@ -122,7 +123,7 @@ class Mix:
         return torch.cat(o, 2).to(dtype), state
 
     def rotated(self, x: Tensor, t: Tokens) -> Tensor:
-        return rotate(x, t.pos) if self.rope else x
+        return rotate(x, t.pos, self.rope_base) if self.rope else x
 
     def sees(self, t: Tokens, keys: Tokens) -> Tensor:
         """Whether key j is in V(i): (B, 1, T, keys)."""
@@ -350,7 +351,7 @@ class Linear(Mix):
         return x if self.before else super().rotated(x, t)
 
     def ready(self, x: Tensor, t: Tokens) -> Tensor:
-        return rotate(x, t.pos) if self.before else x
+        return rotate(x, t.pos, self.rope_base) if self.before else x
 
     def psi(self, k: Tensor, t: Tokens, **own) -> Tensor:
         raise NotImplementedError
@@ -623,23 +624,24 @@ class Weights(nn.Module):
 
 
 class Norm(nn.Module):
-    """RMSNorm, weight x / sqrt(mean(x^2) + 1e-5); or LayerNorm, of x - mean(x), with a bias."""
+    """RMSNorm, weight x / sqrt(mean(x^2) + norm_eps); or LayerNorm, of x - mean(x), with a bias."""
 
     def __init__(self, config: AttncConfig):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(config.n_embd))
+        self.eps = float(config.norm_eps)
         centred = config.layer_norm == "layer"
         self.bias = nn.Parameter(torch.zeros(config.n_embd)) if centred else None
 
     def forward(self, x: Tensor) -> Tensor:
         y = x if self.bias is None else x - x.mean(-1, keepdim=True)
-        y = self.weight * root_mean_square_norm(y)
+        y = self.weight * root_mean_square_norm(y, self.eps)
         return y if self.bias is None else y + self.bias
 
 
-def root_mean_square_norm(x: Tensor) -> Tensor:
+def root_mean_square_norm(x: Tensor, eps: float = 1e-5) -> Tensor:
     y = x if x.dtype == torch.float64 else x.float()
-    return (y * (y.square().mean(-1, keepdim=True) + 1e-5).rsqrt()).to(x.dtype)
+    return (y * (y.square().mean(-1, keepdim=True) + eps).rsqrt()).to(x.dtype)
 
 
 def onto(layer, x: Tensor, y: Tensor) -> Tensor:
@@ -771,7 +773,7 @@ class FeedForward(nn.Module):
         super().__init__()
         width, bias, swiglu = config.n_embd, bool(config.bias), config.ffn == "swiglu"
         self.residual = not config.no_residual
-        hidden = (8 * width // 3 + 15) // 16 * 16 if swiglu else 4 * width
+        hidden = config.n_inner or ((8 * width // 3 + 15) // 16 * 16 if swiglu else 4 * width)
         self.norm = Norm(config)
         self.up = nn.Linear(width, hidden, bias=bias)
         self.gate = nn.Linear(width, hidden, bias=bias) if swiglu else None
