@@ -7,7 +7,7 @@
  *     the rest  the tensors' numbers: little-endian, row-major, no holes
  *
  * Files are untrusted: safetensors_read() checks everything before it returns. It is stricter than
- * the format, and refuses empty tensors, types other than the five below, more than 8 dimensions,
+ * the format, and refuses empty tensors, types other than those below, more than 8 dimensions,
  * additional fields, names that are empty or longer than 1024 bytes, \u0000 in strings, and more
  * than 131072 tensors.
  */
@@ -17,7 +17,17 @@
 #include "ops/base/arena.h"
 
 /* In the format's order; the writer sorts by type, the last first. */
-typedef enum { DTYPE_U8, DTYPE_I32, DTYPE_F32, DTYPE_F64, DTYPE_I64, DTYPES } Dtype;
+typedef enum {
+    DTYPE_BOOL,
+    DTYPE_U8,
+    DTYPE_F16,
+    DTYPE_BF16,
+    DTYPE_I32,
+    DTYPE_F32,
+    DTYPE_F64,
+    DTYPE_I64,
+    DTYPES
+} Dtype;
 
 enum { ENTRY_RANK_MAX = 8, ENTRIES_MAX = 1 << 17, NAME_MAX_BYTES = 1024 };
 
