@@ -82,7 +82,8 @@ static void spread(Encoder *e, Bytes piece)
         e->symbol = xrealloc(e->symbol, e->room * sizeof *e->symbol);
     }
     for (size_t i = 0; i < piece.n; i++)
-        e->symbol[i] = (Symbol){ i ? i - 1 : 0, i + 1 < piece.n ? i + 1 : 0, piece.at[i] };
+        e->symbol[i] =
+            (Symbol){ i ? i - 1 : 0, i + 1 < piece.n ? i + 1 : 0, e->t->byte[piece.at[i]] };
     for (size_t i = 0; i < piece.n; i++)
         consider(e, i);
 }
@@ -98,7 +99,7 @@ static size_t encode_piece(Encoder *e, Bytes piece, Token *to)
 
         place = (size_t)(top & (((uint64_t)1 << PLACE_BITS) - 1));
         if (e->symbol[place].right && pair_at(e, place) == e->t->parts.thing[number].n)
-            join(e, place, (Token)(FIRST + number));
+            join(e, place, e->t->made ? e->t->made[number] : (Token)(FIRST + number));
     }
     place = 0;
     do
@@ -118,13 +119,13 @@ static Encoder encoder_for(const Tokenizer *t, size_t bytes)
     return e;
 }
 
-static size_t encode(const Tokenizer *t, Bytes text, Token *to)
+size_t bpe_encode(const Tokenizer *t, Bytes text, Token *to)
 {
     Encoder e = encoder_for(t, text.n);
     size_t tokens = 0;
 
     for (Bytes rest = text; rest.n > 0;) {
-        const Bytes piece = { rest.at, piece_length(rest) };
+        const Bytes piece = { rest.at, t->kind->piece(rest) };
         Known *known = &e.known[bytes_hash(piece) & (e.knowns - 1)];
 
         if (bytes_same(known->piece, piece))
@@ -160,19 +161,9 @@ bool bpe_add(Tokenizer *t, uint32_t pair)
     return true;
 }
 
-/* The N of "bpe:N". */
 static int parse(const char *words, Text *wrong)
 {
-    uint32_t n;
-
-    if (strncmp(words, "bpe", 3) != 0)
-        return 0;
-    const char *end = words[3] == ':' ? tokenizer_number(words + 4, 10, &n) : NULL;
-    if (end && !*end && n > FIRST && n <= TOKENS_MAX)
-        return (int)n;
-    text_add(wrong, "needs the size of a vocabulary: bpe:N, with N from %d to %d", FIRST + 1,
-             TOKENS_MAX);
-    return 0;
+    return tokenizer_sized(words, "bpe", FIRST + 1, wrong);
 }
 
 static void write_pair(char *to, uint32_t pair)
@@ -180,7 +171,7 @@ static void write_pair(char *to, uint32_t pair)
     snprintf(to, PARTS_TEXT, "%u,%u", pair >> 16, pair & 0xffff);
 }
 
-static const char *read_pair(const char *from, uint32_t *pair)
+const char *bpe_read_pair(const char *from, uint32_t *pair)
 {
     uint32_t left, right;
 
@@ -199,10 +190,11 @@ const TokenizerKind tokenizer_bpe = {
     .parse = parse,
     .token_bytes = BPE_TOKEN_BYTES,
     .pattern = PIECE_PATTERN,
+    .piece = piece_length,
     .learn = bpe_learn,
-    .encode = encode,
+    .encode = bpe_encode,
     .json = tokenizer_json_bytes,
     .add = bpe_add,
     .write = write_pair,
-    .read = read_pair,
+    .read = bpe_read_pair,
 };

@@ -21,6 +21,12 @@ static inline uint32_t bpe_pair(Token left, Token right)
     return (uint32_t)left << 16 | right;
 }
 
+/* Encodes a text by the merges of `t`, in pieces of its kind. */
+size_t bpe_encode(const Tokenizer *t, Bytes text, Token *to);
+
+/* "left,right" as bpe_pair(): NULL, or what follows. */
+const char *bpe_read_pair(const char *from, uint32_t *pair);
+
 void bpe_learn(Tokenizer *t, Bytes text);
 
 /* Makes that pair the next token. False, and nothing has changed, if one of the two is not a token

@@ -13,7 +13,7 @@ static Class class_of(unsigned char c)
     return c >= 128 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? LETTER : OTHER;
 }
 
-static size_t contraction(Bytes text)
+size_t piece_contraction(Bytes text)
 {
     static const char *const all[] = { "'s", "'t", "'d", "'m", "'ll", "'ve", "'re" };
 
@@ -28,7 +28,7 @@ static size_t contraction(Bytes text)
 
 size_t piece_length(Bytes text)
 {
-    size_t n = contraction(text);
+    size_t n = piece_contraction(text);
 
     if (n)
         return n;

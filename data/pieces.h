@@ -18,6 +18,9 @@
 /* The length of the first piece of a text, which must not be empty. */
 size_t piece_length(Bytes text);
 
+/* That of an 's, 't, ... at its beginning; 0: there is none. */
+size_t piece_contraction(Bytes text);
+
 #define PIECE_LETTER "[^\\x00-\\x40\\x5b-\\x60\\x7b-\\x7f]"
 #define PIECE_OTHER "[\\x00-\\x08\\x0e-\\x1f\\x21-\\x2f\\x3a-\\x40\\x5b-\\x60\\x7b-\\x7f]"
 #define PIECE_SPACE "[\\x09-\\x0d\\x20]"

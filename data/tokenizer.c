@@ -5,6 +5,7 @@
  *     byte
  *     char e4 f6 4e00              code points, ascending
  *     bpe:4096 101,32 116,104 ...  two earlier tokens
+ *     gpt2:50257 21 22 ...         all tokens, see data/gpt2.c
  *
  * The string is not trusted. There is one way to write a tokenizer, and each token
  * goes through the function that learning calls, which refuses invalid ones. So a
@@ -35,7 +36,12 @@ static const TokenizerKind *find(const char *words, int *most, Text *wrong)
     }
     text_add(wrong, "is not a tokenizer: choose");
     for (int k = 0; kinds[k]; k++)
-        text_add(wrong, "%s %s", k == 0 ? "" : kinds[k + 1] ? "," : " or", kinds[k]->words);
+        if (!kinds[k]->load)
+            text_add(wrong, "%s %s",
+                     k == 0                                ? ""
+                     : kinds[k + 1] && !kinds[k + 1]->load ? ","
+                                                           : " or",
+                     kinds[k]->words);
     return NULL;
 }
 
@@ -59,11 +65,12 @@ static Tokenizer *tokenizer_new(const char *words)
         BUG("'%s' %s", words, wrong.at);
     *t = (Tokenizer){ .kind = kind, .size = FIRST, .most = most };
     strcpy(t->words, words);
-    t->text = xmalloc(FIRST + (size_t)(t->most - FIRST) * (size_t)t->kind->token_bytes);
+    t->text = xmalloc(FIRST + (size_t)t->most * (size_t)t->kind->token_bytes);
     t->start = xmalloc((size_t)(t->most + 1) * sizeof *t->start);
     for (uint32_t i = 0; i < FIRST; i++) {
         t->text[i] = (unsigned char)i;
         t->start[i] = i;
+        t->byte[i] = (Token)i;
     }
     t->start[FIRST] = FIRST;
     return t;
@@ -86,11 +93,16 @@ void tokenizer_free(Tokenizer *t)
     numbers_free(&t->spelt);
     free(t->text);
     free(t->start);
+    free(t->made);
+    free(t->special);
+    free(t->saved);
     free(t);
 }
 
 char *tokenizer_save(const Tokenizer *t)
 {
+    if (t->saved)
+        return strcpy(xmalloc(strlen(t->saved) + 1), t->saved);
     char *saved = xmalloc(sizeof t->words + (size_t)(t->size - FIRST) * (1 + PARTS_TEXT));
     char *to = strcpy(saved, t->words);
 
@@ -107,6 +119,8 @@ static bool read_tokens(Tokenizer *t, const char *s)
 {
     uint32_t parts;
 
+    if (t->kind->load)
+        return t->kind->load(t, s);
     while (*s == ' ' && t->size < t->most) {
         s = t->kind->read(s + 1, &parts);
         if (!s || !t->kind->add(t, parts))
@@ -123,8 +137,11 @@ Tokenizer *tokenizer_load(const char *saved)
     if (n >= sizeof words || tokenizer_wrong(memcpy(words, saved, n)).n)
         return NULL;
     Tokenizer *t = tokenizer_new(words);
-    if (read_tokens(t, saved + n))
+    if (read_tokens(t, saved + n)) {
+        if (t->kind->load)
+            t->saved = strcpy(xmalloc(strlen(saved) + 1), saved);
         return t;
+    }
     tokenizer_free(t);
     return NULL;
 }

@@ -8,7 +8,11 @@
  *     bpe:N    the same 256, and N - 256 pieces of words, learnt by joining the
  *              most frequent pair again and again
  *
- * Tokens 0 to 255 are the bytes in all of them. To add one, see data/tokenizer_kind.h.
+ *     gpt2:N, gpt2-digits:N
+ *              those of imported models: GPT-2's pieces, any numbers of tokens, special
+ *              tokens; they cannot be learnt
+ *
+ * Tokens 0 to 255 are the bytes in the first three. To add one, see data/tokenizer_kind.h.
  */
 #ifndef DATA_TOKENIZER_H
 #define DATA_TOKENIZER_H
@@ -36,6 +40,9 @@ Bytes tokenizer_token(const Tokenizer *t, int token);
 
 /* Encodes a text into `to`, which has room for one token a byte, and returns their number. */
 size_t tokenizer_encode(const Tokenizer *t, Bytes text, Token *to);
+
+/* The character that stands for a byte in a tokenizer.json. */
+uint32_t tokenizer_letter(unsigned byte);
 
 /* A tokenizer.json for Hugging Face's tokenizers, which gives valid UTF-8 the same tokens. */
 void tokenizer_json(const Tokenizer *t, FILE *out);

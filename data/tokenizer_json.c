@@ -11,11 +11,27 @@
 #include "data/tokenizer.h"
 #include "ops/base/text.h"
 
-static void json_head(FILE *out)
+static void json_text(Bytes token, FILE *out)
+{
+    Text text = { 0 };
+
+    text_add(&text, "%.*s", (int)token.n, (const char *)token.at);
+    text_json(text.at, out);
+}
+
+static void json_head(const Tokenizer *t, FILE *out)
 {
     fputs("{\n\"version\": \"1.0\",\n\"truncation\": null,\n\"padding\": null,\n"
-          "\"added_tokens\": [],\n\"normalizer\": null,\n\"post_processor\": null,\n",
+          "\"added_tokens\": [",
           out);
+    for (int i = 0; i < t->specials; i++) {
+        fprintf(out, "%s\n{\"id\": %d, \"content\": ", i ? "," : "", t->special[i]);
+        json_text(tokenizer_token(t, t->special[i]), out);
+        fputs(", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
+              "\"normalized\": false, \"special\": true}",
+              out);
+    }
+    fputs("],\n\"normalizer\": null,\n\"post_processor\": null,\n", out);
 }
 
 static void json_model(bool byte_fallback, FILE *out)
@@ -27,8 +43,7 @@ static void json_model(bool byte_fallback, FILE *out)
             byte_fallback ? "true" : "false");
 }
 
-/* The character that stands for a byte. */
-static uint32_t letter_of(unsigned byte)
+uint32_t tokenizer_letter(unsigned byte)
 {
     const bool low = byte <= ' ', high = byte >= 0x7f && byte <= 0xa0;
 
@@ -41,7 +56,7 @@ static Text letters_of(Bytes token)
     unsigned char letter[5];
 
     for (size_t i = 0; i < token.n; i++) {
-        letter[utf8_encode(letter, letter_of(token.at[i]))] = 0;
+        letter[utf8_encode(letter, tokenizer_letter(token.at[i]))] = 0;
         text_add(&text, "%s", (const char *)letter);
     }
     return text;
@@ -58,28 +73,60 @@ static void json_merge(const Tokenizer *t, uint32_t pair, FILE *out)
     text_json(merge.at, out);
 }
 
-void tokenizer_json_bytes(const Tokenizer *t, FILE *out)
+static void json_byte_level(bool regex, FILE *out)
 {
-    static const char byte_level[] = "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, "
-                                     "\"trim_offsets\": false, \"use_regex\": false}";
+    fprintf(out,
+            "{\"type\": \"ByteLevel\", \"add_prefix_space\": false, \"trim_offsets\": false, "
+            "\"use_regex\": %s}",
+            regex ? "true" : "false");
+}
 
-    json_head(out);
-    fputs("\"pre_tokenizer\": ", out);
-    if (t->kind->pattern) {
-        fputs("{\"type\": \"Sequence\", \"pretokenizers\": [\n"
-              "{\"type\": \"Split\", \"pattern\": {\"Regex\": ",
-              out);
-        text_json(t->kind->pattern, out);
+static void json_pieces(const TokenizerKind *kind, FILE *out)
+{
+    const bool two = kind->pattern || kind->digits;
+
+    fputs(two ? "\"pre_tokenizer\": {\"type\": \"Sequence\", \"pretokenizers\": [\n"
+              : "\"pre_tokenizer\": ",
+          out);
+    if (kind->pattern) {
+        fputs("{\"type\": \"Split\", \"pattern\": {\"Regex\": ", out);
+        text_json(kind->pattern, out);
         fputs("},\n \"behavior\": \"Isolated\", \"invert\": false},\n", out);
     }
-    fprintf(out, "%s%s,\n\"decoder\": %s,\n", byte_level, t->kind->pattern ? "]}" : "", byte_level);
+    if (kind->digits)
+        fputs("{\"type\": \"Digits\", \"individual_digits\": true},\n", out);
+    json_byte_level(kind->gpt2, out);
+    fputs(two ? "]},\n\"decoder\": " : ",\n\"decoder\": ", out);
+    json_byte_level(false, out);
+    fputs(",\n", out);
+}
+
+/* The name of a token in the vocabulary: a special one is its text. */
+static void json_name(const Tokenizer *t, int token, FILE *out)
+{
+    for (int i = 0; i < t->specials; i++)
+        if (t->special[i] == token) {
+            json_text(tokenizer_token(t, token), out);
+            return;
+        }
+    text_json(letters_of(tokenizer_token(t, token)).at, out);
+}
+
+void tokenizer_json_bytes(const Tokenizer *t, FILE *out)
+{
+    const char *between = "\n";
+
+    json_head(t, out);
+    json_pieces(t->kind, out);
     json_model(false, out);
     fputs("\"vocab\": {", out);
-    for (int i = 0; i < t->size; i++) {
-        fputs(i ? ",\n" : "\n", out);
-        text_json(letters_of(tokenizer_token(t, i)).at, out);
-        fprintf(out, ": %d", i);
-    }
+    for (int i = 0; i < t->size; i++)
+        if (tokenizer_token(t, i).n) {
+            fputs(between, out);
+            json_name(t, i, out);
+            fprintf(out, ": %d", i);
+            between = ",\n";
+        }
     fputs("},\n\"merges\": [", out);
     for (uint32_t i = 0; i < t->parts.n; i++) {
         fputs(i ? ",\n" : "\n", out);
@@ -90,22 +137,18 @@ void tokenizer_json_bytes(const Tokenizer *t, FILE *out)
 
 void tokenizer_json_characters(const Tokenizer *t, FILE *out)
 {
-    json_head(out);
+    json_head(t, out);
     fputs("\"pre_tokenizer\": null,\n\"decoder\": {\"type\": \"Sequence\", \"decoders\": "
           "[{\"type\": \"ByteFallback\"}, {\"type\": \"Fuse\"}]},\n",
           out);
     json_model(true, out);
     fputs("\"vocab\": {\n\"\\u0000\": 0", out);
     for (int i = 1; i < t->size; i++) {
-        const Bytes token = tokenizer_token(t, i);
-        Text text = { 0 };
-
-        if (i >= 0x80 && i < FIRST)
-            text_add(&text, "<0x%02X>", (unsigned)i);
-        else
-            text_add(&text, "%.*s", (int)token.n, (const char *)token.at);
         fputs(",\n", out);
-        text_json(text.at, out);
+        if (i >= 0x80 && i < FIRST)
+            fprintf(out, "\"<0x%02X>\"", (unsigned)i);
+        else
+            json_text(tokenizer_token(t, i), out);
         fprintf(out, ": %d", i);
     }
     fputs("},\n\"merges\": []\n}\n}\n", out);

@@ -1,5 +1,6 @@
 #include "data/tokenizer_kind.h"
 
+#include "data/token.h"
 #include "ops/base/error.h"
 
 #include <string.h>
@@ -21,4 +22,19 @@ const char *tokenizer_number(const char *from, unsigned base, uint32_t *number)
     for (const char *digit; s < from + 6 && *s && (digit = memchr(digits, *s, base)); s++)
         *number = *number * base + (uint32_t)(digit - digits);
     return s == from || (*from == '0' && s > from + 1) ? NULL : s;
+}
+
+int tokenizer_sized(const char *words, const char *name, int least, Text *wrong)
+{
+    const size_t n = strlen(name);
+    uint32_t size;
+
+    if (strncmp(words, name, n) != 0 || words[n] == '-')
+        return 0;
+    const char *end = words[n] == ':' ? tokenizer_number(words + n + 1, 10, &size) : NULL;
+    if (end && !*end && (int)size >= least && size <= TOKENS_MAX)
+        return (int)size;
+    text_add(wrong, "needs the size of a vocabulary: %s:N, with N from %d to %d", name, least,
+             TOKENS_MAX);
+    return 0;
 }

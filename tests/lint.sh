@@ -90,11 +90,13 @@ ops/attention 1570
 ops/attention/engine 3760
 ops/attention/plain 1300
 model 3015
-data 2780
+data 3390
 data/synthetic 780
 training 4160
 tools 920
 tools/common 3410
+tools 940
+tools/common 3110
 tools/draw 1100
 tools/analyse 1165
 tools/attend 590
@@ -102,6 +104,7 @@ tools/bench 2290
 tools/eval 790
 tools/figure 1240
 tools/export 330
+tools/import 1490
 tools/fill 460
 tools/gradcheck 655
 tools/report 2400

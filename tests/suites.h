@@ -33,6 +33,7 @@
     ROW(corpus)      /* text files and batches of them */                                          \
     ROW(tokenizer)   /* text as tokens, and back */                                                \
     ROW(bpe)         /* byte pair encoding, and the pieces of a text */                            \
+    ROW(gpt2)        /* the tokenizers of imported models */                                       \
     ROW(masking)     /* what is hidden of a window, and asked of it */                             \
     ROW(synthetic)   /* synthetic tasks, solved again */                                           \
     ROW(draws)       /* what they draw, and how often */                                           \

@@ -16,7 +16,8 @@ static const char *const kinds[] = { "byte", "char", "bpe:257", "bpe:265" };
 
 START_TEST(words_name_a_tokenizer_or_are_told_why_not)
 {
-    static const char *const right[] = { "byte", "char", "bpe:257", "bpe:4096", "bpe:65536" };
+    static const char *const right[] = { "byte",      "char",     "bpe:257",          "bpe:4096",
+                                         "bpe:65536", "gpt2:256", "gpt2-digits:50257" };
     static const char *const wrong[] = { "",
                                          "Byte",
                                          "byte ",
@@ -37,7 +38,13 @@ START_TEST(words_name_a_tokenizer_or_are_told_why_not)
                                          "bpe:4294967596",
                                          "bpe:65536000000000000000000",
                                          "BPE:300",
-                                         "bpe300" };
+                                         "bpe300",
+                                         "gpt2:255",
+                                         "gpt2",
+                                         "gpt2-digits",
+                                         "gpt2-:256",
+                                         "gpt2-digits:65537",
+                                         "gpt3:300" };
 
     for (int i = 0; i < COUNT(right); i++)
         ck_assert_msg(tokenizer_wrong(right[i]).n == 0, "%s", right[i]);

@@ -3,17 +3,20 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "training/saved.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const char *words = "bpe:4096", *json_path, *other_path;
+static const char *words = "bpe:4096", *json_path, *other_path, *run_path;
 static bool ids, check;
 
 static Option options[] = {
     { .name = "Options" },
     { "tokenizer", OPTION_TEXT, &words, .word = "WORDS",
       .help = "byte, char, or bpe:N with a vocabulary of N" },
+    { "run", OPTION_TEXT, &run_path, .word = "RUN",
+      .help = "use the tokenizer of this run; nothing is learnt" },
     { "text", OPTION_TEXT, &other_path, .word = "FILE", .help = "tokenize this text instead" },
     { "ids", OPTION_FLAG, &ids, .help = "print only the token ids, one per line" },
     { "json", OPTION_TEXT, &json_path, .word = "FILE",
@@ -91,6 +94,8 @@ static void check_words(int left, char **argv)
 
     if (wrong.n)
         die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong.at);
+    if (run_path && options_given(&program, "tokenizer"))
+        die(EXIT_USAGE, "--run has a tokenizer, so it takes no --tokenizer");
     if (left != 1)
         die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
             left ? argv[1] : "");
@@ -101,7 +106,11 @@ int main(int argc, char **argv)
     check_words(options_parse(&program, argc, argv), argv);
 
     const Bytes learnt = read_text(argv[0]);
-    Tokenizer *t = tokenizer_learn(words, learnt);
+    Saved *run = run_path ? saved_read(run_path, false) : NULL;
+    if (run && !run->tokenizer)
+        die(EXIT_USAGE, "%.200s was trained on %s, and has no tokenizer", run->path,
+            saved_task(run));
+    Tokenizer *t = run ? run->tokenizer : tokenizer_learn(words, learnt);
     const Bytes text = other_path ? read_text(other_path) : learnt;
     Tokens tokens = tokens_of(t, text);
     if (check) {
@@ -119,6 +128,9 @@ int main(int argc, char **argv)
     if (other_path)
         free_text(text);
     free_text(learnt);
-    tokenizer_free(t);
+    if (run)
+        saved_free(run);
+    else
+        tokenizer_free(t);
     return 0;
 }
