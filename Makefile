@@ -34,12 +34,12 @@ WIDE := $(if $(findstring clang,$(shell $(CC) --version)),$(if $(filter x86_64,$
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
-PROGRAMS = train eval analyse sample fill classify bench attend tokenize export report figure
+PROGRAMS = train eval analyse sample fill classify bench attend tokenize export import report figure
 DOUBLE   = gradcheck attend64
 FUZZ     = checkpoint csv json labels options tokenizer
 LIB      = $(wildcard $(patsubst %,%/*.c,ops ops/base ops/kernel ops/attention ops/attention/engine \
              ops/attention/plain model data data/synthetic training tools/common tools/draw))
-TESTED   = report bench figure fill
+TESTED   = report bench figure fill import
 TESTS    = $(wildcard tests/*.c) $(filter-out $(foreach p,$(TESTED),tools/$(p)/$(p).c), \
              $(wildcard $(patsubst %,tools/%/*.c,$(TESTED)))) $(LIBRARY)
 OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))

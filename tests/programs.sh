@@ -25,7 +25,7 @@ exec 3>&1 # for failures, wherever stdout goes
 passed=0 failed=0
 train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
 tokenize=$root/tokenize report=$root/report evaluate=$root/eval sample=$root/sample
-export=$root/export analyse=$root/analyse figure=$root/figure fill=$root/fill
+export=$root/export import=$root/import analyse=$root/analyse figure=$root/figure fill=$root/fill
 classify=$root/classify
 escape=$(printf '\033') newline='
 '
@@ -313,7 +313,7 @@ limit='timeout 2'
 closed() { "$@" >&-; }
 full() { "$@" >/dev/full; }
 limit=
-for program in train eval analyse sample fill classify export bench gradcheck attend tokenize report figure; do
+for program in train eval analyse sample fill classify export import bench gradcheck attend tokenize report figure; do
     refused "$program --help to nobody" 4 'standard output' closed "$root/$program" --help
     refused "$program --version to nobody" 4 'standard output' closed "$root/$program" --version
     [ ! -c /dev/full ] ||
@@ -1103,6 +1103,22 @@ exports() { # FOLDER, and a file of it
     rm -rf ../out/exported
 }
 check 'a model that others know' exports $whole ArceeForCausalLM config.json
+again() { # what was exported, as a run
+    $patience "$export" $whole ../out/exported >"$dir/stdout" 2>"$dir/err" &&
+        $patience "$import" ../out/exported ../out/imported >"$dir/stdout" 2>"$dir/err" &&
+        $patience "$sample" ../out/imported --tokens 3 >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"
+}
+check 'a model that is exported and imported' again
+refused 'import without a run'                2 'takes DIR and RUN' "$import" ../out/exported
+refused 'import where a run is'               2 '--overwrite'       "$import" ../out/exported ../out/imported
+refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
+refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
+refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
+refused 'a text of an imported run'           5 'does not record'   "$evaluate" ../out/imported
+check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
+check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
+refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text
+rm -rf ../out/exported ../out/imported
 check 'a model that nobody else knows' exports ../out/learned cosformer README.md
 
 # Every attention, and what is settled for it.
@@ -1469,7 +1485,7 @@ help_is_whole() { # every option that a run's configuration knows
         "$train" --help | grep -q -e "^  --$option\( \|$\)" -e "^  --\[no-\]$option\( \|$\)" || no "$option" || return
     done
 }
-for program in "$train" "$evaluate" "$analyse" "$sample" "$fill" "$classify" "$export" "$bench" "$gradcheck" "$attend" "${attend}64" \
+for program in "$train" "$evaluate" "$analyse" "$sample" "$fill" "$classify" "$export" "$import" "$bench" "$gradcheck" "$attend" "${attend}64" \
     "$tokenize" "$report" "$figure"; do
     check "${program##*/} help is --help" help_word "$program"
     check "${program##*/} --help fits 100 columns" help_fits "$program"

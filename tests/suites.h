@@ -68,6 +68,8 @@
     ROW(settings)    /* the options of attentions, and what rows forbid */                         \
     ROW(attend)      /* ./attend, run */                                                           \
     ROW(export)      /* ./export, run */                                                           \
+    ROW(import)      /* folders of transformers, as models of ours */                              \
+    ROW(vocabulary)  /* tokenizers of such folders */                                              \
     ROW(bench)       /* the rows of ./bench, and what they were before */                          \
     ROW(folder)      /* the folder of a run, locked and overwritten */                             \
     ROW(configured)  /* options from a file */                                                     \

@@ -130,7 +130,7 @@ END_TEST
 /* Of "a" and "bc", which is token 256, comes "abc", which has been made of "ab" and "c". */
 START_TEST(two_merges_may_make_the_same_token)
 {
-    Tokenizer *t = loaded(with_bytes("gpt2:259", " 157,156 158,157 257,156 158,256=258"));
+    Tokenizer *t = loaded(with_bytes("gpt2:260", " 157,156 158,157 257,156 _ 158,256=258"));
 
     check_tokens(t, "abc bc", (const int[]){ 258, 223, 256, NONE });
     tokenizer_free(t);
@@ -163,7 +163,7 @@ START_TEST(strings_that_are_no_such_tokenizer_are_refused)
         { "gpt2:257", " 256,157" },
         { "gpt2:257", " 158,157 " },
         { "gpt2:257", " 158,157=" },
-        { "gpt2:257", " 158,157=0" },
+        { "gpt2:256", " 158,157=0" },
         { "gpt2:257", " 158,157=9999999" },
         { "gpt2:258", " 158,157 158,157" },
         { "gpt2:258", " 158,157 158,157=256" },
@@ -186,7 +186,10 @@ START_TEST(strings_that_are_no_such_tokenizer_are_refused)
     for (int i = 0; i < 129; i++)
         strcat(long_name, "61");
     ck_assert_ptr_null(tokenizer_load(with_bytes("gpt2:257", long_name)));
-    long_name[2 + 2 * 128] = 0;
+    long_name[2 + 2 * 100] = 0;
+    strcat(long_name, " 256,256"); /* 200 bytes */
+    ck_assert_ptr_null(tokenizer_load(with_bytes("gpt2:258", long_name)));
+    long_name[2 + 2 * 100] = 0;
     tokenizer_free(loaded(with_bytes("gpt2-digits:257", long_name)));
 }
 END_TEST

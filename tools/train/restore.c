@@ -127,6 +127,9 @@ void job_restore(Job *job)
     if (!job->dry_run && folder_has_run(job->out_dir))
         folder_lock(job->out_dir);
     job->from = saved_read(job->out_dir, false);
+    if (saved_option(job->from, "imported"))
+        die(EXIT_USAGE, "%.200s cannot be resumed: it was imported, and has no optimizer",
+            job->from->path);
     restore_options(job);
     restore_files(job);
 }

@@ -1,0 +1,97 @@
+/*
+ * A folder of Hugging Face's transformers as a model of ours. Everything about it is checked before
+ * anything is written; each fault is one line that names the file and what is wrong in it.
+ */
+#ifndef TOOLS_IMPORT_IMPORT_H
+#define TOOLS_IMPORT_IMPORT_H
+
+#include "data/tokenizer.h"
+#include "model/checkpoint.h"
+#include "ops/base/json.h"
+
+enum { PATH_BYTES = 4096, FILES_MOST = 1000 };
+
+/* The tensors of all files; `used` tells which have been taken. */
+typedef struct {
+    Safetensors *file[FILES_MOST];
+    bool *used[FILES_MOST];
+    int files;
+} Weights;
+
+struct Import;
+
+/* A class of transformers: sets in->config from config.json; import_take() for each tensor. */
+typedef struct {
+    const char *type, *class_name; /* "llama", "LlamaForCausalLM" */
+    const char *also;              /* another class that saves the same tensors */
+    void (*config)(struct Import *in);
+    void (*tensors)(struct Import *in);
+} Class;
+
+typedef struct Import {
+    const char *dir;
+    Arena *mem;
+    char path[PATH_BYTES]; /* of config.json */
+    const Json *json;      /* its contents */
+    Weights weights;
+    const Class *class;
+    Config config; /* what it means */
+    int groups;    /* heads that share a key and value; 1: none do */
+    Model *model;  /* to fill; NULL while the tensors are only checked */
+    int filled;    /* its parameters that have been */
+} Import;
+
+/*
+ * Reads a folder and checks it, except for the numbers; then makes the model of it, in the memory
+ * of `in`, with that context, or its own if it is 0.
+ */
+void import_open(Import *in, const char *dir);
+void import_fill(Import *in, Model *model, int context);
+void import_close(Import *in);
+
+/* The class that config.json names. */
+const Class *import_class(const Import *in);
+
+/* A file of the folder, parsed; NULL if it does not exist and need not. */
+const char *import_path(const char *dir, const char *name, char path[PATH_BYTES]);
+bool import_has(const char *dir, const char *name);
+const Json *import_json(Arena *mem, const char *path);
+
+/*
+ * config.json (tools/import/keys.c): a whole number, which must be there unless there is another
+ * name or a default for it; and a value that must be one of these words, the first of which a
+ * missing key means. All die (EXIT_DATA) with the key and its value.
+ */
+int key_number(const Import *in, const char *key, int least, int most);
+int key_number_or(const Import *in, const char *key, int least, int most, int missing);
+void key_must_be(const Import *in, const char *key, const char *word, const char *other);
+bool key_flag(const Import *in, const char *key, bool missing);
+int key_eps(const Import *in, const char *key);
+int key_rope_base(const Import *in);
+
+/* Reads model.safetensors, or the files of model.safetensors.index.json. */
+void import_read_weights(Weights *w, const char *dir, Arena *mem);
+void import_free_weights(Weights *w);
+bool import_has_tensor(const Weights *w, const char *name);
+
+/*
+ * A parameter of ours, and where it comes from: rows of our (out, in), or of (out) if in is 0.
+ *
+ *     D        the rows are of heads of this width, and row r is theirs of head (r / D) / groups;
+ *     halves   in a head, our row 2m is their m, and 2m + 1 their D/2 + m
+ *     all      theirs is (in, all), and ours its columns from `from` on
+ */
+typedef struct {
+    const char *ours, *theirs;
+    int out, in, D, groups, from, all;
+    bool halves;
+} Taken;
+void import_take(Import *in, const Taken *t);
+
+/* Dies if a tensor has not been taken, unless it holds no parameter. */
+void import_check_rest(const Import *in);
+
+/* The tokenizer of a folder, or of a tokenizer.json, for a model with that many tokens. */
+Tokenizer *import_tokenizer(const char *path, int vocab);
+
+#endif
