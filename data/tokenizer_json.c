@@ -3,7 +3,8 @@
  * version). There a token is a string, so bytes need names:
  *
  *     byte, bpe   "ByteLevel": each byte is a character, itself where that is printable, else one
- *                 of those from U+0100 on. bpe splits by the pattern of data/pieces.h first.
+ *     and gpt2    of those from U+0100 on. bpe splits by the pattern of data/pieces.h first, gpt2
+ *                 as the library does.
  *     char        "byte_fallback": a character that is no token becomes the tokens <0xE4>, <0xB8>,
  *                 ... of its bytes. Tokens below 128 are ASCII. Nothing is ever joined.
  */
