@@ -81,22 +81,13 @@ ops/base 2470
 ops/kernel 1600
 ops/attention 1710
 ops/attention/engine 4360
-ops/attention/plain 1520
-model 3190
-data 3690
+ops/attention/plain 1530
+model 3240
+data 4300
 data/synthetic 960
 training 4890
-ops/attention 1570
-ops/attention/engine 3760
-ops/attention/plain 1300
-model 3015
-data 3390
-data/synthetic 780
-training 4160
-tools 920
-tools/common 3410
 tools 940
-tools/common 3110
+tools/common 3420
 tools/draw 1100
 tools/analyse 1165
 tools/attend 590
@@ -108,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 655
 tools/report 2400
-tools/train 1760
+tools/train 1770
 tools/lib 1170
 END
 
