@@ -549,8 +549,8 @@ check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X
 begins() { # FOLDER OPTION...
     folder=$1 && shift
     rm -rf "../out/$folder"
-    $patience "$train" --init ../out/configured --out-dir "../out/$folder" --threads 1 --max-iters 2 "$@" $text \
-        >"$dir/stdout" 2>"$dir/err"
+    $patience "$train" --init "../out/${from:-configured}" --out-dir "../out/$folder" --threads 1 --max-iters 2 \
+        "$@" $text >"$dir/stdout" 2>"$dir/err"
 }
 check 'a run begins with the weights of another' begins again
 check 'all of them' said '^starts with [0-9]* tensors of ../out/configured/model.safetensors$'
@@ -561,6 +561,13 @@ check 'and says what is trained' said ' parameters to train, '
 check 'it goes on' $patience "$train" --resume --max-iters 3 --out-dir ../out/other --threads 1 >"$dir/stdout" 2>"$dir/err"
 refused 'going on with other frozen weights'  2 'keeps --freeze embed,blocks.0' \
     $train --resume --max-iters 4 --freeze embed --out-dir ../out/other
+$train $small --attn relu --bias --tied --no-residual --out-gate --out-dir ../out/flags $text >"$dir/stdout" 2>"$dir/err"
+from=flags
+check 'flags of the model' begins again
+from=
+check 'are those of the run' eval "grep -q '\"bias\": true' ../out/again/config.json &&
+    grep -q '\"residual\": false' ../out/again/config.json && grep -q '\"out_gate\": true' ../out/again/config.json"
+check 'so that everything is copied' said '^starts with [0-9]* tensors of ../out/flags/model.safetensors$'
 refused 'weights of another width'            2 '--init: the run has --n-embd' $train --init ../out/configured --n-embd 64 $text
 refused 'weights of another shape'            2 'blocks.0.ffn.up is ' $train --init ../out/configured --ffn swiglu $text
 refused 'weights of nothing'                  4 'No such file' $train --init ../out/nowhere $text
@@ -568,7 +575,7 @@ refused 'weights of a text'                   5 'in/text' $train --init $text $t
 refused 'other weights for a run that goes on' 2 'takes no --init' $train --resume --init ../out/configured
 refused 'freezing nothing'                    2 'some names are embed' $train --freeze nose --block-size 8 $text
 refused 'freezing everything'                 2 'nothing to train' $train --freeze '*' --block-size 8 $text
-rm -r ../out/again ../out/other ../out/older ../out/*.json
+rm -r ../out/again ../out/other ../out/older ../out/flags ../out/*.json
 
 # --- going on ------------------------------------------------------------------------------------
 

@@ -296,7 +296,8 @@ static void settle_classes(void)
 
 static void settle_text(void)
 {
-    const Text wrong = tokenizer_wrong(job.tokenizer);
+    const bool other = (job.from || job.initial) && !options_given(&program, "tokenizer");
+    const Text wrong = other ? (Text){ 0 } : tokenizer_wrong(job.tokenizer); /* a run has any */
 
     refuse_option("mask-share", task != TASK_MLM);
     refuse_option("whole-word", task != TASK_MLM);
