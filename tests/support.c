@@ -78,7 +78,9 @@ void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, si
     derivative_by_hand(loss, operand, n);
     for (int j = 0; j < n; j++) {
         double d = distance(operand[j]->grad, got[j], operand[j]->n);
-        ck_assert_msg(d <= (in_double ? 1e-12 : 1e-3),
+        /* They round differently, as those of the other start at 1; memory that is used twice would
+         * change them by their own size. */
+        ck_assert_msg(d <= (in_double ? 1e-11 : 1e-3),
                       "operand %d: the recycling tape differs by %.1e", j, d);
     }
     tape_close(&tape);

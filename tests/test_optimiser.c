@@ -237,7 +237,7 @@ static bool is_named_a_matrix(const char *name)
     static const char *const matrices[] = { "wq",     "wk",       "wv",   "wo",   "wg",
                                             "wu",     "wz",       "up",   "gate", "down",
                                             "concat", "concat_v", "omega" },
-                             *const vectors[] = { "pool_q", "pool_k" };
+                             *const vectors[] = { "pool_q", "pool_k", "rel_a", "rel_b" };
     const char *end = strrchr(name, '.') + 1;
 
     for (int i = 0; i < COUNT(matrices); i++)

@@ -65,7 +65,7 @@ Text optimiser_help(const OptimiserKind *kind)
 bool optimiser_is_matrix(const Param *p)
 {
     return p->tensor->ndim >= 2 && strncmp(p->name, "blocks.", 7) == 0 &&
-           !strstr(p->name, ".pool_");
+           !strstr(p->name, ".pool_") && !strstr(p->name, ".rel_");
 }
 
 static const OptimiserKind *kind_of(const Optimiser *o, const Param *p)
