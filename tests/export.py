@@ -35,12 +35,14 @@ STOCK = {
 HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--window 5"]
 LINEAR = [*HEADS, "--position rope --rope-at before"]
 OWN = {
-    "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20", "--scale logn --base 9", *HEADS],
+    "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20",
+                "--scale logn --base 9", "--weight softmax1", "--weight sigmoid", "--weight relu",
+                "--weight relu2 --window 5", "--weight laplace --scale logn --base 9", *HEADS],
     "relu": ["", "--rope-base 500", "--position rope --rope-at before --rope-base 500", *LINEAR],
     "elu": ["", *LINEAR],
     "exp": ["", *LINEAR],
     "cosformer": ["", "--horizon 40", "--position none", "--rope-ladder 2d", *HEADS],
-    "performer": ["", "--features 10", *LINEAR],
+    "performer": ["", "--features 10", "--kernel relu", "--learn-omega --kernel relu", "--redraw 7", *LINEAR],
     "efficient": ["", *LINEAR],
     "identity": ["", *LINEAR],
     "leaky": ["", *LINEAR],
@@ -49,8 +51,10 @@ OWN = {
                    "--interaction concat --share layers,pools", "--interaction add --products first",
                    "--interaction concat --share heads --bias"],
     "gau": ["", "--norm fixed --base 20", "--norm n2", "--norm sum", "--norm softmax",
-            "--norm entropy", "--norm logn --base 9", "--key-size 10 --no-gate", "--window 5"],
-    "flash-gau": ["", "--chunk 5", "--chunk 7 --key-size 10 --no-gate"],
+            "--norm entropy", "--norm logn --base 9", "--key-size 10 --no-gate", "--window 5",
+            "--n-head 1", "--rel-bias rope --n-head 2 --norm softmax"],
+    "flash-gau": ["", "--chunk 5", "--chunk 7 --key-size 10 --no-gate",
+                  "--rel-bias rope --n-head 2"],
 }
 # What is the same for all of them.
 AROUND = ["--position learned --ffn swiglu --n-inner 40 --norm-eps 1e-6 --bias --tied", "--position none --layer-norm layer --bias"]
