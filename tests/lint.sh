@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 655
 tools/report 2400
-tools/train 1780
+tools/train 1790
 tools/lib 1170
 END
 

@@ -568,6 +568,19 @@ from=
 check 'are those of the run' eval "grep -q '\"bias\": true' ../out/again/config.json &&
     grep -q '\"residual\": false' ../out/again/config.json && grep -q '\"out_gate\": true' ../out/again/config.json"
 check 'so that everything is copied' said '^starts with [0-9]* tensors of ../out/flags/model.safetensors$'
+$train $small --task mlm --tokenizer bpe:280 --out-dir ../out/flags --overwrite $text >"$dir/stdout" 2>"$dir/err"
+labelled() { # OPTION...
+    rm -rf ../out/again
+    $patience "$train" --init ../out/flags --task classify --seed 3 --max-iters 2 --threads 1 --out-dir ../out/again "$@" \
+        >"$dir/stdout" 2>"$dir/err"
+}
+check 'built-in labels have the tokens of the run' labelled
+check 'so that its embedding is copied' said '; initialised: head; not used: head$'
+printf 'good\tfine\nbad\tpoor\ngood\tfine film\nbad\tpoor film\n' >../in/few.tsv
+check 'and labels of a file' labelled --labels ../in/few.tsv --val-share 0.5
+check 'as well' said '; initialised: head; not used: head$'
+check 'unless others are asked for' labelled --tokenizer bpe:280
+check 'whose embedding is new' said '; initialised: embed, head; not used: embed, head$'
 refused 'weights of another width'            2 '--init: the run has --n-embd' $train --init ../out/configured --n-embd 64 $text
 refused 'weights of another shape'            2 'blocks.0.ffn.up is ' $train --init ../out/configured --ffn swiglu $text
 refused 'weights of nothing'                  4 'No such file' $train --init ../out/nowhere $text

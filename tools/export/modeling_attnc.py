@@ -155,7 +155,7 @@ def rel_bias_of(config: AttncConfig, H: int, D: int) -> dict:
     return {"rel_a": (H, D), "rel_b": (H, D)} if config.rel_bias == "rope" else {}
 
 
-def rel_bias(t: Tokens, keys: Tokens, rel_a=None, rel_b=None):
+def rel_bias(t: Tokens, keys: Tokens, base: float, rel_a=None, rel_b=None):
     """(R_i a).(R_j b), for RoPE's rotations R: a bias of s_ij by distance. (B, H, T, keys), or 0"""
     if rel_a is None:
         return 0
@@ -163,7 +163,7 @@ def rel_bias(t: Tokens, keys: Tokens, rel_a=None, rel_b=None):
 
     def rotated(x: Tensor, pos: Tensor) -> Tensor:
         x = x[None, :, None].expand(pos.shape[0], -1, pos.shape[1], -1)
-        return torch.cat((rotate(x[..., :even], pos), x[..., even:]), -1)
+        return torch.cat((rotate(x[..., :even], pos, base), x[..., even:]), -1)
 
     return rotated(rel_a, t.pos) @ turn(rotated(rel_b, keys.pos))
 
@@ -180,7 +180,7 @@ class Pairs(Mix):
     def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple], **own):
         q, k = self.rotated(q, t), self.rotated(k, t)
         keys, k, v = append(state, t, k, v)
-        s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, **own)
+        s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, self.rope_base, **own)
         A = self.weights(s, self.sees(t, keys))
         return A @ v, self.keep(t, keys, k, v)
 
@@ -281,7 +281,7 @@ class FlashGau(Mix):
         return rel_bias_of(self.config, H, D)
 
     def inside(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, keys: Tokens, **own) -> Tensor:
-        s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, **own)
+        s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, self.rope_base, **own)
         return (s.relu().square() * self.sees(t, keys) / self.C) @ v
 
     def piece(self, q, k, v, ql, kl, t: Tokens, state: Optional[tuple], **own):

@@ -81,15 +81,23 @@ static void read_files(Lesson *l, const Job *job)
     check_hash(l, job);
 }
 
-/* Learns from all training data, or takes the resumed run's. */
-static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
+/* That of the resumed run, or of the initial one unless another is asked for; or NULL. */
+static Tokenizer *known_tokenizer(const Job *job)
 {
-    size_t n = 0;
-
     if (job->from)
         return job->from->tokenizer;
-    if (job->initial && job->initial->tokenizer && !options_given(job->program, "tokenizer"))
-        return job->initial->tokenizer;
+    return job->initial && !options_given(job->program, "tokenizer") ? job->initial->tokenizer
+                                                                     : NULL;
+}
+
+/* Learns from all training data, unless it is known. */
+static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
+{
+    Tokenizer *known = known_tokenizer(job);
+    size_t n = 0;
+
+    if (known)
+        return known;
     if (l->n == 1)
         return tokenizer_learn(job->tokenizer, l->corpus[0].train);
     for (int i = 0; i < l->n; i++)
@@ -149,8 +157,10 @@ static void read_labels(Lesson *l, Job *job)
 /* From the labelled texts, or from the stories that the built-in ones are like. */
 static Tokenizer *learn_from_labelled(const Lesson *l, const Job *job)
 {
-    if (job->from)
-        return job->from->tokenizer;
+    Tokenizer *known = known_tokenizer(job);
+
+    if (known)
+        return known;
     if (!job->labels) {
         Corpus stories = corpus_stories(job->seed, STORIES_BYTES);
         Tokenizer *t = tokenizer_learn(job->tokenizer, stories.train);
