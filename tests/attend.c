@@ -11,8 +11,8 @@
 
 Trial trials[TRIALS] = { { 0 },
                          { .rope = "none" },
-                         { .rope = "linear:2.5", .scale = { ROPE_LINEAR, 2.5 } },
-                         { .rope = "ntk:4", .scale = { ROPE_NTK, 4 } } };
+                         { .rope = "linear:2.5", .scale = { .kind = ROPE_LINEAR, .by = 2.5 } },
+                         { .rope = "ntk:4", .scale = { .kind = ROPE_NTK, .by = 4 } } };
 int trial_count = 4;
 
 static void try(const Setting *s, int value)

@@ -122,7 +122,7 @@ else
     skip 'completion of zsh: no zsh'
 fi
 if has fish; then
-    fish_offers() { fish -N -c "source $share/fish/vendor_completions.d/attnc-train.fish; complete -C '$2'" | grep -qx "$1.*"; }
+    fish_offers() { fish -N -c "source $share/fish/vendor_completions.d/attnc-train.fish; complete -C '$2'" | grep -qx -e "$1.*"; }
     check 'fish: the name of an option' fish_offers --attn 'attnc-train --att'
     check 'fish: its value' fish_offers cosformer 'attnc-train --attn cos'
 else
