@@ -815,7 +815,7 @@ check 'hard images' part 0 hard $small --block-size 256 --task pathfinder --diff
 check 'a held-back image is a picture' grep -q '^[ @.:=+*#%-]\{16\}|$' "$dir/stdout"
 evaluates() { "$evaluate" "$@" >/dev/null 2>&1; }
 check 'images are judged at square sizes' evaluates ../out/hard --rows 20 --lengths 256,576
-check 'an image has 1024 pixels unless told' made_of 1024 --task pathfinder
+check 'an image has 1024 pixels by default' made_of 1024 --task pathfinder
 image() { # CLASS: an image of CIFAR-10 in one colour
     printf "\\$(printf %03o "$1")" && head -c 3072 /dev/zero | tr '\0' "$1"
 }

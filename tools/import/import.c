@@ -76,7 +76,7 @@ static int put_options(Import *in, const Config *of, const Tokenizer *t, Meta *o
     return n;
 }
 
-/* A run, and what is told of it. */
+/* A run, and what its config.json records. */
 typedef struct {
     const Meta *option;
     int options;
@@ -100,7 +100,7 @@ static bool is_number(const char *s)
     return *s && s[strspn(s, "0123456789")] == 0;
 }
 
-/* As ./train writes it; "imported", the first, is no option. */
+/* As ./train writes it, without the first of the options: no command line takes "imported". */
 static void put_config(FILE *out, void *ctx)
 {
     const Facts *f = ctx;
