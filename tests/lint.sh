@@ -87,7 +87,7 @@ data 4300
 data/synthetic 960
 training 4890
 tools 940
-tools/common 3420
+tools/common 3440
 tools/draw 1100
 tools/analyse 1165
 tools/attend 590

@@ -1138,6 +1138,7 @@ refused 'a text of an imported run'           5 'does not record'   "$evaluate" 
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
 check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text
+check 'the configuration of an imported run' $patience "$train" --config ../out/imported --block-size 8 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 rm -rf ../out/exported ../out/imported
 check 'a model that nobody else knows' exports ../out/learned cosformer README.md
 

@@ -3,11 +3,25 @@
 #include "model/layer.h"
 #include "ops/base/error.h"
 
+#include <string.h>
+
 Text model_positions;
 const char model_gammas[] =
     "gated units: standard deviation of the gammas that scale q and k at first; with 3, scores "
     "start near 1, with FLASH's 0.02 near 1e-5, and learn slowly; one (or 0), as in bert4keras: "
     "all are 1";
+
+KeyOption model_option_of(const Setting *key, int value)
+{
+    const bool opposite = strncmp(key->name, "no_", 3) == 0;
+    KeyOption o = { .name = text_format("%s", key->name + (opposite ? 3 : 0)) };
+
+    for (char *s = o.name.at; *s; s++)
+        *s = *s == '_' ? '-' : *s;
+    o.value = key->kind == SETTING_FLAG ? text_format("%s", (value != 0) != opposite ? "on" : "off")
+                                        : setting_print(key, value);
+    return o;
+}
 
 void model_options_add(Program *program, ModelOptions *options)
 {

@@ -75,6 +75,13 @@ extern const char model_gammas[];
                                               .help = "decay of the second moment"                 \
     }
 
+/* A key of a configuration and its value as an option takes them; no_residual is `residual`, the
+ * other way round. */
+typedef struct {
+    Text name, value;
+} KeyOption;
+KeyOption model_option_of(const Setting *key, int value);
+
 void model_options_add(Program *program, ModelOptions *options);
 
 /*

@@ -8,6 +8,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/build.h"
+#include "tools/common/model_options.h"
 #include "tools/common/options.h"
 #include "training/folder.h"
 #include "training/run.h"
@@ -61,17 +62,12 @@ static int put_options(Import *in, const Config *of, const Tokenizer *t, Meta *o
     option[n++] = (Meta){ "attn", c.attention->name };
     option[n++] = (Meta){ "tokenizer", tokenizer_words(t) };
     for (int i = 0; (key = config_key(i)) && n < OPTIONS_MOST; i++) {
-        const int value = *config_value(&c, i);
-        const bool flag = key->kind == SETTING_FLAG;
+        const KeyOption o = model_option_of(key, *config_value(&c, i));
 
         if (config_value(&c, i) == &c.vocab || config_value(&c, i) == &c.classes ||
             !config_has(&c, i))
             continue;
-        char *name = arena_string(in->mem, key->name);
-        for (char *s = name; *s; s++)
-            *s = *s == '_' ? '-' : *s;
-        option[n++] = (Meta){ name, flag ? value ? "on" : "off"
-                                         : arena_string(in->mem, setting_print(key, value).at) };
+        option[n++] = (Meta){ arena_string(in->mem, o.name.at), arena_string(in->mem, o.value.at) };
     }
     return n;
 }

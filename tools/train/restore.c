@@ -3,6 +3,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "tools/common/model_options.h"
 #include "training/folder.h"
 
 #include <stdlib.h>
@@ -134,19 +135,6 @@ void job_restore(Job *job)
     restore_files(job);
 }
 
-/* A flag of a model is on or off as an option, which may be called the opposite. */
-static void restore_key(const Job *job, const Setting *key, int value)
-{
-    const char *name = key->name;
-    const bool opposite = strncmp(name, "no_", 3) == 0;
-
-    if (key->kind == SETTING_FLAG)
-        options_restore(job->program, name + (opposite ? 3 : 0),
-                        (value != 0) != opposite ? "on" : "off");
-    else
-        options_restore(job->program, name, setting_print(key, value).at);
-}
-
 void job_begin(Job *job, const char *path)
 {
     Config mine = job->config, *its;
@@ -157,8 +145,11 @@ void job_begin(Job *job, const char *path)
     options_restore(job->program, "attn", its->attention->name);
     mine.attention = attention_find(options_value(options_find(job->program, "attn")).at);
     for (int i = 0; (key = config_key(i)); i++)
-        if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0)
-            restore_key(job, key, *config_value(its, i));
+        if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0) {
+            const KeyOption o = model_option_of(key, *config_value(its, i));
+
+            options_restore(job->program, o.name.at, arena_string(job->initial->mem, o.value.at));
+        }
     if (job->initial->tokenizer)
         options_restore(job->program, "tokenizer", tokenizer_words(job->initial->tokenizer));
 }
