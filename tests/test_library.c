@@ -451,6 +451,19 @@ START_TEST(a_classifier_has_a_target_per_sequence)
 }
 END_TEST
 
+START_TEST(a_gated_unit_has_one_head_unless_more_are_set)
+{
+    static const char form[] = "--attn gau --n-layer 1 --n-embd 16 --block-size 12";
+    attnc_model *one = must(attnc_model_new(form, NULL, 0));
+    attnc_model *two = must(attnc_model_new(text_format("%s --n-head 2", form).at, NULL, 0));
+
+    ck_assert_int_eq(attnc_model_number(one, "heads"), 1);
+    ck_assert_int_eq(attnc_model_number(two, "heads"), 2);
+    attnc_model_free(one);
+    attnc_model_free(two);
+}
+END_TEST
+
 START_TEST(too_much_memory_is_returned)
 {
     must_not(attnc_model_new("--attn softmax --n-layer 1000 --n-embd 16384", NULL, 0), "GiB");
@@ -503,6 +516,7 @@ Suite *suite_library(void)
     tcase_add_test(t, batches_are_checked);
     tcase_add_test(t, a_text_has_tokens_and_back);
     tcase_add_test(t, a_classifier_has_a_target_per_sequence);
+    tcase_add_test(t, a_gated_unit_has_one_head_unless_more_are_set);
     tcase_add_test(t, too_much_memory_is_returned);
     return s;
 }

@@ -10,6 +10,7 @@
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "tools/bench/bench.h"
+#include "tools/common/model_options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -386,6 +387,34 @@ START_TEST(programs_refuse_what_the_row_forbids)
 }
 END_TEST
 
+START_TEST(a_key_is_the_option_that_sets_it)
+{
+    static const struct {
+        const char *key;
+        int value;
+        const char *option, *words;
+    } rows[] = { { "n_layer", 3, "n-layer", "3" },
+                 { "bias", 1, "bias", "on" },
+                 { "bias", 0, "bias", "off" },
+                 { "no_residual", 1, "residual", "off" },
+                 { "no_residual", 0, "residual", "on" },
+                 { "out-gate", 1, "out-gate", "on" },
+                 { "position", POSITION_NONE, "position", "none" } };
+
+    for (int i = 0; i < COUNT(rows); i++) {
+        const Setting *key;
+        int k = 0;
+
+        while ((key = config_key(k++)) && strcmp(key->name, rows[i].key) != 0)
+            ;
+        ck_assert_msg(key != NULL, "there is no key %s", rows[i].key);
+        const KeyOption o = model_option_of(key, rows[i].value);
+        ck_assert_str_eq(o.name.at, rows[i].option);
+        ck_assert_str_eq(o.value.at, rows[i].words);
+    }
+}
+END_TEST
+
 Suite *suite_settings(void)
 {
     Suite *s = suite_create("settings");
@@ -399,6 +428,7 @@ Suite *suite_settings(void)
     tcase_add_test(t, a_setting_matters_where_another_calls_for_it);
     tcase_add_test(t, a_file_without_the_key_means_the_old_formula);
     tcase_add_test(t, a_value_is_read_strictly);
+    tcase_add_test(t, a_key_is_the_option_that_sets_it);
     tcase_add_test(t, a_scale_of_angles_is_read_strictly);
 
     make_kinds();

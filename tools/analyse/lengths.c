@@ -148,7 +148,8 @@ static void print_notes(const Lengths *l)
             "after its ln are those of |A_ij| as shares of their sum.\n",
             100 * most);
     if (isnan(mean[0].number[GROWTH_SUM]))
-        printf("\nRows of %s are not divided by a sum of weights.\n", l->config->attention->name);
+        printf("\n%s with these settings has no sum of weights to show.\n",
+               l->config->attention->name);
     free(mean);
 }
 
