@@ -1,5 +1,6 @@
 #include "model/checkpoint.h"
 
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/hash.h"
 
@@ -73,11 +74,11 @@ static void put_config(File *file, const Config *of)
     const Setting *key;
 
     put_meta(file, "attnc.version", VERSION);
-    put_meta(file, "attnc.attn", c.attention->name);
+    put_meta(file, "attnc.attn", arena_string(file->mem, config_mechanisms(&c).at));
     for (int i = 0; (key = config_key(i)); i++) {
         const int value = *config_value(&c, i);
 
-        if (value != *config_value(&plain, i))
+        if (value != *config_value(&plain, i) && (!c.listed || config_has(&c, i)))
             put_meta(file, arena_format(file->mem, CONFIG "%s", setting_key(key).at),
                      arena_string(file->mem, setting_print(key, value).at));
     }
@@ -136,6 +137,8 @@ static void load_value(const Safetensors *s, const char *path, int i, Config *c)
 
     snprintf(name, sizeof name, "%s%s", is_version(s, OLDEST) ? "attnc." : CONFIG,
              setting_key(key).at);
+    if (c->listed && !config_has(c, i) && safetensors_meta(s, name))
+        die(EXIT_DATA, "%s: %s is for a single mechanism, not for a list", path, name);
     const char *words = config_needs(i) ? meta_of(s, path, name) : safetensors_meta(s, name);
     if (words && !setting_parse(key, words, config_value(c, i)))
         die(EXIT_DATA, "%s: %s is '%.40s', which this version does not know", path, name, words);
@@ -167,15 +170,13 @@ static Config load_config(const Safetensors *s, const char *path)
     if (strcmp(meta_of(s, path, "attnc.version"), VERSION) != 0 && !is_version(s, OLDEST))
         die(EXIT_DATA, "%s has format %.40s, but this program reads %s to %s", path,
             safetensors_meta(s, "attnc.version"), OLDEST, VERSION);
-    c.attention = attention_find(meta_of(s, path, "attnc.attn"));
-    if (!c.attention)
-        die(EXIT_DATA, "%s: this version has no attention called '%.40s'", path,
-            safetensors_meta(s, "attnc.attn"));
-    c.set = settings_unsaved(c.attention);
+    Text why = config_read_mechanisms(&c, meta_of(s, path, "attnc.attn"));
+    if (why.n)
+        die(EXIT_DATA, "%s: %s", path, why.at);
     for (int i = 0; config_key(i); i++)
         load_value(s, path, i, &c);
     refuse_unknown(s, path);
-    Text why = config_misfit(&c);
+    why = config_misfit(&c);
     if (c.task == TASK_CLASSIFY && c.classes < 1)
         die(EXIT_DATA, "%s is a classifier without classes", path);
     if (why.n)

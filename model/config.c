@@ -77,28 +77,10 @@ bool config_has(const Config *c, int i)
 
     if (choices == pool_names || choices == pairs_names)
         return c->task == TASK_CLASSIFY;
-    return i < OWN || attention_takes(c->attention, config_key(i)->name);
+    return i < OWN || (!c->listed && attention_takes(c->attention, config_key(i)->name));
 }
 
 bool config_needs(int i)
 {
     return i < OWN && own[i].key.least > 0;
-}
-
-Text config_difference(const Config *one, const Config *other)
-{
-    Config a = *one, b = *other;
-    const Setting *key;
-    Text text = { 0 };
-
-    if (a.attention != b.attention)
-        text_add(&text, "attn is %s, not %s", a.attention->name, b.attention->name);
-    for (int i = 0; !text.n && (key = config_key(i)); i++) {
-        const int x = *config_value(&a, i), y = *config_value(&b, i);
-
-        if (x != y)
-            text_add(&text, "%s is %s, not %s", setting_key(key).at, setting_print(key, x).at,
-                     setting_print(key, y).at);
-    }
-    return text;
 }

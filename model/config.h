@@ -31,8 +31,15 @@ int position_default(const Attention *a);
 
 enum { INNER_MOST = 1 << 17, ROPE_BASE_MOST = 1 << 30 };
 
+/* A mechanism with its settings. */
+enum { MECHANISMS_MOST = 8 };
 typedef struct {
     const Attention *attention;
+    Values set;
+} Mechanism;
+
+typedef struct {
+    const Attention *attention; /* of all layers; with a list, the first of it */
     int vocab, layers, heads, width, context;
     int position, ffn, norm, task; /* values of the enums above */
     int tied;                      /* the head is the embedding table */
@@ -45,6 +52,8 @@ typedef struct {
     Values set;
     RopeScale rope_scale;
     double dropout;
+    int listed; /* layer l has list[l % listed]; 0: no list, see model/mechanisms.h */
+    Mechanism list[MECHANISMS_MOST];
     double gamma_init; /* standard deviation of a new unit's gammas; 0: GAMMA; below 0: all are 1 */
 } Config;
 enum { GAMMA = 3 };
@@ -56,13 +65,13 @@ enum { GAMMA = 3 };
 const Setting *config_key(int i);
 int *config_value(Config *c, int i);
 
-/* Whether the i-th key applies: settings of other mechanisms do not, nor of other tasks. */
+/*
+ * Whether the i-th key applies: settings of other mechanisms do not, nor of other tasks; nor do
+ * settings of a list, which has its own.
+ */
 bool config_has(const Config *c, int i);
 
 /* Whether the i-th key is required: a number that must not be 0. */
 bool config_needs(int i);
-
-/* The first difference between two configurations, "n_layer is 4, not 6", or empty. */
-Text config_difference(const Config *one, const Config *other);
 
 #endif

@@ -1,8 +1,8 @@
 #include "model/config_size.h"
 
 #include "model/layer.h"
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
-#include "ops/base/machine.h"
 #include "ops/ops.h"
 
 #include <limits.h>
@@ -26,15 +26,17 @@ static void set_size(MixSize *size, const Setting *s, int value)
     if (s->size == 'd' && value)
         size->D = value;
     if (s->size == 'm')
-        size->m = value ? value : s->of_key * size->D;
+        size->m = setting_size(s, value, size->D);
 }
 
 MixSize config_mix_size(const Config *c)
 {
     MixSize size = { .attention = c->attention,
                      .T = c->context,
+                     .c = c->context,
                      .causal = c->task == TASK_CAUSAL,
-                     .rope = c->position == POSITION_ROPE,
+                     .rope = c->position == POSITION_ROPE && c->attention->traits & CAN_ROPE,
+                     .layers = c->layers,
                      .set = c->set };
 
     layer_of(c->attention)->size(c, &size);
@@ -55,8 +57,6 @@ static Text needless(const Config *c)
     for (int i = 0; !text.n && (s = settings_at(i)); i++)
         if (c->set.at[i] != values.at[i] && !attention_takes(c->attention, s->name))
             text_add(&text, "%s%s", s->kind == SETTING_FLAG && s->value ? "no-" : "", s->name);
-    if (!text.n && c->position == POSITION_ROPE && !(c->attention->traits & CAN_ROPE))
-        text_add(&text, "position rope");
     if (!text.n && c->hidden && !layer_of(c->attention)->feed_forward)
         text_add(&text, "n-inner");
     return text;
@@ -82,11 +82,13 @@ static double largest_matrix(const Config *c)
     return most;
 }
 
-Text config_misfit(const Config *c)
+/* What does not fit together in the layers with one mechanism, or empty. */
+static Text part_misfit(const Config *c)
 {
     Text why = { 0 }, option = needless(c), wrong = settings_misfit(c->attention, &c->set);
     const char *direction = attention_refuses(c->attention, c->task == TASK_CAUSAL);
     const int inner = layer_of(c->attention)->inner * c->width; /* split into heads */
+    const int conv = setting(&c->set, "conv");
 
     if (direction)
         text_add(&why, "--attn %s %s: the task %s needs another attention", c->attention->name,
@@ -96,21 +98,13 @@ Text config_misfit(const Config *c)
     else if (inner % c->heads != 0)
         text_add(&why, "--n-head %d does not divide %s--n-embd %d; --n-head %d would", c->heads,
                  inner > c->width ? "twice " : "", c->width, near_divisor(inner, c->heads));
-    else if (c->rope_base && c->position != POSITION_ROPE)
-        text_add(&why, "--rope-base does not apply to --position %s", position_names[c->position]);
-    else if (c->task == TASK_CLASSIFY && c->tied)
-        text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
-    else if (c->task != TASK_CLASSIFY && (c->pool || c->pairs))
-        text_add(&why, "--%s is for models that predict a class, not a token",
-                 c->pool ? "pool" : "pairs");
-    else if (c->pairs == PAIRS_TOWERS && c->context % 2 != 0)
+    else if (c->task != TASK_CAUSAL && conv > 0 && conv % 2 == 0)
         text_add(&why,
-                 "--pairs towers gives each text half of the context, which %d is not: "
-                 "choose an even --block-size",
-                 c->context);
+                 "--conv %d has no middle, and the task %s sees both sides: choose an odd number",
+                 conv, task_names[c->task]);
     else if (wrong.n)
         why = wrong;
-    else if (c->position == POSITION_ROPE && rotated(c) % 2 != 0)
+    else if (config_mix_size(c).rope && rotated(c) % 2 != 0)
         text_add(
             &why,
             "--position rope rotates pairs of numbers, and a head has %d: choose an even width "
@@ -122,6 +116,49 @@ Text config_misfit(const Config *c)
                  "most), or --key-size or --features",
                  largest_matrix(c), INT_MAX, 23170);
     return why;
+}
+
+/* The same of the model as a whole. */
+static Text whole_misfit(const Config *c)
+{
+    Text why = { 0 };
+
+    if (c->rope_base && c->position != POSITION_ROPE)
+        text_add(&why, "--rope-base does not apply to --position %s", position_names[c->position]);
+    else if (c->task == TASK_CLASSIFY && c->tied)
+        text_add(&why, "--tied does not apply to a model that predicts a class, not a token");
+    else if (c->task != TASK_CLASSIFY && (c->pool || c->pairs))
+        text_add(&why, "--%s is for models that predict a class, not a token",
+                 c->pool ? "pool" : "pairs");
+    else if (c->pairs == PAIRS_TOWERS && c->context % 2 != 0)
+        text_add(&why,
+                 "--pairs towers gives each text half of the context, which %d is not: "
+                 "choose an even --block-size",
+                 c->context);
+    return why;
+}
+
+Text config_misfit(const Config *c)
+{
+    Text why = { 0 };
+    bool can_rotate = false;
+
+    for (int i = 0; i < config_parts(c); i++)
+        can_rotate = can_rotate || config_part(c, i).attention->traits & CAN_ROPE;
+    if (c->position == POSITION_ROPE && !can_rotate)
+        text_add(&why, "--position rope does not apply to --attn %s", config_mechanisms(c).at);
+    for (int i = 0; !why.n && i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        if (layer_of(part.attention)->mixes != layer_of(c->attention)->mixes)
+            text_add(&why,
+                     "--attn %s: a gated unit replaces an attention and a feed-forward layer, and "
+                     "cannot take turns with them",
+                     config_mechanisms(c).at);
+        else
+            why = part_misfit(&part);
+    }
+    return why.n ? why : whole_misfit(c);
 }
 
 void config_check(const Config *c)
@@ -155,26 +192,63 @@ int config_outputs(const Config *c)
 
 bool config_decodes(const Config *c)
 {
-    return c->task == TASK_CAUSAL && attention_decodes(c->attention);
+    bool all = c->task == TASK_CAUSAL;
+
+    for (int i = 0; i < config_parts(c); i++)
+        all = all && attention_decodes(config_part(c, i).attention);
+    return all;
 }
 
 bool config_ends(const Config *c)
 {
-    return c->position == POSITION_LEARNED || c->position == POSITION_SINUSOIDAL;
+    return c->position == POSITION_SINUSOIDAL || config_learns_positions(c);
+}
+
+bool config_learns_positions(const Config *c)
+{
+    bool any = c->position == POSITION_LEARNED;
+
+    for (int i = 0; i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        any = any || attention_ends(part.attention, &part.set);
+    }
+    return any;
+}
+
+/* What the state of the layers grows by if the sequence is twice as long. */
+static double growth(const Config *c)
+{
+    MixSize size = config_mix_size(c);
+    const size_t within = attention_state(&size);
+
+    size.T *= 2;
+    return (double)attention_state(&size) - (double)within;
 }
 
 bool config_keeps_keys(const Config *c)
 {
-    MixSize size = config_mix_size(c);
-    size_t within = attention_state(&size);
+    return config_most(c, growth) > 0;
+}
 
-    size.T *= 2;
-    return attention_state(&size) > within;
+static double mixes(const Config *c)
+{
+    return (double)c->layers * layer_of(c->attention)->mixes;
 }
 
 int config_mixes(const Config *c)
 {
-    return c->layers * layer_of(c->attention)->mixes;
+    return (int)config_sum(c, mixes);
+}
+
+static double additions(const Config *c)
+{
+    return mixes(c) + c->layers * config_feeds(c);
+}
+
+int config_additions(const Config *c)
+{
+    return (int)config_sum(c, additions);
 }
 
 bool config_feeds(const Config *c)
@@ -189,12 +263,17 @@ static double feed_forward(const Config *c)
     return (c->ffn == FFN_SWIGLU ? 3.0 : 2.0) * c->width * config_hidden(c);
 }
 
-int config_rows(const Config *c)
+static double rows(const Config *c)
 {
     MixSize s = config_mix_size(c);
     int most = s.D > s.E ? s.H * s.D : s.H * s.E, hidden = config_hidden(c);
 
     return config_feeds(c) && hidden > most ? hidden : most;
+}
+
+int config_rows(const Config *c)
+{
+    return (int)config_most(c, rows);
 }
 
 bool config_has_towers(const Config *c)
@@ -215,62 +294,49 @@ static double head_matrices(const Config *c)
     return towers + (double)config_head_width(c) * config_outputs(c);
 }
 
-double config_matrix_parameters(const Config *c)
+static double layer_matrices(const Config *c)
 {
     MixSize s = config_mix_size(c);
 
-    return layer_of(c->attention)->parameters(c, &s) + c->layers * feed_forward(c) +
-           head_matrices(c);
+    return layer_of(c->attention)->parameters(c, &s) + c->layers * feed_forward(c);
 }
 
-double config_fixed_parameters(const Config *c)
+double config_matrix_parameters(const Config *c)
+{
+    return config_sum(c, layer_matrices) + head_matrices(c);
+}
+
+static double fixed_operands(const Config *c)
 {
     MixSize s = config_mix_size(c);
     double sum = 0;
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
         sum += operand_learned(o, &c->set) ? 0 : operand_numbers(&s, o);
-    return config_mixes(c) * sum;
+    return mixes(c) * sum;
+}
+
+double config_fixed_parameters(const Config *c)
+{
+    return config_sum(c, fixed_operands);
+}
+
+/* Of all layers, forward, for a token. */
+static double multiply_adds(const Config *c)
+{
+    MixSize s = config_mix_size(c);
+    double mix = layer_of(c->attention)->projections(c, &s) + attention_cost(&s);
+
+    return mixes(c) * mix + c->layers * feed_forward(c);
 }
 
 double config_flops(const Config *c)
 {
-    /* each multiply-add is two operations, once forward and twice backward */
-    MixSize s = config_mix_size(c);
-    double mix = layer_of(c->attention)->projections(c, &s) + attention_cost(&s);
     double outputs =
         c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product per sequence is negligible */
 
-    return 6 * (config_mixes(c) * mix + c->layers * feed_forward(c) + (double)c->width * outputs);
-}
-
-/*
- * Numbers per token that a block keeps for its backward pass, besides its result. Without a
- * feed-forward layer there is neither the norm nor the sum that the layer counted for it.
- */
-static double kept(const Config *c)
-{
-    const Layer *layer = layer_of(c->attention);
-    MixSize s = config_mix_size(c);
-    double hidden = config_feeds(c)       ? (c->ffn == FFN_SWIGLU ? 3.0 : 1) * config_hidden(c)
-                    : layer->feed_forward ? -2.0 * c->width
-                                          : 0;
-
-    return layer->kept(c, &s) + hidden + (c->dropout > 0 ? 4.0 * c->width : 0);
-}
-
-/* The most that the backward pass of these tokens needs besides that. */
-static double way_back(const Config *c, double tokens)
-{
-    const Layer *layer = layer_of(c->attention);
-    MixSize s = config_mix_size(c);
-    double each = c->width + attention_memory(&s).back + layer->back(c, &s);
-
-    if (!config_feeds(c))
-        return tokens * each;
-    if (c->ffn == FFN_SWIGLU)
-        return tokens * (each + 3.0 * config_hidden(c));
-    return tokens * each + fmin(tokens, DENSE_ROWS) * config_hidden(c);
+    /* each multiply-add is two operations, once forward and twice backward */
+    return 6 * (config_sum(c, multiply_adds) + (double)c->width * outputs);
 }
 
 double config_eps(const Config *c)
@@ -282,54 +348,4 @@ double config_parameters(const Config *c)
 {
     return config_matrix_parameters(c) + (c->tied ? 0 : (double)c->vocab * c->width) +
            (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
-}
-
-/* Numbers per token outside the blocks: between them, the last norm, and the outputs. */
-static double ends(const Config *c)
-{
-    return c->width * (c->layers + 2.0) + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
-}
-
-/* Numbers in a step that do not depend on its tokens: fixed parameters and angles. */
-static double fixed(const Config *c)
-{
-    bool rope = c->position == POSITION_ROPE;
-
-    return config_fixed_parameters(c) + (rope ? (double)c->context * rotated(c) : 0);
-}
-
-double config_memory(const Config *c, Load load)
-{
-    double blocks = (load.recompute ? 1 : c->layers) * kept(c);
-
-    return sizeof(real) * (2 * config_parameters(c) + load.state + fixed(c) +
-                           load.tokens * (blocks + ends(c)) + way_back(c, load.tokens));
-}
-
-double config_forward_memory(const Config *c, double tokens)
-{
-    return sizeof(real) * (config_parameters(c) + fixed(c) + tokens * (kept(c) + ends(c)));
-}
-
-void config_check_memory(const Config *c, Load load)
-{
-    double wanted = config_memory(c, load), here = machine_memory();
-
-    if (wanted > here)
-        die(EXIT_MEMORY,
-            "training with a context of %d and %.0f tokens per batch would take about %.1f GiB, "
-            "but the machine has %.1f: reduce --batch-size, the context or the model%s",
-            c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
-            load.recompute ? "" : ", or use --recompute");
-}
-
-void config_check_forward_memory(const Config *c, double tokens)
-{
-    double wanted = config_forward_memory(c, tokens), here = machine_memory();
-
-    if (wanted > here)
-        die(EXIT_MEMORY,
-            "reading %.0f tokens at once would take about %.1f GiB, but the machine has %.1f: "
-            "reduce --lengths",
-            tokens, wanted / 0x1p30, here / 0x1p30);
 }

@@ -1,5 +1,6 @@
 #include "model/decode.h"
 
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 #include "ops/decoding.h"
@@ -12,25 +13,46 @@ struct Decoder {
     Tape tape;
 };
 
-static void check_memory(const Config *c, int positions)
+/* The state of a layer with this mechanism. */
+static size_t state_of(const Config *part, int positions)
 {
-    MixSize size = config_mix_size(c);
+    MixSize size = config_mix_size(part);
 
     size.T = positions;
-    settings_fit_context(&size.set, c->attention, CONTEXT_AT_LEAST, c->context);
+    settings_fit_context(&size.set, part->attention, CONTEXT_AT_LEAST, part->context);
     const size_t one = attention_state(&size);
-    double bytes = (double)config_mixes(c) * (double)one * sizeof(real), here = machine_memory();
-
     if (one > INT_MAX)
         die(EXIT_MEMORY,
             "the state of %d tokens would have %zu numbers per layer, more than attn.c can "
             "index: use fewer tokens",
             positions, one);
+    return one;
+}
+
+static void check_memory(const Config *c, int positions)
+{
+    double bytes = 0, here = machine_memory();
+
+    for (int i = 0; i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        bytes += (double)config_mixes(&part) * (double)state_of(&part, positions) * sizeof(real);
+    }
     if (bytes > here)
         die(EXIT_MEMORY,
             "the state of %d tokens with %s attention would take %.1f GiB, but the machine has "
             "%.1f: use fewer tokens",
-            positions, c->attention->name, bytes / 0x1p30, here / 0x1p30);
+            positions, config_mechanisms(c).at, bytes / 0x1p30, here / 0x1p30);
+}
+
+/* The first mechanism that cannot decode. */
+static const char *not_decoding(const Config *c)
+{
+    int i = 0;
+
+    while (attention_decodes(config_part(c, i).attention))
+        i++;
+    return config_part(c, i).attention->name;
 }
 
 Decoder *decoder_new(const Model *model, Pool *pool, int positions)
@@ -43,7 +65,7 @@ Decoder *decoder_new(const Model *model, Pool *pool, int positions)
         BUG("decoder: %d tokens, and positions for %d", positions, model->config.context);
     if (!config_decodes(&model->config))
         die(EXIT_USAGE, "%s attention cannot decode: its models cannot continue a text",
-            model->config.attention->name);
+            not_decoding(&model->config));
     check_memory(&model->config, positions);
     *d = (Decoder){ .model = model };
     d->tape = (Tape){ arena_new(), pool, .forward_only = true, .row_by_row = true };

@@ -1,5 +1,6 @@
 #include "model/form.h"
 
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 
 #include <stdarg.h>
@@ -27,8 +28,8 @@ static Text foreign(const Config *c)
 
     if (c->task != TASK_CAUSAL)
         text_add(&why, "its task is %s, not causal", task_names[c->task]);
-    else if (c->attention != &attention_softmax)
-        text_add(&why, "its attention is %s, not softmax", c->attention->name);
+    else if (c->listed || c->attention != &attention_softmax)
+        text_add(&why, "its attention is %s, not softmax", config_mechanisms(c).at);
     else if (c->no_residual)
         text_add(&why, "it has no residual connections");
     else if (other)

@@ -9,6 +9,7 @@
  * and the configuration has the names of ./train's options.
  */
 #include "model/form.h"
+#include "model/mechanisms.h"
 
 #include <string.h>
 
@@ -73,9 +74,13 @@ static bool reads(const char *source, const Setting *s)
 
 Text form_lacks(const Config *c, const char *source)
 {
+    const Values plain = settings_default(c->attention);
     const Setting *s = c->attention->settings;
 
-    while (s && s->name && reads(source, s))
+    if (c->listed)
+        return text_format("--attn %s", config_mechanisms(c).at);
+    while (s && s->name &&
+           (setting(&c->set, s->name) == setting(&plain, s->name) || reads(source, s)))
         s++;
     if (!strstr(source, text_format("class %s(", form_own[c->task].class_name).at))
         return text_format("--task %s", task_names[c->task]);

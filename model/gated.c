@@ -6,6 +6,7 @@
  *     q, k    = gamma_q z + beta_q, gamma_k z + beta_k          FLASH: ql and kl too
  *     y       = x + (u mix(q, k, v)) W_o^T
  *
+ * With --conv K, W_v and W_z are followed by a short convolution (model/around.c).
  * q, k and v are split into heads, each with gammas and betas of its own; by default there is one.
  * Two units replace one attention layer and one feed-forward layer.
  * silu(a) b is op_swiglu(), so u is never stored. Without the gate, u is 1.
@@ -61,6 +62,7 @@ static void make_unit(Unit *u, const Maker *m)
         if (is_of_z(o))
             u->scale[i] = make_scale(m, o->name, s.H * s.D);
     make_own(u->own, m, "");
+    make_around(&u->around, m, "", "zv");
     u->o = make_dense(m, "wo", width, s.H * s.E, make_add_gain(m));
 }
 
@@ -77,10 +79,10 @@ static void gated_make(Block *b, const Maker *m)
     }
 }
 
-/* silu(h W^T) */
-static Tensor *activated(Pass *p, Tensor *h, DenseWeights d)
+/* silu(conv(h W^T)) */
+static Tensor *activated(Pass *p, Tensor *h, DenseWeights d, Tensor *conv)
 {
-    return op_activation(p->tape, pass_dense(p, h, d), &activation_silu);
+    return op_activation(p->tape, pass_conv(p, pass_dense(p, h, d), conv), &activation_silu);
 }
 
 /* gamma z + beta, in heads */
@@ -91,12 +93,13 @@ static Tensor *scaled(Pass *p, Tensor *z, ScaleWeights s)
 
 static Tensor *run_unit(Pass *p, const Unit *u, Tensor *x)
 {
-    Tensor *h = pass_norm(p, x, u->norm), *z = activated(p, h, u->z);
+    Tensor *h = pass_norm(p, x, u->norm), *z = activated(p, h, u->z, u->around.conv[0]);
     Mix in = pass_operands(p);
 
     for (int i = 0; i < OPERANDS_MAX; i++)
         in.x[i] = u->scale[i].gamma ? scaled(p, z, u->scale[i]) : u->own[i];
-    in.v = pass_split(p, activated(p, h, u->v));
+    in.v = pass_split(p, activated(p, h, u->v, u->around.conv[1]));
+    pass_around(p, &u->around, h, &in);
     Tensor *o = pass_mix(p, &in);
     if (u->u.w)
         o = op_swiglu(p->tape, pass_dense(p, h, u->u), o);
@@ -117,7 +120,8 @@ static void gated_size(const Config *c, MixSize *s)
 
 static double gated_projections(const Config *c, const MixSize *s)
 {
-    return (double)c->width * s->H * (s->D + (setting(&c->set, "gate") ? 3 : 2) * s->E);
+    return (double)c->width * s->H * (s->D + (setting(&c->set, "gate") ? 3 : 2) * s->E) +
+           around_matrices(c, s);
 }
 
 static double gated_parameters(const Config *c, const MixSize *s)
@@ -133,7 +137,9 @@ static double gated_kept(const Config *c, const MixSize *s)
 
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
         keys += is_of_z(o) ? s->D : 0;
-    return 2 * (c->width + s->H * (keys + values) + attention_memory(s).kept) + c->width;
+    return 2 * (c->width + s->H * (keys + values) + around_kept(c, s, "zv") +
+                attention_memory(s).kept) +
+           c->width;
 }
 
 static double gated_back(const Config *c, const MixSize *s)

@@ -4,11 +4,23 @@
  *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
  *     y       = x + mix(q, k, v) W_o^T
  *
- * q and k of a head may be narrower, or wider, than v. With --out-norm rms each head's
+ * Between these, model/around.c has what may surround any mix, such as a short convolution.
+ * Where a mechanism does not use k, or q and k, q or v takes their place, without a matrix. q and k
+ * of a head may be narrower, or wider, than v. With --out-norm rms each head's
  * part of mix(q, k, v) is divided by the root of its mean square; with --out-gate all of
  * it is multiplied by silu(h W_g^T), element by element, before W_o.
  */
 #include "model/layers.h"
+
+static bool uses_q(const Config *c)
+{
+    return !(attention_traits(c->attention, &c->set) & QUERYLESS);
+}
+
+static bool uses_k(const Config *c)
+{
+    return !(attention_traits(c->attention, &c->set) & KEYLESS);
+}
 
 static void heads_make(Block *b, const Maker *m)
 {
@@ -16,11 +28,14 @@ static void heads_make(Block *b, const Maker *m)
     int width = m->config->width;
 
     b->attention_norm = make_norm(m, "attn.norm");
-    b->q = make_dense(m, "attn.wq", s.H * s.D, width, 1);
-    b->k = make_dense(m, "attn.wk", s.H * s.D, width, 1);
+    if (uses_q(m->config))
+        b->q = make_dense(m, "attn.wq", s.H * s.D, width, 1);
+    if (uses_k(m->config))
+        b->k = make_dense(m, "attn.wk", s.H * s.D, width, 1);
     b->v = make_dense(m, "attn.wv", s.H * s.E, width, 1);
     b->o = make_dense(m, "attn.wo", width, s.H * s.E, make_add_gain(m));
     make_own(b->own, m, "attn.");
+    make_around(&b->around, m, "attn.", "qkv");
     if (setting(&m->config->set, "out-gate"))
         b->out_gate = make_dense(m, "attn.wg", s.H * s.E, width, 1);
 }
@@ -41,9 +56,14 @@ static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
 
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i];
-    in.q = pass_heads(p, h, b->q);
-    in.k = pass_heads(p, h, b->k);
-    in.v = pass_heads(p, h, b->v);
+    if (b->q.w)
+        in.q = pass_input(p, pass_dense(p, h, b->q), b->around.conv[0]);
+    if (b->k.w)
+        in.k = pass_input(p, pass_dense(p, h, b->k), b->around.conv[1]);
+    in.v = pass_input(p, pass_dense(p, h, b->v), b->around.conv[2]);
+    in.q = in.q ? in.q : in.v;
+    in.k = in.k ? in.k : in.q;
+    pass_around(p, &b->around, h, &in);
     o = pass_mix(p, &in);
     if (setting_is(&p->size.set, "out-norm", "rms"))
         o = normed(p, o);
@@ -58,10 +78,17 @@ static void heads_size(const Config *c, MixSize *s)
     s->D = s->E = c->width / c->heads;
 }
 
+/* The width of q and k of a head, as far as they are used. */
+static double keys(const Config *c, const MixSize *s)
+{
+    return (uses_q(c) + uses_k(c)) * s->D;
+}
+
 /* q, k, v and o; the gate. */
 static double heads_projections(const Config *c, const MixSize *s)
 {
-    return c->width * s->H * (2.0 * (s->D + s->E) + (setting(&c->set, "out-gate") ? s->E : 0));
+    return c->width * s->H * (keys(c, s) + 2.0 * s->E + (setting(&c->set, "out-gate") ? s->E : 0)) +
+           around_matrices(c, s);
 }
 
 static double heads_parameters(const Config *c, const MixSize *s)
@@ -75,7 +102,8 @@ static double heads_kept(const Config *c, const MixSize *s)
     double around = (setting(&c->set, "out-norm") ? s->E + 2.0 : 0) +
                     (setting(&c->set, "out-gate") ? 2.0 * s->E : 0);
 
-    return 3.0 * c->width + s->H * (2.0 * (s->D + s->E) + around) + attention_memory(s).kept;
+    return 3.0 * c->width + s->H * (keys(c, s) + 2.0 * s->E + around) + around_kept(c, s, "qkv") +
+           attention_memory(s).kept;
 }
 
 static double heads_back(const Config *c, const MixSize *s)

@@ -37,9 +37,7 @@ NormWeights make_norm(const Maker *m, const char *name)
 double make_add_gain(const Maker *m)
 {
     const Config *c = m->config;
-    const int each = layer_of(c->attention)->mixes + config_feeds(c);
-
-    return c->no_residual ? 1 : 1 / sqrt((double)each * c->layers);
+    return c->no_residual ? 1 : 1 / sqrt((double)config_additions(c));
 }
 
 /* An operand shared by all heads exists once: the vectors, or all. */
@@ -122,11 +120,6 @@ Tensor *pass_split(Pass *p, Tensor *x)
     return tensor_reshape(x, SHAPE(x->dim[0], x->dim[1], p->size.H, x->dim[2] / p->size.H));
 }
 
-Tensor *pass_heads(Pass *p, Tensor *x, DenseWeights d)
-{
-    return pass_split(p, pass_dense(p, x, d));
-}
-
 Tensor *pass_drop(Pass *p, Tensor *x)
 {
     uint64_t mask = p->step * 4096 + (uint64_t)p->drops++;
@@ -146,6 +139,8 @@ Mix pass_operands(const Pass *p)
                   .length = p->length,
                   .rope = p->size.rope,
                   .rope_scale = scale,
+                  .layer = p->size.layer,
+                  .layers = p->size.layers,
                   .set = p->size.set };
 }
 

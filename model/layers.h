@@ -22,7 +22,7 @@ typedef struct Maker {
     Params *params;
     const Config *config;
     const char *block;  /* "blocks.3." */
-    const Block *first; /* its weights may be shared; NULL for block 0 itself */
+    const Block *first; /* of this mechanism, whose weights may be shared; NULL: this is it */
 } Maker;
 
 enum { PARAM_NAME = 96 };
@@ -39,6 +39,15 @@ void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix);
 
 /* The size of those that are trained matrices. */
 double own_matrices(const Config *c);
+
+/*
+ * Creates what surrounds a mix; `conv` has a letter for each input of its convolutions, and v is as
+ * wide as the values, the others as q. The size of its matrices, and the numbers it keeps per
+ * token.
+ */
+void make_around(Around *a, const Maker *m, const char *prefix, const char *conv);
+double around_matrices(const Config *c, const MixSize *s);
+double around_kept(const Config *c, const MixSize *s, const char *conv);
 
 /*
  * Callbacks, or NULL: with the operands of each mix of a pass, in order, and with x, the embeddings
@@ -63,9 +72,15 @@ typedef struct Pass {
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n);
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d);
-Tensor *pass_split(Pass *p, Tensor *x);                 /* x as (B, T, H, D or E) */
-Tensor *pass_heads(Pass *p, Tensor *x, DenseWeights d); /* both */
+Tensor *pass_split(Pass *p, Tensor *x); /* x as (B, T, H, D or E) */
 Tensor *pass_drop(Pass *p, Tensor *x);
+
+/* conv(x) of x (B, T, C), or without w x; and silu(conv(x)), in heads. */
+Tensor *pass_conv(Pass *p, Tensor *x, Tensor *w);
+Tensor *pass_input(Pass *p, Tensor *x, Tensor *w);
+
+/* Norms q and k, and computes the operands that depend on h. */
+void pass_around(Pass *p, const Around *a, Tensor *h, Mix *in);
 
 /* A mix of this pass; the caller fills in the operands. */
 Mix pass_operands(const Pass *p);

@@ -1,9 +1,11 @@
 #include "model/model.h"
 
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/decoding.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The scale of the embedding and the head: small, so that predictions start nearly uniform. */
 static const double TABLE = 0.02;
@@ -37,6 +39,21 @@ static real *make_sinusoids(Arena *mem, int context, int width, double scale)
     return at;
 }
 
+/* The first block with the mechanism of block l, or NULL if that is it. */
+static const Block *first_of(const Model *model, int l)
+{
+    const Config layer = config_layer(&model->config, l);
+
+    for (int i = 0; i < l; i++) {
+        const Config other = config_layer(&model->config, i);
+
+        if (other.attention == layer.attention &&
+            memcmp(&other.set, &layer.set, sizeof layer.set) == 0)
+            return &model->blocks[i];
+    }
+    return NULL;
+}
+
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
 {
     const Config *c = &config;
@@ -51,11 +68,11 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
         model->sinusoids = make_sinusoids(mem, c->context, c->width, TABLE);
     model->blocks = arena_zeros(mem, (size_t)c->layers * sizeof *model->blocks);
     for (int l = 0; l < c->layers; l++) {
+        const Config layer = config_layer(c, l);
         char name[32];
 
         snprintf(name, sizeof name, "blocks.%d.", l);
-        make_block(&model->blocks[l],
-                   &(Maker){ &model->params, c, name, l > 0 ? model->blocks : NULL });
+        make_block(&model->blocks[l], &(Maker){ &model->params, &layer, name, first_of(model, l) });
     }
     model->norm = make_norm(&(Maker){ &model->params, c, "", NULL }, "norm");
     classifier_make(&model->classifier, &(Maker){ &model->params, c, "", NULL });
@@ -66,18 +83,22 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
 
 void model_redraw(Model *model, uint64_t seed, int update)
 {
-    const Config *c = &model->config;
-    const int every = setting(&c->set, "redraw");
     const Operand *o;
 
-    for (int l = 0; every > 0 && update > 0 && update % every == 0 && l < c->layers; l++)
-        for (int i = 0; (o = attention_operand(c->attention, i)); i++) {
+    for (int l = 0; l < model->config.layers; l++) {
+        const Config c = config_layer(&model->config, l);
+        const int every = setting(&c.set, "redraw");
+
+        for (int i = 0; every > 0 && update > 0 && update % every == 0 &&
+                        (o = attention_operand(c.attention, i));
+             i++) {
             const uint64_t of =
-                ((uint64_t)update * (uint64_t)c->layers + (uint64_t)l) * OPERANDS_MAX + (uint64_t)i;
+                ((uint64_t)update * (uint64_t)c.layers + (uint64_t)l) * OPERANDS_MAX + (uint64_t)i;
 
             if (o->draw)
                 o->draw(model->blocks[l].own[i], random_stream(seed, RANDOM_REDRAW, of));
         }
+    }
 }
 
 Model model_at(const Model *model, int T, Arena *mem)
@@ -101,15 +122,19 @@ static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
     return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
 }
 
-/* When decoding, the number of positions is unknown: lengths cover at least the context. */
 static Pass pass_of(Tape *tape, const Model *model)
 {
-    const Config *c = &model->config;
-    Pass p = { .tape = tape, .config = c, .size = config_mix_size(c) };
+    return (Pass){ .tape = tape, .config = &model->config };
+}
+
+/* When decoding, the number of positions is unknown: lengths cover at least the context. */
+static MixSize size_of(const Tape *tape, const Config *c)
+{
+    MixSize s = config_mix_size(c);
 
     if (tape->decoding)
-        settings_fit_context(&p.size.set, c->attention, CONTEXT_AT_LEAST, c->context);
-    return p;
+        settings_fit_context(&s.set, c->attention, CONTEXT_AT_LEAST, c->context);
+    return s;
 }
 
 /* A block of a pass, which may run again in the backward pass. */
@@ -138,6 +163,16 @@ static void show_layer(const Pass *p, int layer, const Tensor *x)
         p->watch.layer(p->watch.ctx, layer, x);
 }
 
+/* The configurations that the layers take in turn. */
+static const Config *layer_configs(Arena *mem, const Config *c)
+{
+    Config *of = c->listed ? arena_take(mem, (size_t)c->listed * sizeof *of) : NULL;
+
+    for (int i = 0; i < c->listed; i++)
+        of[i] = config_layer(c, i);
+    return of ? of : c;
+}
+
 /* All blocks and the last norm: (B, T, C), the input of the head. */
 static Tensor *run(Pass *p, const Model *model, Embedding in)
 {
@@ -149,13 +184,17 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     in.position = model->position;
     in.fixed = model->sinusoids;
     in.from = p->tape->decoding ? p->tape->decoding->t : 0;
+    const Config *of = layer_configs(p->tape->mem, c);
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);
     show_layer(p, 0, x);
     for (int l = 0; l < c->layers; l++) {
         BlockRun *r = arena_take(p->tape->mem, sizeof *r);
 
-        *r = (BlockRun){ *p, &model->blocks[l], 0 };
+        *r = (BlockRun){ .before = *p, .block = &model->blocks[l] };
+        r->before.config = &of[l % config_parts(c)];
+        r->before.size = size_of(p->tape, r->before.config);
+        r->before.size.layer = l;
         x = tape_part(p->tape, run_block, r, x);
         p->drops = r->drops;
         show_layer(p, l + 1, x);
@@ -170,17 +209,46 @@ static Tensor *head(Pass *p, const Model *model, Tensor *x)
     return op_dense(p->tape, (Dense){ .x = x, .w = model->head, .f = f });
 }
 
+/* The input of the head: a row per position, or per sequence. */
+static Tensor *run_batch(Pass *p, const Model *model, Batch batch, uint64_t dropout)
+{
+    p->length = batch.length;
+    p->step = dropout;
+    const int n = batch.paired ? 2 : 1;
+    Tensor *x = run(p, model, (Embedding){ .id = batch.id, .B = n * batch.B, .T = batch.T / n });
+    return model->config.task == TASK_CLASSIFY ? classifier_run(p, &model->classifier, x) : x;
+}
+
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
 {
     Pass p = pass_of(tape, model);
+    Tensor *x = run_batch(&p, model, batch, dropout);
 
-    p.length = batch.length;
-    p.step = dropout;
-    const int n = batch.paired ? 2 : 1;
-    Tensor *x = run(&p, model, (Embedding){ .id = batch.id, .B = n * batch.B, .T = batch.T / n });
-    if (model->config.task == TASK_CLASSIFY)
-        x = classifier_run(&p, &model->classifier, x);
     return head(&p, model, x);
+}
+
+Asked model_asked(Tape *tape, Batch batch)
+{
+    Asked asked = { .rows = batch.B * batch_targets(batch) };
+    int *at = arena_take(tape->mem, (size_t)asked.rows * sizeof *at);
+    int *target = arena_take(tape->mem, (size_t)asked.rows * sizeof *target);
+
+    for (int i = 0; i < asked.rows; i++)
+        if (batch.target[i] >= 0)
+            at[asked.n] = i, target[asked.n++] = batch.target[i];
+    if (asked.n == 0)
+        for (int i = 0; i < asked.rows; i++)
+            at[i] = i, target[i] = batch.target[i], asked.n++;
+    asked.at = at, asked.target = target;
+    return asked;
+}
+
+Tensor *model_answers(Tape *tape, const Model *model, Batch batch, Asked asked, uint64_t dropout)
+{
+    Pass p = pass_of(tape, model);
+    Tensor *x = run_batch(&p, model, batch, dropout);
+
+    return head(&p, model, asked.n < asked.rows ? op_pick(tape, x, asked.at, asked.n) : x);
 }
 
 static Tensor *logits(Pass *p, const Model *model, const int *id, int B, int T)
@@ -207,5 +275,12 @@ Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch 
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
 {
-    return op_cross_entropy(tape, model_outputs(tape, model, batch, dropout), batch.target);
+    const Asked asked = model_asked(tape, batch);
+    Tensor *x = model_answers(tape, model, batch, asked, dropout);
+    Tensor *loss = op_cross_entropy(tape, x, asked.target);
+
+    if (asked.n == asked.rows)
+        return loss;
+    loss = op_place(tape, tensor_reshape(loss, SHAPE(asked.n, 1)), asked.at, asked.rows);
+    return tensor_reshape(loss, SHAPE(asked.rows));
 }

@@ -49,6 +49,17 @@ Model model_at(const Model *model, int T, Arena *mem);
  */
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
+/*
+ * The rows of a batch that have a target, all if none has: how many, their indices and targets, in
+ * the memory of the step; and the model's predictions for these alone.
+ */
+typedef struct {
+    int n, rows; /* rows: of the batch */
+    const int *at, *target;
+} Asked;
+Asked model_asked(Tape *tape, Batch batch);
+Tensor *model_answers(Tape *tape, const Model *model, Batch batch, Asked asked, uint64_t dropout);
+
 /* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
 

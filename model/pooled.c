@@ -38,6 +38,7 @@ static void make_weights(Block *b, const Maker *m)
     b->v = shares(m->config, "qv") ? b->q : make_dense(m, "attn.wv", rows, width, 1);
     b->o = make_dense(m, "attn.wo", width, width, make_add_gain(m));
     make_own(b->own, m, "attn.");
+    make_around(&b->around, m, "attn.", "qkv");
 }
 
 static void pooled_make(Block *b, const Maker *m)
@@ -77,12 +78,18 @@ static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
     Tensor *h = pass_norm(p, x, b->attention_norm);
     Mix in = pass_operands(p);
 
-    in.q = pass_heads(p, h, of_all_heads(p, b->q));
-    in.k = pass_heads(p, h, of_all_heads(p, b->k));
-    in.v = computes_once(p->config) ? in.q : pass_heads(p, h, of_all_heads(p, b->v));
+    Tensor *q = pass_dense(p, h, of_all_heads(p, b->q));
+    Tensor *k = pass_dense(p, h, of_all_heads(p, b->k));
+    Tensor *v = computes_once(p->config) ? q : pass_dense(p, h, of_all_heads(p, b->v));
+
+    in.q = pass_input(p, q, b->around.conv[0]);
+    in.k = pass_input(p, k, b->around.conv[1]);
+    in.v = v == q && !b->around.conv[2] ? in.q : pass_input(p, v, b->around.conv[2]);
+    q = in.q;
+    pass_around(p, &b->around, h, &in);
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = for_all_heads(p, b->own[i]);
-    Dense out = { .x = pass_mix(p, &in), .w = b->o.w, .b = b->o.b, .r = in.q };
+    Dense out = { .x = pass_mix(p, &in), .w = b->o.w, .b = b->o.b, .r = q };
 
     return pass_onto(p, x, pass_drop(p, op_dense(p->tape, out)));
 }
@@ -111,7 +118,8 @@ static double pooled_parameters(const Config *c, const MixSize *s)
 /* Two norms, q, k, v unless it is q, o, a sum, and o with q. */
 static double pooled_kept(const Config *c, const MixSize *s)
 {
-    return (computes_once(c) ? 7.0 : 8.0) * c->width + attention_memory(s).kept;
+    return (computes_once(c) ? 7.0 : 8.0) * c->width + around_kept(c, s, "qkv") +
+           attention_memory(s).kept;
 }
 
 static double pooled_back(const Config *c, const MixSize *s)

@@ -1,6 +1,6 @@
 /*
- * Activations, element by element: y = f(x), and with g = dy, dx += g f'(x). Both f are x times a
- * sigmoid,
+ * Activations, element by element: y = f(x), and with g = dy, dx += g f'(x). GELU and SiLU are x
+ * times a sigmoid,
  *
  *     s(z) = 1 / (1 + e^-z),    s'(z) = e^-z / (1 + e^-z)^2 = s (1 - s)
  *
@@ -14,6 +14,12 @@
  *
  *     f(x)  = x s(x)
  *     f'(x) = s + x s (1 - s)
+ *
+ * Gates, for numbers between bounds: s itself, its logarithm, and a positive number,
+ *
+ *     sigmoid       f(x) = s(x)                                 f'(x) = s (1 - s)
+ *     log_sigmoid   f(x) = ln s(x) = -softplus(-x)              f'(x) = s(-x)
+ *     softplus      f(x) = ln(1 + e^x)                          f'(x) = s(x)
  *
  * SwiGLU (Shazeer, 2020, arXiv:2002.05202), y = silu(a) b:
  *
@@ -65,6 +71,48 @@ static void silu_chain(real *restrict dx, const real *restrict x, int n)
 }
 
 const Activation activation_silu = { "silu", silu_apply, silu_chain };
+
+static void sigmoid_apply(real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = sigmoid(x[i]);
+}
+
+static void sigmoid_chain(real *restrict dx, const real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        dx[i] *= sigmoid(x[i]) * sigmoid(-x[i]);
+}
+
+const Activation activation_sigmoid = { "sigmoid", sigmoid_apply, sigmoid_chain };
+
+static void log_sigmoid_apply(real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = -softplus(-x[i]);
+}
+
+static void log_sigmoid_chain(real *restrict dx, const real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        dx[i] *= sigmoid(-x[i]);
+}
+
+const Activation activation_log_sigmoid = { "log sigmoid", log_sigmoid_apply, log_sigmoid_chain };
+
+static void softplus_apply(real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = softplus(x[i]);
+}
+
+static void softplus_chain(real *restrict dx, const real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        dx[i] *= sigmoid(x[i]);
+}
+
+const Activation activation_softplus = { "softplus", softplus_apply, softplus_chain };
 
 typedef struct {
     Node node;

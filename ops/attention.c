@@ -2,7 +2,9 @@
 
 #include "ops/base/error.h"
 #include "ops/decoding.h"
+#include "ops/ops.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -20,9 +22,12 @@ const Attention *attention_find(const char *name)
 const Operand *attention_operand(const Attention *a, int i)
 {
     static const Operand q = { .name = "q", .shape = "BNHd", .own_row = true },
-                         k = { .name = "k", .shape = "BNHd" }, v = { .name = "v", .shape = "BNHe" },
+                         k = { .name = "k", .shape = "BNHd" },
+                         unit = { .name = "k", .shape = "BNHd", .unit = true },
+                         v = { .name = "v", .shape = "BNHe" },
                          v_as_wide = { .name = "v", .shape = "BNHd" };
-    const Operand *const common[] = { &q, &k, a->traits & V_AS_WIDE ? &v_as_wide : &v };
+    const Operand *const common[] = { &q, a->traits & UNIT_KEYS ? &unit : &k,
+                                      a->traits & V_AS_WIDE ? &v_as_wide : &v };
 
     if (i < 3)
         return common[i];
@@ -42,10 +47,39 @@ bool attention_needs(const Attention *a, const Values *set, int i)
 
 bool operand_learned(const Operand *o, const Values *set)
 {
-    return !o->draw || (o->learn && setting(set, o->learn));
+    return !o->draw || o->learned || (o->learn && setting(set, o->learn));
+}
+
+static void shorten(Tensor *x)
+{
+    const size_t D = (size_t)x->dim[x->ndim - 1];
+
+    for (real *row = x->data; row < x->data + x->n; row += D) {
+        double square = 0;
+
+        for (size_t d = 0; d < D; d++)
+            square += (double)(row[d] * row[d]);
+        for (size_t d = 0; d < D; d++)
+            row[d] /= R(sqrt(square));
+    }
+}
+
+void operand_fit(const Operand *o, Tensor *x)
+{
+    const Projection *from = o->from;
+
+    if (o->unit)
+        shorten(x);
+    if (!from || from->times)
+        return;
+    if (from->f)
+        from->f->apply(x->data, (int)x->n);
+    for (size_t i = 0; i < x->n; i++)
+        x->data[i] *= R((from->by == 0 ? 1 : from->by) * (from->rate ? -1 : 1));
 }
 
 const char *const out_norm_names[] = { "none", "rms", NULL };
+const char *const qk_norm_names[] = { "none", "l2", "rms", NULL };
 const char *const rel_bias_names[] = { "none", "rope", NULL };
 const char *const rope_at_names[] = { "after", "before", NULL };
 
@@ -57,159 +91,6 @@ Tensor *mix_tensor(const Mix *in, const char *name)
         if (strcmp(o->name, name) == 0)
             return in->x[i];
     BUG("%s has no operand %s", in->attention->name, name);
-}
-
-/* The settings of all rows without duplicates, in order of first appearance. */
-typedef struct {
-    const Setting *at[SETTINGS_MAX + 1];
-    int n;
-} Settings;
-
-/* Names are usually the same literal, so comparing addresses first avoids most strcmp() calls. */
-static int place_of(const Settings *s, const char *name)
-{
-    int i = 0;
-
-    for (int same = 0; same < s->n; same++)
-        if (s->at[same]->name == name)
-            return same;
-    while (i < s->n && strcmp(s->at[i]->name, name) != 0)
-        i++;
-    return i;
-}
-
-static void gather(Settings *s, const Setting *of)
-{
-    for (; of && of->name; of++)
-        if (place_of(s, of->name) == s->n) {
-            if (s->n == SETTINGS_MAX)
-                BUG("more than %d settings", SETTINGS_MAX);
-            s->at[s->n++] = of;
-        }
-}
-
-static const Settings *settings(void)
-{
-    static Settings all; /* filled in before any other thread exists */
-
-    if (all.n == 0)
-        for (const Attention *const *a = attentions; *a; a++)
-            gather(&all, (*a)->settings);
-    return &all;
-}
-
-const Setting *settings_at(int i)
-{
-    return settings()->at[i];
-}
-
-const Setting *attention_takes(const Attention *a, const char *name)
-{
-    const Setting *s = a->settings;
-
-    while (s && s->name && strcmp(s->name, name) != 0)
-        s++;
-    return s && s->name ? s : NULL;
-}
-
-static bool is_one_of(const char *name, const char *const *names)
-{
-    while (*names && strcmp(*names, name) != 0)
-        names++;
-    return *names;
-}
-
-bool setting_matters(const Attention *a, const Values *set, const Setting *s)
-{
-    for (const Setting *by = a->settings; s->with && by && by->name; by++)
-        if (by->kind == SETTING_CHOICE && is_one_of(by->choices[setting(set, by->name)], s->with))
-            return true;
-    return !s->with;
-}
-
-Values settings_default(const Attention *a)
-{
-    Values values = { { 0 } };
-    const Setting *s;
-
-    for (int i = 0; (s = settings_at(i)); i++) {
-        const Setting *own = attention_takes(a, s->name);
-
-        values.at[i] = own ? own->value : s->value;
-    }
-    return values;
-}
-
-Values settings_unsaved(const Attention *a)
-{
-    Values values = settings_default(a);
-
-    for (const Setting *s = a->settings; s && s->name; s++)
-        if (s->was && !setting_parse(s, s->was, setting_at(&values, s->name)))
-            BUG("--%s was never %s", s->name, s->was);
-    return values;
-}
-
-Text settings_misfit(const Attention *a, const Values *set)
-{
-    Text why = { 0 };
-
-    for (const Setting *s = a->settings; !why.n && s && s->name; s++) {
-        const int value = setting(set, s->name);
-
-        if (value < s->least && s->kind == SETTING_CHOICE)
-            text_add(&why, "--%s %s does not apply to --attn %s, which has %s", s->name,
-                     s->choices[value], a->name, s->choices[s->least]);
-        else if (value && s->without && setting(set, s->without))
-            text_add(&why, "--%s and --%s exclude each other: give only one", s->name, s->without);
-        else if (value < s->least && value && value != SETTING_CONTEXT)
-            text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", s->name, value,
-                     s->least);
-    }
-    return why;
-}
-
-void settings_fit_context(Values *values, const Attention *a, SettingLength which, int context)
-{
-    const Setting *s;
-
-    for (int i = 0; (s = settings_at(i)); i++)
-        if (s->length == which && attention_takes(a, s->name) &&
-            values->at[i] < (which == CONTEXT_IF_ASKED ? 0 : context))
-            values->at[i] = context;
-}
-
-int *setting_at(Values *values, const char *name)
-{
-    int i = place_of(settings(), name);
-
-    if (!settings_at(i))
-        BUG("no mechanism has a setting %s", name);
-    return &values->at[i];
-}
-
-int setting(const Values *values, const char *name)
-{
-    return *setting_at((Values *)(uintptr_t)values, name);
-}
-
-int setting_or_zero(const Values *values, const char *name)
-{
-    int value = setting(values, name);
-
-    return value ? value : settings_at(place_of(settings(), name))->zero;
-}
-
-bool setting_is(const Values *values, const char *name, const char *choice)
-{
-    const Setting *s = settings_at(place_of(settings(), name));
-    int value = setting(values, name), i = 0;
-
-    while (s->choices[i] && strcmp(s->choices[i], choice) != 0)
-        i++;
-    if (!s->choices[i])
-        BUG("--%s has no value %s", name, choice);
-    return s->kind == SETTING_SET ? value >> i & 1 : value == i;
 }
 
 unsigned attention_traits(const Attention *a, const Values *set)
@@ -268,6 +149,8 @@ static void check_operands(const Mix *in)
         }
         size['D'] = 2 * size['d'];
     }
+    if (size['c'] && size['N'] > size['c'])
+        BUG("%s: %d positions in a context of %d", in->attention->name, size['N'], size['c']);
 }
 
 Tensor *attention_mix(Tape *tape, const Mix *in)
@@ -291,7 +174,9 @@ MixMemory attention_memory(const MixSize *size)
 
 size_t attention_state(const MixSize *size)
 {
-    return size->attention->engine->state(size);
+    const Engine *engine = size->attention->engine;
+
+    return engine->state ? engine->state(size) : 0;
 }
 
 int attention_rotated(const MixSize *size)
@@ -301,12 +186,23 @@ int attention_rotated(const MixSize *size)
     return engine->rotated ? engine->rotated(size) : size->D;
 }
 
+bool attention_ends(const Attention *a, const Values *set)
+{
+    const Operand *o;
+
+    for (int i = 0; (o = attention_operand(a, i)); i++)
+        if (strchr(o->shape, 'c') && attention_needs(a, set, i))
+            return true;
+    return false;
+}
+
 int operand_dimension(const MixSize *s, char letter)
 {
     const struct {
         char letter;
         int size;
-    } known[] = { { 'H', s->H }, { 'd', s->D }, { 'D', 2 * s->D }, { 'e', s->E }, { 'm', s->m } };
+    } known[] = { { 'H', s->H }, { 'd', s->D }, { 'D', 2 * s->D },
+                  { 'e', s->E }, { 'm', s->m }, { 'c', s->c } };
 
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].letter == letter)
@@ -333,14 +229,18 @@ MixSize mix_size(const Mix *in)
                      .E = in->v->dim[3],
                      .causal = in->causal,
                      .rope = in->rope,
+                     .layer = in->layer,
+                     .layers = in->layers,
                      .set = in->set };
     const Operand *o;
 
     for (int i = 3; (o = attention_operand(in->attention, i)); i++) {
-        const char *m = strchr(o->shape, 'm');
+        const char *m = strchr(o->shape, 'm'), *c = strchr(o->shape, 'c');
 
         if (m && in->x[i])
             size.m = in->x[i]->dim[m - o->shape];
+        if (c && in->x[i])
+            size.c = in->x[i]->dim[c - o->shape];
     }
     return size;
 }

@@ -23,6 +23,10 @@
 /* Every mechanism, in the order of --help. */
 #define ATTENTIONS(ROW)                                                                            \
     ROW(softmax)                                                                                   \
+    ROW(longformer)                                                                                \
+    ROW(bigbird)                                                                                   \
+    ROW(sparse)                                                                                    \
+    ROW(local)                                                                                     \
     ROW(relu)                                                                                      \
     ROW(elu)                                                                                       \
     ROW(exp)                                                                                       \
@@ -31,27 +35,56 @@
     ROW(efficient)                                                                                 \
     ROW(identity)                                                                                  \
     ROW(leaky)                                                                                     \
+    ROW(hedgehog)                                                                                  \
+    ROW(based)                                                                                     \
+    ROW(rfa)                                                                                       \
     ROW(retnet)                                                                                    \
+    ROW(decay)                                                                                     \
+    ROW(lightning)                                                                                 \
+    ROW(deltanet)                                                                                  \
+    ROW(gated_delta)                                                                               \
+    ROW(kda)                                                                                       \
+    ROW(rwkv7)                                                                                     \
+    ROW(gla)                                                                                       \
     ROW(fastformer)                                                                                \
     ROW(gau)                                                                                       \
-    ROW(flash_gau)
+    ROW(flash_gau)                                                                                 \
+    ROW(linformer)                                                                                 \
+    ROW(nystromformer)                                                                             \
+    ROW(synthesizer)                                                                               \
+    ROW(poolingformer)
+
+/* How a layer computes an operand with positions from its normed input h: s f(h W^T + b). */
+typedef struct {
+    const struct Activation *f;             /* of ops/ops.h */
+    double by;                              /* s; 0: 1 */
+    int rank;                               /* W = W2 W1, and W1 has this many rows; 0: one W */
+    void (*draw)(Tensor *b, Random random); /* b at first; NULL: zeros */
+    const char *times; /* by another operand, before this one, element by element; NULL: none */
+    bool rate;         /* s = -by e^A, with a learned A for each column: Mamba's */
+    const char *twice; /* a flag that doubles s; NULL: none */
+} Projection;
 
 /*
  * A tensor that a mechanism takes. Its shape has a letter per dimension: B, N (positions), H, d
  * (width of q and k), e (width of v), m (a size of its own, such as the number of random features),
- * and D for 2d.
+ * c (the context: the most positions that a sequence may have), and D for 2d.
  */
 typedef struct {
     const char *name, *shape, *help;
     void (*draw)(Tensor *x, Random random); /* drawn by this rule; NULL: learned */
     const char *learn;     /* if drawn: learned with this flag, else fixed, without a gradient */
+    bool learned;          /* if drawn: learned without a flag */
     const char *with, *is; /* used only if this setting has that value; NULL: always */
     const char *and, *as;  /* and that one this value */
-    bool own_row;          /* position i affects only row i of the output, as in q */
+    const Projection
+        *from;    /* how a layer computes it; NULL: it is a parameter, or the layer knows */
+    bool unit;    /* rows have length 1; times another operand, at most 1 */
+    bool own_row; /* position i affects only row i of the output, as in q */
 } Operand;
 
 /* The values of all settings of all mechanisms, in the order of settings_at(). */
-enum { SETTINGS_MAX = 32 };
+enum { SETTINGS_MAX = 56 };
 typedef struct {
     int at[SETTINGS_MAX];
 } Values;
@@ -70,6 +103,8 @@ typedef struct {
     const int *length; /* (B): keys from here on are padding; NULL: no padding */
     bool rope;         /* RoPE on q and k, or on features (in the numerator only) */
     RopeScale rope_scale;
+    int layer,
+        layers; /* the place of the layer in a model, from 0, and their number; 0 of 0: alone */
     Values set;
 } Mix;
 
@@ -78,7 +113,9 @@ typedef struct {
     const struct Attention *attention;
     int T, H, D, E;
     int m; /* the letter m in operands' shapes; 0: unused */
+    int c; /* the letter c: no longer than this; 0: unused */
     bool causal, rope;
+    int layer, layers;
     Values set;
 } MixSize;
 
@@ -117,33 +154,46 @@ enum {
     CAUSAL_ONLY = 1 << 0,
     BIDIRECTIONAL_ONLY = 1 << 1,
     CAN_ROPE = 1 << 2,
-    HAS_MATRIX = 1 << 3,  /* o_i = sum_j A_ij v_j, with A independent of v */
-    HAS_SCORES = 1 << 4,  /* A_ij depends only on the scores of row i: attention_scores() */
-    IS_LINEAR = 1 << 5,   /* linear time and memory without a window */
-    V_AS_WIDE = 1 << 6,   /* v is as wide as q and k: E = D */
-    BLOCKED = 1 << 7,     /* not shift-invariant: blocks begin at multiples of a number */
+    HAS_MATRIX = 1 << 3, /* o_i = sum_j A_ij v_j, with A independent of v */
+    HAS_SCORES = 1 << 4, /* A_ij depends only on the scores of row i: attention_scores() */
+    IS_LINEAR = 1 << 5,  /* linear time and memory without a window */
+    V_AS_WIDE = 1 << 6,  /* v is as wide as q and k: E = D */
+    BLOCKED = 1 << 7,    /* not shift-invariant: V(i) is no function of distances, as with blocks */
     BY_DISTANCE = 1 << 8, /* weights depend on i - j, even without RoPE */
     BY_POSITION = 1 << 9, /* with RoPE, weights are no function of i - j */
+    BY_LAYER = 1 << 22,   /* weights depend on the layer's place in the model */
+    SILU_QK = 1 << 23,    /* the layer applies silu to q and k, unless that follows a convolution */
+    KEYLESS = 1 << 29,    /* k is not used: a layer gives q in its place */
+    QUERYLESS = 1 << 27,  /* nor is q: a layer gives v in place of both */
     /* For tests, which choose operands and tolerances by these: */
-    AVERAGES = 1 << 10,     /* rows are a softmax: positive, sum 1, never overflow */
-    QUOTIENT = 1 << 11,     /* weights are divided by their own sum */
-    SQUARED = 1 << 12,      /* weights are scores, or their squares, where these are positive */
-    SMOOTH = 1 << 13,       /* no kinks, and denominators stay away from 0 */
-    KINKED = 1 << 14,       /* the derivative jumps where an entry of q or k is 0 */
-    RECTIFIED = 1 << 15,    /* features of negative entries are 0 */
-    SIGNED = 1 << 16,       /* weights may be negative and denominators near 0 */
-    NORMALISES_Q = 1 << 17, /* adding a constant to all of q_i changes nothing */
-    AFFINE_IN_V = 1 << 19,  /* o is not linear in v, but has a constant term */
-    COUNTS_KEYS = 1 << 20,  /* scores are shifted by the number of keys that a row sees */
-    EXACT_TO_60 = 1 << 18,  /* accurate for entries of q and k from -60 to 60 */
+    AVERAGES = 1 << 10,       /* rows are a softmax: positive, sum 1, never overflow */
+    QUOTIENT = 1 << 11,       /* weights are divided by their own sum */
+    SQUARED = 1 << 12,        /* weights are scores, or their squares, where these are positive */
+    SMOOTH = 1 << 13,         /* no kinks, and denominators stay away from 0 */
+    KINKED = 1 << 14,         /* the derivative jumps where an entry of q or k is 0 */
+    RECTIFIED = 1 << 15,      /* features of negative entries are 0 */
+    SIGNED = 1 << 16,         /* weights may be negative and denominators near 0 */
+    NORMALISES_Q = 1 << 17,   /* adding a constant to all of q_i changes nothing */
+    AFFINE_IN_V = 1 << 19,    /* o is not linear in v, but has a constant term */
+    COUNTS_KEYS = 1 << 20,    /* scores are shifted by the number of keys that a row sees */
+    QUERIES_SCALED = 1 << 21, /* the layer divides q by sqrt(D) */
+    UNIT_KEYS = 1 << 24,      /* k must be of length 1, or the state explodes: the layer's work */
+    CANCELS = 1 << 30,        /* positive weights are sums of either sign, which lose digits */
+    BOUNDED = 1 << 28,        /* features of rows of any length are finite and exact */
+    PLACED = 1 << 25,         /* weights depend on positions, by learned numbers or segments */
+    ALONE_FIXED = 1 << 26,    /* a key that is seen alone has a fixed weight */
+    EXACT_TO_60 = 1 << 18,    /* accurate for entries of q and k from -60 to 60 */
 };
 
+struct View;
 struct PlainHead;
+typedef bool PlainSees(const struct PlainHead *x, int i, int j);
 
 typedef struct Attention {
     const char *name;     /* the value of --attn */
     const char *alias;    /* a former name, or NULL */
     const char *summary;  /* one line for --help */
+    const char *family;   /* name of several rows that differ in operands: `./attend --attn` */
     const char *layer;    /* the layer around it, see model/layers.h; NULL: heads */
     const char *position; /* ./train's default; NULL: rope if it can, else learned */
     unsigned traits;
@@ -151,8 +201,10 @@ typedef struct Attention {
     const Operand *operands; /* besides q, k and v; ends with zeros; NULL: none */
     const Setting *settings; /* ends with zeros; NULL: none */
     const Engine *engine;
-    const void *rule;                         /* the engine's parameters: a FeatureMap, ... */
-    void (*plain)(const struct PlainHead *x); /* the plain twin: plain/plain.h */
+    const void *rule; /* the engine's parameters: a FeatureMap, ... */
+    void (*view)(struct View *v, const Values *set); /* narrows V(i): engine/view.h; NULL: no */
+    void (*plain)(const struct PlainHead *x);        /* the plain twin: plain/plain.h */
+    PlainSees *sees;                                 /* V(i) of that; NULL: all keys */
 } Attention;
 
 /* Computes a mix; on a decoding tape, that of the current position (ops/decoding.h). */
@@ -206,6 +258,12 @@ Tensor *mix_tensor(const Mix *in, const char *name);
 /* Whether an operand with these settings has a gradient. */
 bool operand_learned(const Operand *o, const Values *set);
 
+/* Turns any numbers into those that a layer computes for the operand: s f(x), with A = 0; x / |x|.
+ */
+void operand_fit(const Operand *o, Tensor *x);
+/* Whether a sequence may have at most as many positions as an operand says: the letter c. */
+bool attention_ends(const Attention *a, const Values *set);
+
 /* The width that RoPE rotates in pairs; it must be even. */
 int attention_rotated(const MixSize *size);
 
@@ -218,6 +276,9 @@ const Setting *settings_at(int i);
 
 /* The row's own setting of that name; NULL: the mechanism does not have it. */
 const Setting *attention_takes(const Attention *a, const char *setting);
+
+/* The size that this value of a setting with a letter means, for keys of width d. */
+int setting_size(const Setting *s, int value, int d);
 
 /* Whether the setting has any effect, given the values of the others. */
 bool setting_matters(const Attention *a, const Values *set, const Setting *s);
@@ -254,12 +315,14 @@ bool setting_is(const Values *values, const char *name, const char *choice);
         .with = (const char *const[]){ "entropy", "logn", "fixed", NULL }, .tries = { 5, 20 },     \
         .help = "length n0 of entropy, logn and fixed; 0: 512; context: the model's context"       \
     }
-#define SETTING_KEY_SIZE                                                                           \
+#define SETTING_KEY_SIZE_BY(by_default)                                                            \
     {                                                                                              \
-        .name = "key-size", .most = 1 << 14, .layer = true, .size = 'd',                           \
+        .name = "key-size", .value = by_default, .most = 1 << 14, .layer = true, .size = 'd',      \
         .help = "width of q and k per head (0: as wide as v; in a gated unit, 128 for all heads)"  \
     }
+#define SETTING_KEY_SIZE SETTING_KEY_SIZE_BY(0)
 extern const char *const out_norm_names[], *const rope_at_names[], *const rel_bias_names[];
+extern const char *const qk_norm_names[];
 #define SETTING_REL_BIAS                                                                           \
     {                                                                                              \
         .name = "rel-bias", .kind = SETTING_CHOICE, .choices = rel_bias_names, .quiet = true,      \
@@ -293,12 +356,33 @@ extern const char *const out_norm_names[], *const rope_at_names[], *const rel_bi
         .name = "out-gate", .kind = SETTING_FLAG, .value = by_default, .layer = true,              \
         .help = "multiply the heads' outputs by silu(x W), W learned; --gate means the same"       \
     }
-#define SETTINGS_OF_HEADS SETTING_KEY_SIZE, SETTING_OUT_NORM(0), SETTING_OUT_GATE(0)
+#define SETTING_CONV(by_default)                                                                   \
+    {                                                                                              \
+        .name = "conv", .value = by_default, .most = 16, .layer = true,                            \
+        .help = "convolve q, k and v over N positions, each column by itself (0: do not; masked "  \
+                "models: N odd)"                                                                   \
+    }
+#define SETTING_CONV_SILU                                                                          \
+    {                                                                                              \
+        .name = "conv-silu", .kind = SETTING_FLAG, .value = 1, .layer = true,                      \
+        .help = "apply silu after that convolution"                                                \
+    }
+#define SETTING_QK_NORM(by_default)                                                                \
+    {                                                                                              \
+        .name = "qk-norm", .kind = SETTING_CHOICE, .value = by_default, .choices = qk_norm_names,  \
+        .layer = true,                                                                             \
+        .help = "norm of q and k in each head: to length 1, or RMSNorm with a learned gain"        \
+    }
+/* Of every layer; of one with heads; those defaults, and others. */
+#define SETTINGS_AROUND SETTING_CONV(0), SETTING_CONV_SILU, SETTING_QK_NORM(0)
+#define SETTINGS_OF_HEADS                                                                          \
+    SETTING_KEY_SIZE, SETTING_OUT_NORM(0), SETTING_OUT_GATE(0), SETTINGS_AROUND
 #define SETTING_GATE                                                                               \
     {                                                                                              \
         .name = "gate", .kind = SETTING_FLAG, .value = 1, .layer = true, .elsewhere = "out-gate",  \
         .help = "multiply the output by a learned gate; with multi-head attention: --out-gate"     \
     }
+#define SETTINGS_OF_UNIT SETTING_KEY_SIZE, SETTING_CONV(0), SETTING_QK_NORM(0), SETTING_GATE
 
 /* All rows, ending with NULL; the row with that name or alias, or NULL. */
 extern const Attention *const attentions[];

@@ -22,6 +22,9 @@
  *     dgain += sum over rows of g xhat
  *     dbias += sum over rows of g
  *
+ * Rows of length 1, x / |x|, are RMSNorm's with a sum instead of its mean: r = 1 / sqrt(|x|^2 +
+ * eps) and dxhat_c/dx_l = r ([c = l] - xhat_c xhat_l), so that dx += r (h - xhat (h.xhat)).
+ *
  * A gain and an offset alone, by which the gated attention unit derives q and k from one z (Hua et
  * al., 2022, arXiv:2202.10447), are the second line of a norm:
  *
@@ -40,6 +43,7 @@ typedef struct Norm {
     Node node;
     Tensor *x, *gain, *bias; /* gain and bias may be NULL: 1 and 0 */
     bool centre;             /* LayerNorm */
+    bool length;             /* to length 1: sums instead of means */
     double eps;
     void (*backward_row)(const struct Norm *op, int i, real *dgain, real *dbias);
     int rows, C;
@@ -47,6 +51,12 @@ typedef struct Norm {
     Grad dx;
     real *partial; /* of each block: dgain (C), dbias (C) */
 } Norm;
+
+/* What a sum over a row is divided by. */
+static real shares(const Norm *op)
+{
+    return op->length ? 1 : R(op->C);
+}
 
 static void norm_rows(void *ctx, int begin, int end)
 {
@@ -61,7 +71,7 @@ static void norm_rows(void *ctx, int begin, int end)
 
         for (int c = 0; c < C; c++)
             y[c] = x[c] - mu;
-        real r = 1 / sqrt(row_dot(y, y, C) / R(C) + R(op->eps));
+        real r = 1 / sqrt(row_dot(y, y, C) / shares(op) + R(op->eps));
         for (int c = 0; c < C; c++)
             y[c] *= gain ? r * gain[c] : r;
         for (int c = 0; op->bias && c < C; c++)
@@ -85,7 +95,7 @@ static void backward_row(const Norm *op, int i, real *restrict dgain, real *rest
         dgain[c] += g[c] * xhat[c];
         dbias[c] += g[c];
     }
-    real along = row_dot(h, xhat, C) / R(C), shift = op->centre ? row_sum(h, C) / R(C) : 0;
+    real along = row_dot(h, xhat, C) / shares(op), shift = op->centre ? row_sum(h, C) / R(C) : 0;
 
     for (int c = 0; c < C; c++)
         h[c] = r * (h[c] - shift - xhat[c] * along);
@@ -190,6 +200,11 @@ Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain, double eps)
 Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias, double eps)
 {
     return norm(tape, (Norm){ .x = x, .gain = gain, .bias = bias, .centre = true, .eps = eps });
+}
+
+Tensor *op_l2norm(Tape *tape, Tensor *x, double eps)
+{
+    return norm(tape, (Norm){ .x = x, .length = true, .eps = eps });
 }
 
 Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias)

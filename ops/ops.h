@@ -6,7 +6,7 @@
 #include "ops/tape.h"
 
 /* A function f of one number: `apply` computes f of n numbers in place, `chain` dx *= f'(x). */
-typedef struct {
+typedef struct Activation {
     const char *name;
     void (*apply)(real *x, int n);
     void (*chain)(real *dx, const real *x, int n);
@@ -14,10 +14,22 @@ typedef struct {
 
 extern const Activation activation_gelu; /* the tanh form */
 extern const Activation activation_silu;
+extern const Activation activation_sigmoid, activation_log_sigmoid, activation_softplus;
 Tensor *op_activation(Tape *tape, Tensor *x, const Activation *f);
 
 /* y = silu(a) * b, element by element. */
 Tensor *op_swiglu(Tape *tape, Tensor *a, Tensor *b);
+
+/*
+ * y = s f(x), column by column, where f may be NULL (x itself) and s is `by`, or -by e^A for a
+ * learned A (C).
+ */
+typedef struct {
+    Tensor *x, *A; /* A may be NULL */
+    const Activation *f;
+    double by;
+} Gate;
+Tensor *op_gate(Tape *tape, Gate operands);
 
 /*
  * y = f(x) W^T + b + r, on the last dimension of x. w is (out, in), b is (out), and r, a
@@ -50,18 +62,42 @@ typedef struct {
 } Embedding;
 Tensor *op_embedding(Tape *tape, Embedding operands);
 
+/*
+ * y_t = sum over j < K of w_j * x_(t-j), column by column of x (B, T, C), with w the K rows w_j;
+ * not causal: x_(t-j+(K-1)/2). x is 0 before its first row and from length[b] on, and y there;
+ * `length` may be NULL, and must stay valid until the backward pass.
+ */
+typedef struct {
+    Tensor *x, *w; /* w: K C numbers */
+    int K;
+    const int *length;
+    bool causal;
+} Conv;
+Tensor *op_conv(Tape *tape, Conv operands);
+
 /* Both norms are over the last dimension; RMSNorm's gain may be NULL: all ones. */
 #define NORM_EPS 1e-5 /* by default */
 Tensor *op_rmsnorm(Tape *tape, Tensor *x, Tensor *gain, double eps);
 Tensor *op_layernorm(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias, double eps);
 
+/* y = x / |x|, with |x|^2 + eps for |x|^2, over the last dimension. */
+Tensor *op_l2norm(Tape *tape, Tensor *x, double eps);
+
 Tensor *op_add(Tape *tape, Tensor *a, Tensor *b);
+Tensor *op_multiply(Tape *tape, Tensor *a, Tensor *b); /* element by element */
 
 /* y = gain x + bias, column by column. */
 Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
 /* All rows of x (R, C), `n` times: (n R, C). */
 Tensor *op_repeat(Tape *tape, Tensor *x, int n);
+
+/*
+ * The n rows at[0] < at[1] < .. of x; and x (n, C) as these rows of (rows, C), where the others
+ * are 0. `at` must stay valid until the backward pass.
+ */
+Tensor *op_pick(Tape *tape, Tensor *x, const int *at, int n);
+Tensor *op_place(Tape *tape, Tensor *x, const int *at, int rows);
 
 /*
  * The mean of the first length[b] positions of each sequence of x (B, T, C), or of all T if

@@ -36,6 +36,7 @@ typedef struct {
         *with;    /* it has an effect only if some setting has one of these values; NULL: always */
     int tries[4]; /* values for tests that matter for short sequences, the first for 7 positions */
     bool rope;    /* it has an effect only with RoPE */
+    bool pattern; /* it shapes V(i); tests change all of these at once */
     bool quiet;   /* not named among the settings of a model where it is the default */
     const char *without;   /* a flag that excludes it; NULL: none */
     const char *elsewhere; /* the setting that means the same in mechanisms without this one */

@@ -54,8 +54,8 @@ bool can_try(const Attention *a, const Trial *t)
 
 static int size_of(const Case *c, char letter)
 {
-    static const char letters[] = "BNHdeDm";
-    const int size[] = { c->B, c->T, c->H, c->D, c->E, 2 * c->D, 10 };
+    static const char letters[] = "BNHdeDmc";
+    const int size[] = { c->B, c->T, c->H, c->D, c->E, 2 * c->D, 10, c->T + 2 };
 
     ck_assert_msg(strchr(letters, letter) != NULL, "%c is no dimension", letter);
     return size[strchr(letters, letter) - letters];
@@ -93,8 +93,10 @@ Case case_new(Arena *mem, const Attention *a, const Trial *t, int T)
         enable(t->setting, &c.mix);
     }
     for (int i = 0; (o = attention_operand(a, i)); i++)
-        if (attention_needs(a, &c.mix.set, i))
+        if (attention_needs(a, &c.mix.set, i)) {
             c.mix.x[i] = case_tensor(mem, &c, o->shape, 40 + (uint64_t)i);
+            operand_fit(o, c.mix.x[i]);
+        }
     c.dout = case_tensor(mem, &c, "BNHe", 60);
     return c;
 }
@@ -166,7 +168,8 @@ static void add_options(const Case *c)
     for (const Setting *s = c->mix.attention->settings; s && s->name; s++) {
         const int value = setting(&c->mix.set, s->name);
 
-        if (value != s->value || (t->setting && strcmp(s->name, t->setting->name) == 0))
+        if (!s->layer &&
+            (value != s->value || (t->setting && strcmp(s->name, t->setting->name) == 0)))
             add_option(s, value);
     }
     if (c->mix.causal)
@@ -182,7 +185,7 @@ int attend(const Case *c, const char *const *more)
     words = 0;
     add_word("%s", program);
     add_word("--attn");
-    add_word("%s", c->mix.attention->name);
+    add_word("%s", c->called ? c->called : c->mix.attention->name);
     add_options(c);
     while (*more)
         add_word("%s", *more++);
@@ -250,4 +253,50 @@ void give_case(Case *c, bool gradients)
     Entry entry[ENTRIES];
 
     give(entry, entries_of(c, gradients, entry));
+}
+
+real *result_of(Arena *mem, const Safetensors *s, const char *name, const Tensor *like)
+{
+    const Entry *e = safetensors_find(s, name);
+    real *to = arena_take(mem, like->n * sizeof *to);
+
+    ck_assert_msg(e != NULL, "there is no %s", name);
+    const Entry want = entry_of(name, like);
+    ck_assert_int_eq(e->dtype, want.dtype);
+    ck_assert_int_eq(e->ndim, want.ndim);
+    for (int d = 0; d < e->ndim; d++)
+        ck_assert_uint_eq(e->dim[d], want.dim[d]);
+    return memcpy(to, e->data, e->bytes);
+}
+
+void check_bits(const Safetensors *s, const Case *c, const char *name, const Tensor *like,
+                const real *want)
+{
+    Arena *mem = arena_new();
+
+    ck_assert_msg(same_bits(result_of(mem, s, name, like), want, like->n), "%s: %s",
+                  c->mix.attention->name, name);
+    arena_free(mem);
+}
+
+void check_results(Case *c, const Safetensors *s)
+{
+    Tape tape = tape_open(2);
+    Tensor *y = attention_mix(&tape, &c->mix);
+    const Operand *o;
+    int n = 1;
+
+    check_bits(s, c, "out", y, y->data);
+    tape_backward(&tape, y, c->dout->data);
+    for (int i = 0; (o = attention_operand(c->mix.attention, i)); i++) {
+        char name[32];
+
+        if (!c->mix.x[i] || !operand_learned(o, &c->mix.set))
+            continue;
+        snprintf(name, sizeof name, "d%s", o->name);
+        check_bits(s, c, name, c->mix.x[i], c->mix.x[i]->grad);
+        n++;
+    }
+    ck_assert_int_eq(s->entries, n);
+    tape_close(&tape);
 }

@@ -31,6 +31,7 @@ const char *word_of(const Setting *s, int value);
 
 /* A mix with that option, and whatever other choice makes it matter. */
 typedef struct {
+    const char *called; /* instead of its name; NULL: by it */
     Mix mix;
     const Trial *trial;
     Tensor *dout;
@@ -67,5 +68,14 @@ Safetensors *attended(const Case *c, const char *const *more);
 
 /* The same, which must fail with that code and one line that contains `why`, and write nothing. */
 void check_refused(const Case *c, const char *const *more, int code, const char *why);
+
+/* The entry of that name and shape, whose numbers are copied to where they are aligned. */
+real *result_of(Arena *mem, const Safetensors *s, const char *name, const Tensor *like);
+
+/* That an entry has these numbers, to the bit; and that all have those of the mix: out, and all
+ * gradients, and nothing else. */
+void check_bits(const Safetensors *s, const Case *c, const char *name, const Tensor *like,
+                const real *want);
+void check_results(Case *c, const Safetensors *s);
 
 #endif

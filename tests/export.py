@@ -46,6 +46,9 @@ OWN = {
     "efficient": ["", *LINEAR],
     "identity": ["", *LINEAR],
     "leaky": ["", *LINEAR],
+    "hedgehog": ["", "--position rope --rope-at after", *LINEAR],
+    "based": ["", "--key-size 0 --position learned", *LINEAR],
+    "rfa": ["", "--features 10", "--learn-omega", *LINEAR],
     "retnet": ["", "--decay 2", "--no-out-gate --out-norm none", "--key-size 6"],
     "fastformer": ["", "--interaction add", "--interaction concat --share qv,layers",
                    "--interaction concat --share layers,pools", "--interaction add --products first",
@@ -384,8 +387,10 @@ def check_bugs():
 
 def mechanisms():
     """What the program has: the names under "--attn NAME" in ./train --help."""
-    listed = run("train", "--help").decode().split("\n--attn NAME\n")[1].split("\n\n")[0]
-    return re.findall(r"^  (\S+)", listed, re.M)
+    listed = run("train", "--help").decode().split("\n--attn NAME,...\n")[1].split("\n\n")[0]
+    source = open(os.path.join(ROOT, "tools/export/modeling_attnc.py")).read()
+    names = re.findall(r"^  (\S+)", listed, re.M)
+    return [name for name in names if f'    "{name}": ' in source]
 
 
 def check_settings(name, configs):

@@ -76,32 +76,35 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 2830
+ops 3500
 ops/base 2470
-ops/kernel 1600
-ops/attention 1710
-ops/attention/engine 4360
-ops/attention/plain 1530
-model 3240
+ops/kernel 1660
+ops/attention 4070
+ops/attention/engine 7890
+ops/attention/plain 2710
+model 4060
 data 4300
 data/synthetic 960
-training 4890
+training 4920
 tools 940
-tools/common 3440
+tools/common 3690
 tools/draw 1100
-tools/analyse 1165
-tools/attend 590
+tools/analyse 1170
+tools/attend 710
 tools/bench 2290
 tools/eval 790
 tools/figure 1240
-tools/export 330
+tools/export 340
 tools/import 1490
 tools/fill 460
-tools/gradcheck 655
+tools/gradcheck 670
 tools/report 2400
 tools/train 1790
 tools/lib 1170
 END
+
+twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)
+[ -z "$twice" ] || complain "ops/attention.h: two traits are bit $twice"
 
 for file in ops/attention/*.c; do
     grep -q "^ \* The same in plain loops: plain/${file##*/}\.$" "$file" ||

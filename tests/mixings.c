@@ -116,6 +116,32 @@ void check_steps(Arena *mem, Mixing *m, int longest)
     tape_close(&tape);
 }
 
+void check_twin(Arena *mem, Mixing *m, int from, int end)
+{
+    check_twin_within(mem, m, from, end, 1);
+}
+
+void check_twin_within(Arena *mem, Mixing *m, int from, int end, double times)
+{
+    real *dy = weights_new(mem);
+    Outcome o = mixing_outcome(mem, m, dy);
+    double *x[OPERANDS_MAX] = { NULL }, *y = arena_take(mem, o.n * sizeof *y);
+    PlainTensors d = { .x = { NULL } };
+
+    for (int j = 0; j < m->n; j++) {
+        const size_t n = m->operand[j]->n;
+
+        x[j] = doubles(mem, m->operand[j]->data, n);
+        d.x[m->which[j]] = arena_zeros(mem, n * sizeof(double));
+    }
+    const PlainMix plain = mixing_plain(m, x);
+    plain_mix(&plain, y, doubles(mem, dy, o.n), &d);
+    check_close(m->name, o.y, y, o.n, times * forward_tolerance);
+    for (int j = from; j < end; j++)
+        check_close(m->name, o.dx[j], d.x[m->which[j]], m->operand[j]->n,
+                    times * backward_tolerance);
+}
+
 bool minds_length(const Mixing *m)
 {
     const Setting *s = m->attention->settings;

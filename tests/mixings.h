@@ -5,6 +5,9 @@
 #include "tests/variants.h"
 
 #define EACH_VARIANT(v) for (const Variant *v = variant_next(NULL); v; v = variant_next(v))
+#define EACH_CAUSAL(v)                                                                             \
+    EACH_VARIANT(v)                                                                                \
+    if (!(v->traits & BIDIRECTIONAL_ONLY))
 
 /* Two blocks and more of positions, of numbers that fill no vector. */
 extern const Shape usual;
@@ -30,6 +33,12 @@ real *weights_until(Arena *mem, const Mixing *m, int from);
 
 /* That decoding gives the causal result, with states for `longest` positions. */
 void check_steps(Arena *mem, Mixing *m, int longest);
+
+/* That outputs, and the gradients of operands from .. end-1, are those of the plain twin. */
+void check_twin(Arena *mem, Mixing *m, int from, int end);
+
+/* The same with tolerances that are larger by a factor. */
+void check_twin_within(Arena *mem, Mixing *m, int from, int end, double times);
 
 /* Whether a longer sequence has other weights in its prefix: cosformer's without a horizon. */
 bool minds_length(const Mixing *m);

@@ -52,6 +52,18 @@ static void add(const OpCall *c, double *const *x, double *y)
         y[i] = x[0][i] + x[1][i];
 }
 
+static void multiply(const OpCall *c, double *const *x, double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T * c->size.C; i++)
+        y[i] = x[0][i] * x[1][i];
+}
+
+static void multiply_with_itself(const OpCall *c, double *const *x, double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T * c->size.C; i++)
+        y[i] = x[0][i] * x[0][i];
+}
+
 static void add_to_itself(const OpCall *c, double *const *x, double *y)
 {
     each(c, x, twice, y);
@@ -203,6 +215,123 @@ static void average(const OpCall *c, double *const *x, double *y)
     }
 }
 
+static void each_of(const OpCall *c, const double *x, double (*f)(double), double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T * c->size.C; i++)
+        y[i] = f(x[i]);
+}
+
+static double naive_sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+static double naive_log_sigmoid(double x)
+{
+    return log(naive_sigmoid(x));
+}
+
+static double naive_softplus(double x)
+{
+    return log(1 + exp(x));
+}
+
+static double identity(double x)
+{
+    return x;
+}
+
+static void of_sigmoid(const OpCall *c, double *const *x, double *y)
+{
+    each_of(c, x[0], naive_sigmoid, y);
+}
+
+static void of_log_sigmoid(const OpCall *c, double *const *x, double *y)
+{
+    each_of(c, x[0], naive_log_sigmoid, y);
+}
+
+static void of_softplus(const OpCall *c, double *const *x, double *y)
+{
+    each_of(c, x[0], naive_softplus, y);
+}
+
+static void scale_columns(const OpCall *c, const double *A, double by, double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T * c->size.C; i++)
+        y[i] *= A ? -by * exp(A[i % c->size.C]) : by;
+}
+
+static void gate(const OpCall *c, double *const *x, double *y)
+{
+    each_of(c, x[0], identity, y);
+    scale_columns(c, x[1], 0.25, y);
+}
+
+static void gate_of_log_sigmoid(const OpCall *c, double *const *x, double *y)
+{
+    each_of(c, x[0], naive_log_sigmoid, y);
+    scale_columns(c, x[1], 2, y);
+}
+
+/* y_t = sum over j of w_j x_(t+ahead-j), among the first n positions of each sequence. */
+static void convolve(const OpCall *c, double *const *x, int K, int ahead, double *y)
+{
+    const int T = c->size.T, C = c->size.C;
+
+    for (int i = 0; i < c->size.B * T * C; i++) {
+        const int b = i / (T * C), t = i / C % T, n = c->id && c->id[b] < T ? c->id[b] : T;
+
+        y[i] = 0;
+        for (int j = 0; j < K; j++)
+            if (t < n && t + ahead - j >= 0 && t + ahead - j < n)
+                y[i] += x[1][j * C + i % C] * x[0][i + (ahead - j) * C];
+    }
+}
+
+static void conv(const OpCall *c, double *const *x, double *y)
+{
+    convolve(c, x, c->row->K, 0, y);
+}
+
+static void centred_conv(const OpCall *c, double *const *x, double *y)
+{
+    convolve(c, x, 3, 1, y);
+}
+
+static void l2norm(const OpCall *c, double *const *x, double *y)
+{
+    const int C = c->size.C;
+
+    for (int i = 0; i < c->size.B * c->size.T; i++) {
+        const double *row = x[0] + i * C;
+        double square = 0;
+
+        for (int l = 0; l < C; l++)
+            square += row[l] * row[l];
+        for (int l = 0; l < C; l++)
+            y[i * C + l] = row[l] / sqrt(square + 1e-6);
+    }
+}
+
+/* Rows 0, 2, 4, .. of x. */
+static void pick(const OpCall *c, double *const *x, double *y)
+{
+    const int C = c->size.C;
+
+    for (int i = 0; i < (c->size.T + 1) / 2 * C; i++)
+        y[i] = x[0][i / C * 2 * C + i % C];
+}
+
+/* Row k of x in row 2 k. */
+static void place(const OpCall *c, double *const *x, double *y)
+{
+    const int C = c->size.C;
+
+    for (int i = 0; i < (2 * c->size.T + 1) * C; i++)
+        y[i] = i / C % 2 == 0 && i / C < 2 * c->size.T ? x[0][i / C / 2 * C + i % C] : 0;
+}
+
 static void pair(const OpCall *c, double *const *x, double *y)
 {
     int C = c->size.C;
@@ -270,18 +399,31 @@ static const struct {
 } formulas[] = {
     { "gelu", gelu },
     { "silu", silu },
+    { "sigmoid", of_sigmoid },
+    { "log sigmoid", of_log_sigmoid },
+    { "softplus", of_softplus },
+    { "gate", gate },
+    { "gate of log sigmoid", gate_of_log_sigmoid },
+    { "conv", conv },
+    { "conv without padding", conv },
+    { "centred conv without padding", centred_conv },
     { "swiglu", swiglu },
     { "add", add },
     { "add to itself", add_to_itself },
+    { "multiply", multiply },
+    { "multiply with itself", multiply_with_itself },
     { "dropout", dropout },
     { "dropout of nothing", dropout_of_nothing },
     { "dense", dense },
     { "dense of gelu", dense_of_gelu },
     { "dense of silu", dense_of_silu },
     { "rmsnorm", rmsnorm },
+    { "l2norm", l2norm },
     { "layernorm", layernorm },
     { "scale and offset", scale_offset },
     { "repeat", repeat },
+    { "pick", pick },
+    { "place", place },
     { "mean", mean },
     { "mean without padding", mean },
     { "average", average },

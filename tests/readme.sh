@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
         sub(/^ \* */, "", line)
         sub(/   .*/, "", line)
         gsub(/  /, " ", line)
+        gsub(/\|/, "\\|", line) # in a table
         return line
     }
     function excerpt(path, name, line, on) { # the head comment, and a function
@@ -26,7 +27,7 @@ cd "$(dirname "$0")/.." || exit 1
     }
     FILENAME ~ /results.csv$/ { split($0, row, ","); loss[row[1], row[2]] = row[4]; next }
     FILENAME == "-" {
-        if (/^--attn NAME$/) { inside = 1; next }
+        if (/^--attn NAME(,\.\.\.)?$/) { inside = 1; next }
         if (inside && /^$/) inside = 0
         if (inside && /^  [a-z]/) {
             name = $1; line = $0
@@ -56,4 +57,6 @@ cd "$(dirname "$0")/.." || exit 1
     }
     /^<!-- excerpt:/ { print; excerpt($3, $4); skip = 1; next }
     /^<!-- end -->/ { skip = 0 }
-    !skip' experiments/losses/results.csv - README.md
+    !skip
+    END { if (n < 2) { print "readme.sh: ./train --help has no list of attentions" >"/dev/stderr"; exit 1 } }
+    ' experiments/losses/results.csv - README.md

@@ -1,13 +1,14 @@
 #include "tests/small.h"
 
 #include "model/layer.h"
+#include "model/mechanisms.h"
 #include "training/saved.h"
 
 #include <string.h>
 
 /* A model of another attention: what it has beside the common, and its settings. */
 typedef struct {
-    const char *attention;
+    const char *attention; /* or a list */
     Config with;
     struct {
         const char *name, *value;
@@ -79,6 +80,22 @@ static const Other others[VARIANTS - PLAIN_VARIANTS] = {
       { .position = POSITION_ROPE, .heads = 3 },
       { { "key-size", "2" }, { "chunk", "3" }, { "rel-bias", "rope" } } },
     { "gau",
+      { .position = POSITION_ROPE, .heads = 2 },
+      { { "key-size", "4" }, { "conv", "2" }, { "qk-norm", "rms" } } },
+    { "softmax",
+      { .position = POSITION_ROPE, .bias = true },
+      { { "conv", "4" }, { "qk-norm", "rms" } } },
+    { "elu",
+      { .position = POSITION_NONE },
+      { { "conv", "3" }, { "conv-silu", "0" }, { "qk-norm", "l2" } } },
+    { "fastformer",
+      { .position = POSITION_LEARNED, .tied = true },
+      { { "share", "qv" }, { "conv", "3" }, { "qk-norm", "l2" } } },
+    { "retnet,fastformer:share=qv+pools", { .position = POSITION_ROPE, .layers = 3 }, { { 0 } } },
+    { "elu,softmax:window=3:out-gate=on:scale=logn:base=2",
+      { .position = POSITION_ROPE, .bias = true },
+      { { 0 } } },
+    { "gau",
       { .position = POSITION_NONE },
       { { "key-size", "7" }, { "rel-bias", "rope" }, { "norm", "fixed" }, { "base", "3" } } },
     { "performer", { .position = POSITION_ROPE }, { { "features", "10" }, { "key-size", "4" } } },
@@ -105,9 +122,11 @@ static Config small_other(const Other *o)
 {
     Config c = o->with;
 
-    c.attention = attention_find(o->attention);
-    c.set = settings_default(c.attention);
-    c.vocab = 11, c.layers = 2, c.width = 12, c.context = 8;
+    const Text wrong = config_read_mechanisms(&c, o->attention);
+    ck_assert_msg(!wrong.n, "%s: %s", o->attention, wrong.at);
+    if (!c.listed)
+        c.set = settings_default(c.attention);
+    c.vocab = 11, c.layers = c.layers ? c.layers : 2, c.width = 12, c.context = 8;
     c.heads = c.heads ? c.heads : layer_of(c.attention)->one_head ? 1 : 2;
     for (int i = 0; i < COUNT(o->set) && o->set[i].name; i++)
         small_set(&c, o->set[i].name, o->set[i].value);
@@ -187,8 +206,12 @@ Small *small_for_decoding(Config c, int tokens)
 
     small_overwrite(s, layer_of(c.attention)->one_head ? 0.7 : 0.3);
     for (Block *b = s->model.blocks; heads && c.bias && b < s->model.blocks + c.layers; b++)
-        for (size_t j = 0; j < b->q.b->n; j++)
-            b->q.b->data[j] += 2, b->k.b->data[j] += 2;
+        for (int i = 0; i < 2; i++) {
+            Tensor *bias = i ? b->k.b : b->q.b;
+
+            for (size_t j = 0; bias && j < bias->n; j++)
+                bias->data[j] += 2;
+        }
     return s;
 }
 

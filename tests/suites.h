@@ -24,8 +24,12 @@
     ROW(kernel)      /* the kernel of the matrix product, elementary functions */                  \
     ROW(rope)        /* RoPE */                                                                    \
     ROW(attention)   /* every attention against its twin, alone and in a block */                  \
+    ROW(delta)       /* states that are corrected, at extreme numbers */                           \
+    ROW(features)    /* feature maps: closed forms, extreme rows */                                \
     ROW(masks)       /* what an attention may see */                                               \
+    ROW(patterns)    /* rows that see several spans of keys */                                     \
     ROW(promises)    /* what holds for every attention */                                          \
+    ROW(placed)      /* attentions whose weights depend on positions, in short */                  \
     ROW(safetensors) /* tensors in files */                                                        \
     ROW(headers)     /* which headers of tensor files are valid */                                 \
     ROW(file)        /* whole files, in and out */                                                 \
@@ -42,6 +46,7 @@
     ROW(cifar)       /* images of CIFAR-10 from its files */                                       \
     ROW(labels)      /* labelled texts from files, and rows of them */                             \
     ROW(omega)       /* Performer's directions */                                                  \
+    ROW(decays)      /* states that fade at once, or hardly ever */                                \
     ROW(layers)      /* the layers around a mix */                                                 \
     ROW(model)       /* the whole model */                                                         \
     ROW(classifier)  /* how a model comes to say classes */                                        \
@@ -67,6 +72,7 @@
     ROW(options)     /* the command line of every program */                                       \
     ROW(settings)    /* the options of attentions, and what rows forbid */                         \
     ROW(attend)      /* ./attend, run */                                                           \
+    ROW(members)     /* ./attend: families of attentions, the place of a layer */                  \
     ROW(export)      /* ./export, run */                                                           \
     ROW(import)      /* folders of transformers, as models of ours */                              \
     ROW(vocabulary)  /* tokenizers of such folders */                                              \

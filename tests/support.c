@@ -6,7 +6,7 @@ TCase *group(Suite *s, const char *name)
 {
     TCase *t = tcase_create(name);
 
-    tcase_set_timeout(t, 120);
+    tcase_set_timeout(t, 600); /* with sanitizers, on a busy machine */
     suite_add_tcase(s, t);
     return t;
 }

@@ -13,54 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The entry of that name and shape, whose numbers are copied to where they are aligned. */
-static real *got(Arena *mem, const Safetensors *s, const char *name, const Tensor *like)
-{
-    const Entry *e = safetensors_find(s, name);
-    real *to = arena_take(mem, like->n * sizeof *to);
-
-    ck_assert_msg(e != NULL, "there is no %s", name);
-    const Entry want = entry_of(name, like);
-    ck_assert_int_eq(e->dtype, want.dtype);
-    ck_assert_int_eq(e->ndim, want.ndim);
-    for (int d = 0; d < e->ndim; d++)
-        ck_assert_uint_eq(e->dim[d], want.dim[d]);
-    return memcpy(to, e->data, e->bytes);
-}
-
-static void check_bits(const Safetensors *s, const Case *c, const char *name, const Tensor *like,
-                       const real *want)
-{
-    Arena *mem = arena_new();
-
-    ck_assert_msg(same_bits(got(mem, s, name, like), want, like->n), "%s: %s",
-                  c->mix.attention->name, name);
-    arena_free(mem);
-}
-
-/* out and all gradients, to the bit, and nothing else. */
-static void check_results(Case *c, const Safetensors *s)
-{
-    Tape tape = tape_open(2);
-    Tensor *y = attention_mix(&tape, &c->mix);
-    const Operand *o;
-    int n = 1;
-
-    check_bits(s, c, "out", y, y->data);
-    tape_backward(&tape, y, c->dout->data);
-    for (int i = 0; (o = attention_operand(c->mix.attention, i)); i++) {
-        char name[32];
-
-        if (!c->mix.x[i] || !operand_learned(o, &c->mix.set))
-            continue;
-        snprintf(name, sizeof name, "d%s", o->name);
-        check_bits(s, c, name, c->mix.x[i], c->mix.x[i]->grad);
-        n++;
-    }
-    ck_assert_int_eq(s->entries, n);
-    tape_close(&tape);
-}
-
 /* _i: causal, padded */
 START_TEST(the_results_are_those_of_the_mix_to_the_bit)
 {
@@ -198,7 +150,7 @@ static void check_product(Arena *mem, const Case *c, const Safetensors *s)
     Tensor like = { .ndim = 4, .dim = { c->B, c->H, c->T, c->T } };
 
     like.n = (size_t)(c->B * c->H * c->T * c->T);
-    const real *A = got(mem, s, "A", &like), *out = got(mem, s, "out", c->mix.v);
+    const real *A = result_of(mem, s, "A", &like), *out = result_of(mem, s, "out", c->mix.v);
     for (size_t at = 0; at < like.n; at++) {
         const int T = c->T, j = (int)at % T, i = (int)at / T % T, b = (int)at / T / T / c->H;
 
@@ -249,8 +201,8 @@ static void check_steps(Case *c)
     Safetensors *s = attended(c, WITH("--steps", matrix ? "--matrix" : "--steps"));
     c->mix.causal = true;
     Tensor *y = attention_mix(&tape, &c->mix);
-    check_close(c->mix.attention->name, got(mem, s, "out", y), doubles(mem, y->data, y->n), y->n,
-                order_tolerance(c));
+    check_close(c->mix.attention->name, result_of(mem, s, "out", y), doubles(mem, y->data, y->n),
+                y->n, order_tolerance(c));
     tape_backward(&tape, y, c->dout->data);
     for (int i = 0; i < 3; i++)
         check_bits(s, c, (const char *[]){ "dq", "dk", "dv" }[i], c->mix.x[i], c->mix.x[i]->grad);
@@ -330,7 +282,7 @@ START_TEST(numbers_that_are_not_finite_are_computed_with)
     c.mix.v->data[7] = R(HUGE_VAL);
     give_case(&c, true);
     Safetensors *s = attended(&c, WITH(NULL));
-    const real *out = got(mem, s, "out", c.mix.v);
+    const real *out = result_of(mem, s, "out", c.mix.v);
     ck_assert(isnan(out[0]) && isinf(out[7]));
     safetensors_free(s);
     arena_free(mem);

@@ -29,7 +29,7 @@ START_TEST(every_attention_has_a_name_of_its_own_a_twin_and_a_price)
 
         longer.T = 128, wider.D = wider.E = 32;
         ck_assert_double_gt(attention_cost(&one), 0);
-        ck_assert_double_ge(attention_cost(&longer), attention_cost(&one));
+        ck_assert_double_gt(longer.T * attention_cost(&longer), one.T * attention_cost(&one));
         ck_assert_double_gt(attention_cost(&wider), attention_cost(&one));
     }
     ck_assert_ptr_null(attention_find("no such attention"));
@@ -141,32 +141,10 @@ static int varying(const Mixing *m, int *from)
     const Variant *v = m->variant;
     bool alone = m->s.T == 1, blocked = v->traits & BLOCKED;
 
-    *from = alone && (v->traits & QUOTIENT) ? V : Q;
-    if (alone && (!(v->traits & HAS_MATRIX) || v->traits & QUOTIENT))
+    *from = alone && (v->traits & (QUOTIENT | ALONE_FIXED)) ? V : Q;
+    if (alone && (!(v->traits & HAS_MATRIX) || v->traits & (QUOTIENT | ALONE_FIXED)))
         return m->batched;
     return blocked && m->causal && m->s.T <= setting_or_zero(&v->set, "chunk") ? V + 1 : m->n;
-}
-
-/* Outputs and gradients against those of the plain twin. */
-static void check_twin(Arena *mem, Mixing *m)
-{
-    real *dy = weights_new(mem);
-    Outcome o = mixing_outcome(mem, m, dy);
-    double *x[OPERANDS_MAX] = { NULL }, *y = arena_take(mem, o.n * sizeof *y);
-    PlainTensors d = { .x = { NULL } };
-    int from, end = varying(m, &from);
-
-    for (int j = 0; j < m->n; j++) {
-        const size_t n = m->operand[j]->n;
-
-        x[j] = doubles(mem, m->operand[j]->data, n);
-        d.x[m->which[j]] = arena_zeros(mem, n * sizeof(double));
-    }
-    const PlainMix plain = mixing_plain(m, x);
-    plain_mix(&plain, y, doubles(mem, dy, o.n), &d);
-    check_close(m->name, o.y, y, o.n, forward_tolerance);
-    for (int j = from; j < end; j++)
-        check_close(m->name, o.dx[j], d.x[m->which[j]], m->operand[j]->n, backward_tolerance);
 }
 
 /* `how`: causal, with lengths */
@@ -177,7 +155,8 @@ static void check_formulas(const Variant *v, int T, int how)
 
     m.length = how & LENGTHS ? mixing_lengths(mem, m.s) : NULL;
     mixing_leave_kinks(&m);
-    check_twin(mem, &m);
+    int from, end = varying(&m, &from);
+    check_twin(mem, &m, from, end);
     arena_free(mem);
 }
 
@@ -365,10 +344,11 @@ START_TEST(a_divisor_below_the_guard_is_the_guard_and_a_constant)
 }
 END_TEST
 
+/* With random directions it may be near 0, too, where only doubles have digits left. */
 START_TEST(a_divisor_may_be_negative)
 {
     EACH_VARIANT(v)
-    if (least_sign(v) < 0) {
+    if (least_sign(v) < 0 && (in_double || !has_fixed_operand(v))) {
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, (Shape){ 2, 7, 2, 4, 3 }, _i);
 
@@ -400,14 +380,19 @@ enum { TABLE, POSITION, GAIN, WQ, WK, WV, WO, LN_GAIN, LN_BIAS, W1, B1, W2, W3, 
 
 static Tensor *block_operand(Tape *tape, const Block *block, Tensor *a, int which)
 {
+    const Mixing size = { .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D } };
+    const Operand *o = attention_operand(block->attention, which);
     Tensor *w = block->x[which <= V ? WQ + which : block->more[which]];
+    int dim[4];
 
     if (block->fixed[which])
         return block->fixed[which];
-    if (*attention_operand(block->attention, which)->shape != 'B')
+    if (*o->shape != 'B')
         return w;
-    return tensor_reshape(op_dense(tape, (Dense){ .x = a, .w = w }),
-                          SHAPE(BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D));
+    a = op_dense(tape, (Dense){ .x = a, .w = w });
+    if (o->from)
+        a = op_gate(tape, (Gate){ .x = a, .f = o->from->f, .by = o->from->rate ? -1 : 1 });
+    return tensor_reshape(a, mixing_shape(&size, o, dim), dim);
 }
 
 static Tensor *attended(Tape *tape, const Block *block, Tensor *h)
@@ -453,11 +438,14 @@ static Tensor *transform(Tape *tape, void *ctx)
 /* What the attention has beside q, k and v; of an operand with positions, its projection. */
 static void block_more(Arena *mem, Block *block)
 {
-    const Mixing size = { .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D }, .m = 4 };
+    const Mixing size = { .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D },
+                          .m = 4,
+                          .c = BLOCK_T + 1 };
     const Operand *o;
 
     for (int i = V + 1; (o = attention_operand(block->attention, i)); i++) {
-        int dim[4] = { BLOCK_C, BLOCK_C }, n = *o->shape == 'B' ? 2 : mixing_shape(&size, o, dim);
+        int dim[4] = { o->shape[3] ? BLOCK_C : BLOCK_H, BLOCK_C };
+        int n = *o->shape == 'B' ? 2 : mixing_shape(&size, o, dim);
 
         if (!attention_needs(block->attention, &block->variant->set, i))
             continue;

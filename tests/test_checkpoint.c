@@ -1,5 +1,6 @@
 /* A model as a file: it comes back bit by bit, and what is no such file is refused. */
 #include "model/checkpoint.h"
+#include "model/mechanisms.h"
 #include "model/safetensors.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"

@@ -1,4 +1,5 @@
 /* What follows from a configuration: parameters, operations, what does not fit together. */
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "tests/small.h"
 #include "tests/suites.h"
@@ -19,6 +20,15 @@ static int pooled_vectors(const Config *c)
     return (c->bias ? biases : 0) + 2 * (heads || setting_is(set, "share", "pools") ? one : width);
 }
 
+/* Of one mix: convolutions of inputs with so many columns, and gains of q and k. */
+static int vectors_around(const Config *c, int columns)
+{
+    const MixSize size = config_mix_size(c);
+
+    return setting(&c->set, "conv") * columns +
+           (setting_is(&c->set, "qk-norm", "rms") ? 2 * size.D : 0);
+}
+
 /* Biases, gammas and betas of two units; or biases and pooling vectors of attention, of one block.
  */
 static int vectors_of_mixes(const Config *c)
@@ -31,11 +41,18 @@ static int vectors_of_mixes(const Config *c)
     for (const Operand *o = c->attention->operands; o && o->name; o++)
         pairs += *o->shape == 'B';
     if (layer_of(c->attention) == &layer_gated)
-        return 2 * ((2 * pairs + (setting(&c->set, "rel-bias") ? 2 : 0)) * keys +
+        return 2 * (vectors_around(c, keys + 2 * width) +
+                    (2 * pairs + (setting(&c->set, "rel-bias") ? 2 : 0)) * keys +
                     (c->bias ? (gate ? 5 : 3) * width + keys : 0));
     if (layer_of(c->attention) == &layer_pooled)
-        return pooled_vectors(c);
-    return c->bias ? 2 * keys + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0;
+        return vectors_around(c, 3 * width) + pooled_vectors(c);
+    return vectors_around(c, 2 * keys + width) +
+           (c->bias ? 2 * keys + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0);
+}
+
+static double vectors_of_layers(const Config *c)
+{
+    return (setting_is(&c->set, "share", "layers") ? 1.0 : c->layers) * vectors_of_mixes(c);
 }
 
 /* Everything that is no matrix: tables, gains, biases, vectors. */
@@ -46,7 +63,7 @@ static double other_parameters(const Config *c)
     double norms = ((bare ? 1 : 2) * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
     double ffn = c->width + config_hidden(c) * (c->ffn == FFN_SWIGLU ? 2 : 1);
 
-    return norms + (setting_is(&c->set, "share", "layers") ? 1 : c->layers) * vectors_of_mixes(c) +
+    return norms + config_sum(c, vectors_of_layers) +
            (c->bias && !gated && !bare ? c->layers * ffn : 0) +
            (c->tied ? 0 : c->vocab * c->width) +
            (c->position == POSITION_LEARNED ? c->context * c->width : 0);
@@ -73,7 +90,7 @@ START_TEST(the_decay_is_for_matrices_and_tables)
         for (const Param *p = s->model.params.first; p; p = p->next)
             ck_assert_int_eq(p->decay, !strstr(p->name, "norm") && !strstr(p->name, "bias") &&
                                            !strstr(p->name, "gamma_") &&
-                                           !strstr(p->name, "beta_") &&
+                                           !strstr(p->name, "beta_") && !strstr(p->name, "conv_") &&
                                            !(strstr(p->name, "omega") && p->fixed));
         small_close(s);
     }

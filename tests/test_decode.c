@@ -73,7 +73,7 @@ START_TEST(after_every_token_the_logits_are_those_of_the_whole_model)
     int i = 0;
 
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++)
-        for (int more = 0; more < 3; more++) {
+        for (int more = 0; more < 3 && attention_decodes(v->attention); more++) {
             Small *s = small_for_decoding(config_of(v, i + more), CONTEXT);
 
             check_decoded(v->label, s, CONTEXT);
@@ -94,6 +94,12 @@ static bool reaches(const Variant *v)
     return attention_takes(v->attention, "horizon");
 }
 
+/* It decodes, and has no operand for each position of the context. */
+static bool goes_on(const Variant *v)
+{
+    return attention_decodes(v->attention) && !attention_ends(v->attention, &v->set);
+}
+
 /* Where a table of positions does not end it, and no angle is too large. */
 START_TEST(a_model_goes_on_beyond_its_context)
 {
@@ -102,7 +108,7 @@ START_TEST(a_model_goes_on_beyond_its_context)
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
         Config c = config_of(v, i);
 
-        if (reaches(v))
+        if (reaches(v) || !goes_on(v))
             continue;
         if (c.position != POSITION_ROPE)
             c.position = POSITION_NONE;
@@ -171,6 +177,8 @@ START_TEST(what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_c
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
         Config c = config_of(v, i);
 
+        if (!goes_on(v))
+            continue;
         c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
         Small *s = small_for_decoding(c, BEYOND);
         const real *one = decoded(s, s->batch.id, CONTEXT + 5, CONTEXT + 5, 1);
@@ -190,6 +198,8 @@ START_TEST(after_a_reset_a_decoder_is_as_new)
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
         Config c = config_of(v, i);
 
+        if (!goes_on(v))
+            continue;
         c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
         Small *s = small_for_decoding(c, BEYOND);
         Pool *pool = pool_new(1);
@@ -230,7 +240,7 @@ START_TEST(memory_is_the_same_after_every_token_and_for_linear_ones_for_any_numb
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v)) {
         Config c = config_of(v, 2);
 
-        if (!v->plain)
+        if (!v->plain || !goes_on(v))
             continue;
         Small *s = small_for_decoding(c, CONTEXT);
         size_t few = held_after(s, BEYOND, 3 * BEYOND), many = held_after(s, 3, 100 * BEYOND);

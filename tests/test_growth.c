@@ -99,8 +99,7 @@ typedef struct {
 
 static void add_row(Again *a, const real *A, View view, int i, double c)
 {
-    const Span keys = view_keys(&view, i);
-    const double n = keys.to - keys.from;
+    const double n = view_count(&view, i);
     double size = 0, entropy = 0, square = 0, *sum = a->sum;
 
     for (int j = 0; j < view.T; j++)
@@ -111,7 +110,7 @@ static void add_row(Again *a, const real *A, View view, int i, double c)
     if (size == 0 || c == 0)
         return;
     a->used++;
-    for (int j = keys.from; j < keys.to; j++) {
+    for (int j = 0; j < view.T; j++) { /* hidden weights are 0 */
         const double p = fabs((double)A[j]) / size;
 
         entropy -= p > 0 ? p * log(p) : 0;

@@ -4,6 +4,7 @@
  * tests/import.py does this with transformers itself.
  */
 #include "model/form.h"
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"

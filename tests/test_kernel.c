@@ -53,6 +53,26 @@ START_TEST(the_near_exponential_is_right_to_two_units)
 }
 END_TEST
 
+START_TEST(sines_and_cosines_are_right_to_1e_7)
+{
+    double worst = 0;
+
+    for (uint32_t bits = 0; bits <= 0x45fa0000; bits += 9973) /* 8000 */
+        for (int sign = -1; sign <= 1; sign += 2) {
+            float x;
+
+            memcpy(&x, &bits, sizeof x);
+            x *= (float)sign;
+            worst = fmax(worst, fabs((double)sin_float(x, 0) - sin((double)x)));
+            worst = fmax(worst, fabs((double)sin_float(x, 1) - cos((double)x)));
+        }
+    ck_assert_double_le(worst, 1e-7);
+    ck_assert(fabsf(sin_float(1e30F, 0)) <= 1.01F && fabsf(sin_float(-1e30F, 1)) <= 1.01F);
+    ck_assert(isnan(sin_float((float)NAN, 0)) && isnan(sin_float((float)NAN, 1)));
+    ck_assert(sin_real(0) == 0 && cos_real(0) == 1);
+}
+END_TEST
+
 /* For every length around multiples of SUMS lanes; the maximum ignores NaN. */
 START_TEST(rows_are_summed_and_searched_to_their_ends)
 {
@@ -194,6 +214,7 @@ Suite *suite_kernel(void)
     tcase_add_test(t, a_transpose_is_its_plain_twin);
     tcase_add_test(t, the_exponential_is_right_to_two_units);
     tcase_add_test(t, the_near_exponential_is_right_to_two_units);
+    tcase_add_test(t, sines_and_cosines_are_right_to_1e_7);
     tcase_add_test(t, rows_are_summed_and_searched_to_their_ends);
     tcase_add_test(t, the_exponentials_of_a_row_are_summed_as_row_sum_does);
     tcase_add_test(t, lanes_within_a_span_are_kept_and_the_others_replaced);

@@ -1,5 +1,6 @@
 /* The layers around a mix: their formulas, what they share, what they cost. */
 #include "model/layers.h"
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "tests/naive.h"
 #include "tests/small.h"
@@ -45,6 +46,35 @@ static double *paper_norm(const Paper *p, const double *x, NormWeights n)
     return y;
 }
 
+/* y_t = sum over j of w_j x_(t-j), then silu where it is asked for; without w, x. */
+static const double *paper_conv(const Paper *p, const double *x, const Tensor *w, bool silu)
+{
+    const int K = setting(&p->c->set, "conv"), C = w ? (int)w->n / K : 0;
+    double *y = arena_take(p->mem, (size_t)(ROWS * C) * sizeof *y);
+
+    for (int i = 0; i < ROWS * C; i++) {
+        y[i] = 0;
+        for (int j = 0; j < K && j <= i / C % T; j++)
+            y[i] += (double)w->data[j * C + i % C] * x[i - j * C];
+        y[i] = silu ? naive_silu(y[i]) : y[i];
+    }
+    return w ? y : x;
+}
+
+/* The rows of q or k of each head, normed. */
+static void paper_qk_norm(const Paper *p, const Tensor *gain, Tensor *x)
+{
+    const int D = x->dim[3];
+
+    for (real *row = x->data; setting(&p->c->set, "qk-norm") && row < x->data + x->n; row += D) {
+        const double square = sum_of_squares(row, (size_t)D);
+
+        for (int d = 0; d < D; d++)
+            row[d] = R((double)row[d] * (gain ? (double)gain->data[d] / sqrt(square / D + NORM_EPS)
+                                              : 1 / sqrt(square + 1e-6)));
+    }
+}
+
 static Tensor *paper_tensor(const Paper *p, const double *x, int H, int D)
 {
     Tensor *t = tensor_new(p->mem, 4, (int[]){ B, T, H, D });
@@ -71,12 +101,18 @@ static double *paper_heads(const Paper *p, const double *x)
     const double *h = paper_norm(p, x, b->attention_norm);
     int H = p->c->heads, E = p->c->width / H, key = setting(&p->c->set, "key-size");
     int D = key ? key : E;
-    Mix in = { .q = paper_tensor(p, paper_dense(p, h, b->q, NULL), H, D),
-               .k = paper_tensor(p, paper_dense(p, h, b->k, NULL), H, D),
-               .v = paper_tensor(p, paper_dense(p, h, b->v, NULL), H, E) };
+    const DenseWeights q = b->q.w ? b->q : b->v, to[] = { q, b->k.w ? b->k : q, b->v };
+    Mix in = { .q = NULL };
 
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i];
+    for (int i = 0; i < 3; i++)
+        in.x[i] = paper_tensor(p,
+                               paper_conv(p, paper_dense(p, h, to[i], NULL), b->around.conv[i],
+                                          setting(&p->c->set, "conv-silu")),
+                               H, i < 2 ? D : E);
+    paper_qk_norm(p, b->around.gain[0], in.q);
+    paper_qk_norm(p, b->around.gain[1], in.k);
 
     double *o = paper_mix(p, in);
     for (int i = 0; setting(&p->c->set, "out-norm") && i < ROWS * H; i++)
@@ -102,7 +138,7 @@ static Tensor *paper_own(const Paper *p, const Tensor *of)
 }
 
 /* Rows of q, k or v, of which each head has its part, or which are the same for all heads. */
-static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d)
+static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d, const Tensor *conv)
 {
     const int H = p->c->heads, D = p->c->width / H, wide = d.w->dim[0];
     const double *y = paper_dense(p, h, d, NULL);
@@ -110,7 +146,7 @@ static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d)
 
     for (int i = 0; i < ROWS * H * D; i++)
         all[i] = y[i / (H * D) * wide + i % (H * D) % wide];
-    return paper_tensor(p, all, H, D);
+    return paper_tensor(p, paper_conv(p, all, conv, true), H, D);
 }
 
 static double *paper_pooled(const Paper *p, const double *x)
@@ -118,13 +154,16 @@ static double *paper_pooled(const Paper *p, const double *x)
     const Block *b = setting_is(&p->c->set, "share", "layers") ? p->first : p->block;
     const double *h = paper_norm(p, x, p->block->attention_norm);
     DenseWeights to_v = setting_is(&p->c->set, "share", "qv") ? b->q : b->v;
-    Mix in = { .q = paper_rows(p, h, b->q),
-               .k = paper_rows(p, h, b->k),
-               .v = paper_rows(p, h, to_v) };
+    Mix in = { .q = paper_rows(p, h, b->q, b->around.conv[0]),
+               .k = paper_rows(p, h, b->k, b->around.conv[1]),
+               .v = paper_rows(p, h, to_v, b->around.conv[2]) };
 
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i] ? paper_own(p, b->own[i]) : NULL;
-    double *y = paper_dense(p, paper_mix(p, in), b->o, doubles(p->mem, in.q->data, in.q->n));
+    const double *q = doubles(p->mem, in.q->data, in.q->n);
+    paper_qk_norm(p, NULL, in.q);
+    paper_qk_norm(p, NULL, in.k);
+    double *y = paper_dense(p, paper_mix(p, in), b->o, q);
 
     for (int i = 0; i < ROWS * p->c->width; i++)
         y[i] += p->c->no_residual ? 0 : x[i];
@@ -136,6 +175,12 @@ static double *paper_silu(double *x, int n)
     for (int i = 0; i < n; i++)
         x[i] = naive_silu(x[i]);
     return x;
+}
+
+/* silu, after the convolution if there is one */
+static const double *paper_unit_input(const Paper *p, double *x, const Tensor *conv, int width)
+{
+    return conv ? paper_conv(p, x, conv, true) : paper_silu(x, ROWS * width);
 }
 
 static Tensor *paper_scaled(const Paper *p, const double *z, ScaleWeights w)
@@ -153,8 +198,9 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
     int key = setting(&p->c->set, "key-size"), H = p->c->heads;
     int s = key ? H * key : 128, e = 2 * p->c->width;
     const double *h = paper_norm(p, x, unit->norm);
-    const double *z = paper_silu(paper_dense(p, h, unit->z, NULL), ROWS * s);
-    const double *v = paper_silu(paper_dense(p, h, unit->v, NULL), ROWS * e);
+    const Around *a = &unit->around;
+    const double *z = paper_unit_input(p, paper_dense(p, h, unit->z, NULL), a->conv[0], s);
+    const double *v = paper_unit_input(p, paper_dense(p, h, unit->v, NULL), a->conv[1], e);
     Mix in = { .v = NULL };
 
     for (int i = 0; i < OPERANDS_MAX; i++)
@@ -164,6 +210,8 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
             in.x[i] = unit->own[i];
     ck_assert_ptr_null(in.v);
     in.v = paper_tensor(p, v, H, e / H);
+    paper_qk_norm(p, a->gain[0], in.q);
+    paper_qk_norm(p, a->gain[1], in.k);
     double *o = paper_mix(p, in);
     const double *u = !setting(&p->c->set, "gate")
                           ? NULL
@@ -184,7 +232,7 @@ START_TEST(a_layer_is_its_papers)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_open(small_variant(i), B, T);
-        const Config *c = &s->model.config;
+        const Config layer = config_layer(&s->model.config, 1), *c = &layer;
         Tape tape = tape_open(2);
         Pass pass = { .tape = &tape, .config = c, .size = config_mix_size(c) };
         Paper paper = { s->mem, &tape, c, &s->model.blocks[1], &s->model.blocks[0] };
@@ -258,6 +306,69 @@ START_TEST(a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing)
         tape_close(&tape);
         small_close(s);
     }
+}
+END_TEST
+
+/* Two mixes of a layer have the same place. */
+typedef struct {
+    const Config *config;
+    int seen;
+} Places;
+
+static void check_place(void *ctx, const Mix *in)
+{
+    Places *p = ctx;
+
+    ck_assert_int_eq(in->layer, p->seen++ / layer_of(p->config->attention)->mixes);
+    ck_assert_int_eq(in->layers, p->config->layers);
+}
+
+START_TEST(every_mix_knows_the_place_of_its_layer)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = small_open(small_variant(i), 1, 8);
+        Tape tape = tape_open(1);
+        Places p = { .config = &s->model.config };
+
+        model_watch(&tape, &s->model, s->batch.id, 8, (Watch){ .see = check_place, .ctx = &p });
+        ck_assert_int_eq(p.seen, p.config->layers * layer_of(p.config->attention)->mixes);
+        tape_close(&tape);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* silu is at least -0.2785; of numbers around 1, some are far below without it. */
+static void check_silu(void *ctx, const Mix *in)
+{
+    double least = 0;
+
+    (void)ctx;
+    for (int i = 0; i < 2; i++, least = 0) {
+        for (size_t j = 0; j < in->x[i]->n; j++)
+            least = fmin(least, (double)in->x[i]->data[j]);
+        ck_assert_msg(least > -0.2785 && least < -0.2, "%s: %g", in->attention->name, least);
+    }
+}
+
+START_TEST(silu_is_applied_to_q_and_k_where_the_row_says_so)
+{
+    for (const Attention *const *a = attentions; *a; a++)
+        for (int conv = 0; conv < 5 && (*a)->traits & SILU_QK; conv += 4) {
+            Config c = small_variant(0);
+
+            c.attention = *a, c.set = settings_default(*a);
+            *setting_at(&c.set, "conv") = conv;
+            Small *s = small_open(c, 1, 8);
+            Tape tape = tape_open(1);
+
+            for (const Param *p = s->model.params.first; p; p = p->next)
+                for (size_t i = 0; i < p->tensor->n && strstr(p->name, "attn."); i++)
+                    p->tensor->data[i] *= 5;
+            model_watch(&tape, &s->model, s->batch.id, 8, (Watch){ .see = check_silu });
+            tape_close(&tape);
+            small_close(s);
+        }
 }
 END_TEST
 
@@ -462,6 +573,8 @@ Suite *suite_layers(void)
     tcase_add_test(t, a_layer_is_its_papers);
     tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
+    tcase_add_test(t, every_mix_knows_the_place_of_its_layer);
+    tcase_add_test(t, silu_is_applied_to_q_and_k_where_the_row_says_so);
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
     tcase_add_test(t, gammas_start_as_they_are_asked_to);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);

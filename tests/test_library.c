@@ -173,7 +173,7 @@ START_TEST(mistakes_are_returned)
         { "", "--attn NAME is missing" },
         { "--attn sofmax", "did you mean softmax" },
         { "--attn softmax --features 3", "it is for performer" },
-        { "--attn retnet", "causal only" },
+        { "--attn gla", "causal only" },
         { "--attn softmax --window x", "--window" },
         { "--attn softmax --rope-scale linear:2", "needs --rope" },
         { "--attn softmax --help", "unknown option --help" },

@@ -40,6 +40,12 @@ static void put_model(const Attention *a, Task task)
     arena_free(mem);
 }
 
+/* What such a model can be trained for. */
+static Task task_of(const Attention *a)
+{
+    return attention_refuses(a, true) ? TASK_MLM : TASK_CAUSAL;
+}
+
 /* A number of the page, whose minus is U+2212. */
 static double number_at(const char *p)
 {
@@ -111,9 +117,9 @@ START_TEST(maps_show_the_sign)
 
         if (!(traits & HAS_MATRIX))
             continue;
-        put_model(*a, TASK_CAUSAL);
+        put_model(*a, task_of(*a));
         char *page = page_here(sentence);
-        ck_assert_int_eq(sum_rows(page, true, sum, &minus), 4);
+        ck_assert_int_eq(sum_rows(page, task_of(*a) == TASK_CAUSAL, sum, &minus), 4);
         if (traits & (SIGNED | AVERAGES | SQUARED))
             ck_assert_msg((minus > 0) == !!(traits & SIGNED), "%s: %d", (*a)->name, minus);
         check_says(page,
@@ -130,9 +136,9 @@ START_TEST(every_attention_has_its_maps_or_says_that_it_has_none)
         double sum[8][24];
         int minus;
 
-        put_model(*a, TASK_CAUSAL);
+        put_model(*a, task_of(*a));
         char *page = page_here("a");
-        ck_assert_int_eq(sum_rows(page, true, sum, &minus), matrix ? 4 : 0);
+        ck_assert_int_eq(sum_rows(page, task_of(*a) == TASK_CAUSAL, sum, &minus), matrix ? 4 : 0);
         ck_assert_int_eq(times(page, "not a weighted sum of v"), !matrix);
         free(page);
         page = page_here(NULL);
@@ -192,7 +198,7 @@ START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
         Arena *mem = arena_new();
         Model model;
 
-        put_model(*a, TASK_CAUSAL);
+        put_model(*a, task_of(*a));
         safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
         Seen seen = { &model, tape.pool, 0, 0 };
         tape.forward_only = true;
@@ -311,7 +317,7 @@ START_TEST(what_is_drawn_once_is_no_parameter)
         double trained = 0;
         Model model;
 
-        put_model(*a, TASK_CAUSAL);
+        put_model(*a, task_of(*a));
         Record *r = record_read(folder);
         safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
         for (const Param *p = model.params.first; p; p = p->next)

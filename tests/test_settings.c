@@ -2,6 +2,7 @@
  * The options that the settings of attentions become, from --name to the attention's value; and
  * what rows forbid: directions that an attention does not have, and decoding.
  */
+#include "model/mechanisms.h"
 #include "tools/common/settings.h"
 
 #include "model/decode.h"
@@ -415,6 +416,68 @@ START_TEST(a_key_is_the_option_that_sets_it)
 }
 END_TEST
 
+START_TEST(a_list_of_mechanisms_is_read_as_it_is_printed)
+{
+    static const char *const rows[][2] = {
+        { "softmax", "softmax" },
+        { "softmax,softmax", "softmax" },
+        { "retnet,softmax", "retnet,softmax" },
+        { "retnet:out-norm=none,softmax:window=7:out_gate:scale=logn",
+          "retnet:out-norm=none,softmax:scale=logn:window=7:out-gate=on" },
+        { "fastformer:share=qv+pools,flash", "fastformer:share=qv+pools,flash-gau" },
+        { "relu,relu:window=0,relu:window=3", "relu,relu,relu:window=3" }
+    };
+
+    for (int i = 0; i < COUNT(rows); i++) {
+        Config c = { .layers = 2 }, again = c;
+
+        ck_assert_str_eq(config_read_mechanisms(&c, rows[i][0]).at, "");
+        ck_assert_str_eq(config_mechanisms(&c).at, rows[i][1]);
+        ck_assert_str_eq(config_read_mechanisms(&again, rows[i][1]).at, "");
+        ck_assert_str_eq(config_difference(&c, &again).at, "");
+    }
+}
+END_TEST
+
+START_TEST(a_list_with_a_mistake_says_which)
+{
+    static const char *const rows[][2] = {
+        { "softmax,sofmax", "no attention called 'sofmax'" },
+        { "softmax,,relu", "no attention called ''" },
+        { "relu,softmax:windw=3", "softmax has no setting 'windw'" },
+        { "relu,softmax:window=x", "window cannot be 'x' in softmax" },
+        { "relu,softmax:window", "window cannot be '' in softmax" },
+        { "fastformer:share=qv+x,relu", "share cannot be 'qv+x'" },
+        { "retnet:out-gate=maybe,relu", "out-gate cannot be 'maybe'" },
+        { "gau:conv=1,relu,elu,exp,softmax,leaky,identity,efficient,gau", "more than 8" }
+    };
+
+    for (int i = 0; i < COUNT(rows); i++) {
+        Config c = { .layers = 2 };
+        const Text why = config_read_mechanisms(&c, rows[i][0]);
+
+        ck_assert_msg(strstr(why.at, rows[i][1]) != NULL, "%s: %s", rows[i][0], why.at);
+    }
+}
+END_TEST
+
+START_TEST(the_layers_of_a_model_take_the_mechanisms_of_its_list_in_turn)
+{
+    Config c = { .layers = 5 };
+
+    ck_assert_str_eq(config_read_mechanisms(&c, "relu,softmax,relu").at, "");
+    ck_assert_str_eq(config_mechanism_names(&c).at, "relu+softmax+relu");
+    for (int l = 0; l < c.layers; l++)
+        ck_assert_str_eq(config_layer(&c, l).attention->name, l % 3 == 1 ? "softmax" : "relu");
+    ck_assert_int_eq(config_parts(&c), 3);
+    for (int i = 0; i < 3; i++) /* equal entries are one part */
+        ck_assert_int_eq(config_part(&c, i).layers, 3 - i * (i + 1) / 2);
+    ck_assert(config_set(&c, "window", 4) && !config_set(&c, "chunk", 4));
+    ck_assert_str_eq(config_mechanisms(&c).at, "relu:window=4,softmax:window=4,relu:window=4");
+    ck_assert(config_traits(&c) & CAN_ROPE && !(config_traits(&c) & IS_LINEAR));
+}
+END_TEST
+
 Suite *suite_settings(void)
 {
     Suite *s = suite_create("settings");
@@ -429,6 +492,9 @@ Suite *suite_settings(void)
     tcase_add_test(t, a_file_without_the_key_means_the_old_formula);
     tcase_add_test(t, a_value_is_read_strictly);
     tcase_add_test(t, a_key_is_the_option_that_sets_it);
+    tcase_add_test(t, a_list_of_mechanisms_is_read_as_it_is_printed);
+    tcase_add_test(t, a_list_with_a_mistake_says_which);
+    tcase_add_test(t, the_layers_of_a_model_take_the_mechanisms_of_its_list_in_turn);
     tcase_add_test(t, a_scale_of_angles_is_read_strictly);
 
     make_kinds();

@@ -4,6 +4,7 @@
 #include <string.h>
 
 enum { VARIANTS = 400 };
+enum { LAYER = 1, LAYERS = 3 }; /* where the mix is in a model: not at its ends */
 static Variant variants[VARIANTS];
 static int made;
 
@@ -43,7 +44,7 @@ static int size_of_m(const Variant *v, int D)
 
     for (const Setting *s = v->attention->settings; s && s->name; s++)
         if (s->size == 'm')
-            m = setting(&v->set, s->name) ? setting(&v->set, s->name) : s->of_key * D;
+            m = setting_size(s, setting(&v->set, s->name), D);
     return m;
 }
 
@@ -143,6 +144,28 @@ static void add_choices(Variant v, const Setting *choice)
     }
 }
 
+static bool is_number(const Setting *s)
+{
+    return (is_flag(s) || s->kind == SETTING_NUMBER) && *s->tries && !s->with && !is_window(s);
+}
+
+/* All numbers that shape V(i), at their first tries, the second ones, ...; those also with RoPE. */
+static void add_patterns(const Variant v)
+{
+    for (size_t try = 0; try < COUNT(((Setting *)0)->tries); try++) {
+        Variant of = v;
+        bool some = false;
+
+        for (const Setting *s = v.attention->settings; s && s->name; s++)
+            if (s->pattern && s->tries[try])
+                *setting_at(&of.set, s->name) = s->tries[try], some = true;
+        if (some)
+            add(of);
+        if (some && try == 1)
+            add(rotated(of, unscaled));
+    }
+}
+
 static void add_attention(const Attention *a)
 {
     const Variant v = { .attention = a, .set = settings_default(a) };
@@ -152,9 +175,10 @@ static void add_attention(const Attention *a)
     for (const Setting *s = a->settings; s && s->name; s++) {
         if (s->kind == SETTING_CHOICE && !s->layer)
             add_choices(v, s);
-        if ((is_flag(s) || s->kind == SETTING_NUMBER) && *s->tries && !s->with && !is_window(s))
+        if (is_number(s) && !s->pattern)
             add_numbers(v, s);
     }
+    add_patterns(v);
 }
 
 const Variant *variant_next(const Variant *v)
@@ -168,7 +192,7 @@ const Variant *variant_next(const Variant *v)
 
 bool variant_ignores_positions(const Variant *v)
 {
-    return !v->rope && !variant_window(v) && !(v->traits & (BY_DISTANCE | BLOCKED));
+    return !v->rope && !variant_window(v) && !(v->traits & (BY_DISTANCE | BLOCKED | PLACED));
 }
 
 int variant_window(const Variant *v)
@@ -207,7 +231,7 @@ static Shape fitting(const Variant *v, Shape s)
 
 int mixing_shape(const Mixing *m, const Operand *o, int dim[4])
 {
-    const MixSize size = { .H = m->s.H, .D = m->s.D, .E = m->s.E, .m = m->m };
+    const MixSize size = { .H = m->s.H, .D = m->s.D, .E = m->s.E, .m = m->m, .c = m->c };
     int n = 0;
 
     for (; o->shape[n]; n++)
@@ -247,13 +271,14 @@ Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal)
     int dim[4];
 
     m.s = fitting(v, s);
-    m.m = size_of_m(v, m.s.D);
+    m.m = size_of_m(v, m.s.D), m.c = m.s.T + 3;
     for (int i = 0; (o = attention_operand(v->attention, i)); i++)
         if (attention_needs(v->attention, &v->set, i)) {
             const int n = mixing_shape(&m, o, dim);
 
-            m.x[i] = leaf(mem, 11 + (uint64_t)i, *o->shape != 'B' && n == 3 && !o->draw ? 0.5 : 1,
-                          n, dim);
+            m.x[i] = leaf(mem, 11 + (uint64_t)i,
+                          *o->shape != 'B' && n == 3 && (!o->draw || o->learned) ? 0.5 : 1, n, dim);
+            operand_fit(o, m.x[i]);
         }
     suit(v, m.x[Q]);
     suit(v, m.x[K]);
@@ -313,6 +338,8 @@ Mix mixing_mix(const Mixing *m)
                .length = m->length,
                .rope = m->variant->rope,
                .rope_scale = m->variant->rope_scale,
+               .layer = LAYER,
+               .layers = LAYERS,
                .set = m->variant->set };
 
     memcpy(in.x, m->x, sizeof in.x);
@@ -340,9 +367,12 @@ PlainMix mixing_plain(const Mixing *m, double *const *operand)
                        .D = m->s.D,
                        .E = m->s.E,
                        .m = m->m,
+                       .context = m->c,
                        .causal = m->causal,
                        .rope = m->variant->rope,
                        .rope_scale = m->variant->rope_scale,
+                       .layer = LAYER,
+                       .layers = LAYERS,
                        .length = m->length,
                        .set = m->variant->set };
     const Operand *o;

@@ -11,8 +11,8 @@
 /* Made from the row of the attention: its settings, one by one and some together. */
 typedef struct {
     const Attention *attention;
-    char label[96]; /* the settings that are not at their defaults */
-    bool plain;     /* none is: tests that take long are for these alone */
+    char label[160]; /* the settings that are not at their defaults */
+    bool plain;      /* none is: tests that take long are for these alone */
     bool rope;
     RopeScale rope_scale;
     Values set;
@@ -47,13 +47,13 @@ typedef struct {
     Shape s;
     bool causal;
     const int *length;
-    int m;                   /* of the shapes of operands */
+    int m, c;                /* of the shapes of operands */
     Tensor *x[OPERANDS_MAX]; /* NULL where it has none */
     /* Those that get gradients; first those of every position, then those that all share. */
     Tensor *operand[OPERANDS_MAX];
     int which[OPERANDS_MAX];
     int n, batched;
-    char name[192]; /* of all this, for messages */
+    char name[256]; /* of all this, for messages */
 } Mixing;
 
 /*

@@ -1,4 +1,5 @@
 #include "training/analysis.h"
+#include "model/mechanisms.h"
 
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
@@ -93,10 +94,13 @@ static void add_uniform(void *ctx, int begin, int end)
     (void)begin, (void)end; /* there is one */
     memset(g->A, 0, (size_t)g->T * (size_t)g->T * sizeof *g->A);
     for (int i = 0; i < g->T; i++) {
-        const Span keys = view_keys(&g->look.view, i);
+        const View *view = &g->look.view;
+        const real share = 1 / R(view_count(view, i));
+        real *A = g->A + (size_t)i * (size_t)g->T;
 
-        for (int j = keys.from; j < keys.to; j++)
-            g->A[(size_t)i * (size_t)g->T + (size_t)j] = 1 / R(keys.to - keys.from);
+        for (Span s = view_run(view, i, 0); s.from < s.to; s = view_run(view, i, s.to))
+            for (int j = s.from; j < s.to; j++)
+                A[j] = share;
     }
     add_weights(&g->uniform, g->A, g);
 }
@@ -233,10 +237,10 @@ void analysis_check_length(const Model *model, Room room)
     const Config *c = &model->config;
     const double here = machine_memory(), need = config_forward_memory(c, room.length) + room.bytes;
 
-    if (!(c->attention->traits & HAS_MATRIX))
+    if (!(config_traits(c) & HAS_MATRIX))
         die(EXIT_USAGE, "%s has no matrix of weights: its output is not a weighted sum of v",
-            c->attention->name);
-    if (model->position && room.length > c->context)
+            config_mechanisms(c).at);
+    if (config_learns_positions(c) && room.length > c->context)
         die(EXIT_USAGE, "the model has learned positions for %d tokens, not %d: use --%s up to %d",
             c->context, room.length, room.option, c->context);
     if (room.tokens <= (size_t)room.length)
@@ -254,7 +258,7 @@ void analysis_check_length(const Model *model, Room room)
 void analysis_check(const Model *model, const Study *study, size_t tokens)
 {
     const Config *c = &model->config;
-    const double weight = sizeof(real) + (c->attention->traits & HAS_SCORES ? sizeof(double) : 0.0),
+    const double weight = sizeof(real) + (config_traits(c) & HAS_SCORES ? sizeof(double) : 0.0),
                  T = study->length;
 
     analysis_check_length(
@@ -267,7 +271,7 @@ void analysis_check(const Model *model, const Study *study, size_t tokens)
 static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *mem)
 {
     const size_t T = (size_t)study->length, H = (size_t)config_mix_size(c).H;
-    const bool scores = c->attention->traits & HAS_SCORES;
+    const bool scores = config_traits(c) & HAS_SCORES;
     Gaze g = { .study = study, .T = (int)T, .H = (int)H };
 
     g.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
@@ -295,8 +299,8 @@ Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study 
                    .layers = c->layers + 1,
                    .layer = g.layer };
 
-    if (!(c->attention->traits & HAS_MATRIX) || windows == 0)
-        BUG("analysis: %s, %zu windows", c->attention->name, windows);
+    if (!(config_traits(c) & HAS_MATRIX) || windows == 0)
+        BUG("analysis: %s, %zu windows", config_mechanisms(c).at, windows);
     a.windows = windows < (size_t)study->windows ? (int)windows : study->windows;
     a.head = arena_take(mem, (size_t)a.mixes * (size_t)a.heads * sizeof *a.head);
     tape->forward_only = true;

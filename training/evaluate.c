@@ -3,20 +3,29 @@
 #include "model/sample.h"
 #include "ops/ops.h"
 
-int answer_of(const Answer *a, int t)
+/* The loss of each target, and what the model says; a row without a target says nothing. */
+static void answer(Tape *tape, const Model *model, Batch batch, real *loss, int *said)
 {
-    return sample_likeliest(a->logits + (size_t)t * (size_t)a->V, a->V);
+    const Asked asked = model_asked(tape, batch);
+    Tensor *logits = model_answers(tape, model, batch, asked, 0);
+    const Tensor *each = op_cross_entropy(tape, logits, asked.target);
+    const int V = tensor_cols(logits);
+
+    for (int i = 0; i < asked.rows; i++)
+        loss[i] = 0, said[i] = -1;
+    for (int k = 0; k < asked.n; k++) {
+        loss[asked.at[k]] = each->data[k];
+        said[asked.at[k]] = sample_likeliest(logits->data + (size_t)k * (size_t)V, V);
+    }
 }
 
 /* One by one, so that sums have the same bits for any size of batch. */
-static void see_batch(const Reading *r, const Tensor *logits, const Tensor *loss, Batch batch)
+static void see_batch(const Reading *r, const real *loss, const int *said, Batch batch)
 {
     for (int b = 0; b < batch.B; b++) {
         size_t at = (size_t)b * (size_t)batch_targets(batch);
-        int V = tensor_cols(logits);
 
-        r->see(r->ctx,
-               &(Answer){ batch_row(batch, b), loss->data + at, logits->data + at * (size_t)V, V });
+        r->see(r->ctx, &(Answer){ batch_row(batch, b), loss + at, said + at });
     }
 }
 
@@ -27,6 +36,9 @@ void evaluate_each(Tape *tape, const Model *model, const Reading *r)
     Arena *mem = arena_new();
     Batch batch = source_shape(source_batch(source, mem, B * T), B, T);
     size_t all = source->rows(source, T), n = r->rows == 0 || r->rows > all ? all : r->rows;
+    const size_t targets = (size_t)B * (size_t)batch_targets(batch);
+    real *loss = arena_take(mem, targets * sizeof *loss);
+    int *said = arena_take(mem, targets * sizeof *said);
     bool before = tape->forward_only;
 
     tape->forward_only = true;
@@ -35,8 +47,8 @@ void evaluate_each(Tape *tape, const Model *model, const Reading *r)
         for (int b = 0; b < batch.B; b++)
             source->row(source, (k + (size_t)b) * all / n, batch_row(batch, b));
         tape_reset(tape);
-        Tensor *logits = model_outputs(tape, model, batch, 0);
-        see_batch(r, logits, op_cross_entropy(tape, logits, batch.target), batch);
+        answer(tape, model, batch, loss, said);
+        see_batch(r, loss, said, batch);
     }
     tape->forward_only = before;
     tape_reset(tape);
@@ -85,9 +97,9 @@ static void add_row(void *ctx, const Answer *a)
         sum->targets += a->row.target[i] >= 0;
         if (isnan(sum->accuracy) || a->row.target[i] < 0)
             continue;
-        sum->accuracy += answer_of(a, i) == a->row.target[i];
+        sum->accuracy += a->said[i] == a->row.target[i];
         if (a->row.whole)
-            answers_add(&j->answers, a->row.target[i], answer_of(a, i));
+            answers_add(&j->answers, a->row.target[i], a->said[i]);
     }
 }
 

@@ -28,14 +28,13 @@ void answers_add(Answers *a, int asked, int said);
  * of precision both / said and recall both / asked. */
 double answers_f1(const Answers *a);
 
-/* A row with what the model says of each of its targets: a loss, and V logits. */
+/* A row with the loss of each of its targets, and what the model says there; -1 without a target.
+ */
 typedef struct {
     Batch row;
-    const real *loss, *logits;
-    int V;
+    const real *loss;
+    const int *said;
 } Answer;
-
-int answer_of(const Answer *a, int t); /* the likeliest for target t */
 
 /* Rows that are held back, each as long as the model's context. */
 typedef struct {

@@ -50,19 +50,20 @@ static void add_columns(void *ctx, int begin, int end)
     const MatrixColumns c = g->columns;
 
     for (int i = begin; i < end; i++) {
-        const Span keys = view_keys(&g->view, i);
-        const int from = max(keys.from, c.first), to = min(keys.to, c.first + c.n);
+        const int after = c.first + c.n;
+        Span keys = view_run(&g->view, i, c.first);
 
-        for (int h = 0; h < g->H; h++) {
-            const size_t at = (size_t)i * (size_t)g->H + (size_t)h;
+        for (; keys.from < min(keys.to, after); keys = view_run(&g->view, i, keys.to))
+            for (int h = 0; h < g->H; h++) {
+                const size_t at = (size_t)i * (size_t)g->H + (size_t)h;
+                const real *A = c.A + at * (size_t)c.n;
 
-            for (int j = from; j < to; j++) {
-                const bool near = abs(i - j) <= g->plan->band;
+                for (int j = keys.from; j < min(keys.to, after); j++) {
+                    const bool near = abs(i - j) <= g->plan->band;
 
-                add_weight(&g->row[at], (double)c.A[at * (size_t)c.n + (size_t)(j - c.first)],
-                           near);
+                    add_weight(&g->row[at], (double)A[j - c.first], near);
+                }
             }
-        }
     }
 }
 
@@ -100,9 +101,7 @@ static void add_rows(Gaze *g)
 {
     for (int h = 0; h < g->H; h++)
         for (int i = 0; i < g->T; i++) {
-            const Span keys = view_keys(&g->view, i);
-
-            add_row(&g->head[g->mix * g->H + h], &g->row[i * g->H + h], keys.to - keys.from,
+            add_row(&g->head[g->mix * g->H + h], &g->row[i * g->H + h], view_count(&g->view, i),
                     g->has_sums ? g->c[h * g->T + i] : (double)NAN);
         }
 }
@@ -137,12 +136,14 @@ static Grown uniform(const Gaze *g)
     Sums s = { .rows = 0 };
 
     for (int i = 0; i < g->T; i++) {
-        const Span keys = view_keys(&g->view, i);
+        const View *v = &g->view;
+        const int n = view_count(v, i);
         RowSums row = { 0 };
 
-        for (int j = keys.from; j < keys.to; j++)
-            add_weight(&row, 1, abs(i - j) <= g->plan->band);
-        add_row(&s, &row, keys.to - keys.from, keys.to - keys.from);
+        for (Span keys = view_run(v, i, 0); keys.from < keys.to; keys = view_run(v, i, keys.to))
+            for (int j = keys.from; j < keys.to; j++)
+                add_weight(&row, 1, abs(i - j) <= g->plan->band);
+        add_row(&s, &row, n, n);
     }
     return means(&s);
 }

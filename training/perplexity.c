@@ -61,7 +61,7 @@ Text perplexity_misfit(const Model *model, int length, size_t tokens)
 {
     const int context = model->config.context;
 
-    if (model->position && length > context)
+    if (config_learns_positions(&model->config) && length > context)
         return text_format("the model has learned positions for %d tokens only", context);
     if (tokens <= (size_t)length)
         return text_format("the text has %zu tokens, and a window takes one more than its length",
@@ -80,7 +80,7 @@ void perplexity_check(const Model *model, Protocol p, size_t tokens)
             p.length, p.stride);
     if (c->task == TASK_MLM && (p.stride != p.length || p.bucket > 0))
         die(EXIT_USAGE, "a masked model needs --protocol disjoint");
-    if (model->position && p.length > c->context)
+    if (config_learns_positions(&model->config) && p.length > c->context)
         die(EXIT_USAGE,
             "the model has learned positions for %d tokens, not %d: use --lengths up to %d",
             c->context, p.length, c->context);

@@ -10,7 +10,7 @@ static void see(void *ctx, const Answer *a)
 
         if (target < 0)
             continue;
-        const int said = answer_of(a, i);
+        const int said = a->said[i];
         score_add(&t->targets, (double)a->loss[i], 0, 0);
         asked++;
         right += said == target;

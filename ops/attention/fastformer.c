@@ -204,6 +204,7 @@ const Attention attention_fastformer = {
                                      .help = "weights to share: of q and v, across layers, the "
                                              "pooling vectors across heads, or all parameters "
                                              "across heads" },
+                                   SETTINGS_AROUND,
                                    { 0 } },
     .engine = &engine,
     .plain = plain_fastformer,

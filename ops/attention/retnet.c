@@ -4,13 +4,12 @@
  *
  *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-n-h)
  *
- * with h the head from 0, and n = 5 in the paper. Unrolled, where j sees only keys that are no
- * padding,
+ * with h the head from 0, and n = 5 in the paper. Unrolled, where padding is not counted,
  *
- *     A_ij = a^(i - j) q_i . k_j / sqrt(D)       j in V(i)
+ *     A_ij = a^|i - j| q_i . k_j / sqrt(D)       j in V(i)
  *
- * decay.h has the rest, forward and backward. Nothing keeps o near the size of v, so the
- * layer norms each head's output, and gates it.
+ * which also holds bidirectionally. decay.h has the rest, forward and backward. Nothing keeps o
+ * near the size of v, so the layer norms each head's output, and gates it.
  *
  * The same in plain loops: plain/retnet.c.
  */
@@ -25,13 +24,14 @@ static const DecayRule rule = { .log_decay = log_decay, .scaled = true };
 
 const Attention attention_retnet = {
     .name = "retnet",
-    .summary = "retention: a linear state that decays; causal only (arXiv:2307.08621)",
-    .traits = CAUSAL_ONLY | CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
+    .summary = "retention: a linear state that decays (arXiv:2307.08621)",
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
     .settings =
         (const Setting[]){
             SETTING_KEY_SIZE,
             SETTING_OUT_NORM(1),
             SETTING_OUT_GATE(1),
+            SETTINGS_AROUND,
             { "decay", SETTING_NUMBER, .most = 20, .least = 1, .zero = 5, .tries = { 1, 2, 12 },
               .help = "head h keeps 1 - 2^(-N-h) of its state at each position (0: 5)" },
             { 0 } },

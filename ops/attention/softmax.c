@@ -93,12 +93,12 @@ const Weighting weighting_softmax = {
 static const Weighting weighting_softmax1 = { -R(HUGE_VAL),    true, true, softmax_weigh,
                                               softmax_unweigh, exp };
 
-static const char *const scales[] = { "sqrt", "entropy", "logn", NULL };
+const char *const softmax_scales[] = { "sqrt", "entropy", "logn", NULL };
 static Tau *const taus[] = { tau_sqrt, tau_entropy, tau_logn };
 
 enum { SOFTMAX, SOFTMAX1, SIGMOID, RELU, RELU2, LAPLACE };
-static const char *const weights[] = { "softmax", "softmax1", "sigmoid", "relu",
-                                       "relu2",   "laplace",  NULL };
+const char *const softmax_weights[] = { "softmax", "softmax1", "sigmoid", "relu",
+                                        "relu2",   "laplace",  NULL };
 static const Tiling tilings[] = {
     [SOFTMAX] = { .weighting = &weighting_softmax },
     [SOFTMAX1] = { .weighting = &weighting_softmax1 },
@@ -108,7 +108,7 @@ static const Tiling tilings[] = {
     [LAPLACE] = { .weighting = &weighting_laplace, .divisor = by_one },
 };
 
-static unsigned traits_of(const Values *set)
+unsigned softmax_traits(const Values *set)
 {
     static const unsigned traits[] = { [SOFTMAX] = AVERAGES | QUOTIENT | SMOOTH,
                                        [SOFTMAX1] = SMOOTH,
@@ -120,21 +120,16 @@ static unsigned traits_of(const Values *set)
     return traits[setting(set, "weight")];
 }
 
+const PairsRule softmax_rule = { tilings, .by = "weight", .tau = taus, .scale = "scale",
+                                 .n0 = "base" };
+
 const Attention attention_softmax = {
     .name = "softmax",
     .summary = "exact attention, O(n^2): the baseline (arXiv:1706.03762)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
-    .more_traits = traits_of,
-    .settings = (const Setting[]){ { "scale", SETTING_CHOICE, .choices = scales,
-                                     .help = "how scores scale with the number of keys" },
-                                   { "weight", SETTING_CHOICE, .choices = weights, .quiet = true,
-                                     .help = "the weight of a key as a function of its score" },
-                                   SETTING_BASE,
-                                   SETTING_WINDOW,
-                                   SETTINGS_OF_HEADS,
-                                   { 0 } },
+    .more_traits = softmax_traits,
+    .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX, SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_pairs,
-    .rule =
-        &(const PairsRule){ tilings, .by = "weight", .tau = taus, .scale = "scale", .n0 = "base" },
+    .rule = &softmax_rule,
     .plain = plain_softmax,
 };

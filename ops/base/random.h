@@ -25,6 +25,7 @@ enum {
     RANDOM_LENGTH = 8,
     RANDOM_HELD_BACK = 9,
     RANDOM_REDRAW = 10,
+    RANDOM_PATTERN = 11,
 };
 
 /* The stream of a seed and purpose; `of` divides it further (a layer, a step). */

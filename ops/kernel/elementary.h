@@ -96,12 +96,86 @@ static inline real exp_below(real x)
     return x < -FADED ? 0 : exp_near(x < -FADED ? -FADED : x);
 }
 
+/*
+ * sin x and cos x, within 10^-7 for |x| up to 8000; beyond 10^6 they are only some number from -1
+ * to
+ * 1. NaN for NaN.
+ *
+ *     x = n pi / 2 + r,   |r| <= pi / 4
+ *
+ * The sine and cosine of r are their Taylor series up to r^9 and r^10; they change places where n
+ * is odd. pi / 2 is split like ln 2 above.
+ */
+static inline float sin_float(float x, uint32_t quarter) /* sin(x + quarter pi / 2) */
+{
+    const float shift = 12582912.0f;
+    float c = x > 1e6f ? 1e6f : x, s, y;
+    uint32_t n, bits;
+
+    c = c < -1e6f ? -1e6f : c;
+    float sum = c * 0.636619772f + shift, whole = sum - shift;
+    float r = c - whole * 1.5703125f - whole * 4.83751296997e-4f - whole * 7.5497899549e-8f;
+    const float t = r * r;
+
+    memcpy(&n, &sum, sizeof n);
+    n += quarter;
+    s = r + r * t * (-1.0f / 6 + t * (1.0f / 120 + t * (-1.0f / 5040 + t * (1.0f / 362880))));
+    y = -1.0f / 720 + t * (1.0f / 40320 + t * (-1.0f / 3628800));
+    y = 1 + t * (-0.5f + t * (1.0f / 24 + t * y));
+    y = n & 1 ? y : s;
+    memcpy(&bits, &y, sizeof bits);
+    bits ^= (n & 2) << 30;
+    memcpy(&y, &bits, sizeof y);
+    return y;
+}
+
+static inline real sin_real(real x)
+{
+#ifdef PROOF
+    return sin(x);
+#else
+    return sin_float(x, 0);
+#endif
+}
+
+static inline real cos_real(real x)
+{
+#ifdef PROOF
+    return cos(x);
+#else
+    return sin_float(x, 1);
+#endif
+}
+
 /* 1 / (1 + e^-z), and 0 below -FADED. */
 static inline real sigmoid(real z)
 {
     real c = z < -FADED ? -FADED : z > FADED ? FADED : z;
 
     return z < -FADED ? 0 : 1 / (1 + exp_near(-c));
+}
+
+/*
+ * ln(1 + e^x), with the rounding errors of one number of its size:
+ *
+ *     ln(1 + e^x) = max(x, 0) + ln(1 + z),   z = e^-|x|,   0 < z <= 1
+ *     ln(1 + z)   = 2 artanh t = 2 (t + t^3 / 3 + t^5 / 5 + ..),   t = z / (2 + z) <= 1/3
+ *
+ * TERMS terms; the rest is below t^(2 TERMS) < 9^-TERMS of the sum.
+ */
+static inline real softplus(real x)
+{
+#ifdef PROOF
+    enum { TERMS = 18 };
+#else
+    enum { TERMS = 8 };
+#endif
+    const real z = exp_below(x < 0 ? x : -x), t = z / (2 + z), square = t * t;
+    real sum = 0;
+
+    for (int k = TERMS - 1; k >= 0; k--)
+        sum = sum * square + R(1.0 / (2 * k + 1));
+    return (x > 0 ? x : 0) + 2 * t * sum;
 }
 
 /* Short rows are added in the order of a matrix product, so decoding matches whole sequences. */

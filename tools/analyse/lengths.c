@@ -1,3 +1,4 @@
+#include "model/mechanisms.h"
 #include "tools/analyse/analyse.h"
 
 #include "ops/base/csv.h"
@@ -149,7 +150,7 @@ static void print_notes(const Lengths *l)
             100 * most);
     if (isnan(mean[0].number[GROWTH_SUM]))
         printf("\n%s with these settings has no sum of weights to show.\n",
-               l->config->attention->name);
+               config_mechanisms(l->config).at);
     free(mean);
 }
 
@@ -195,8 +196,9 @@ static void csv_line(const Line *line, void *ctx)
         csv_write_quoted(out, l->run);
         fputc(',', out);
         csv_write_quoted(out, l->text);
-        fprintf(out, ",%s,%s,%s,%.0f,%d\n", l->config->attention->name, task_names[l->config->task],
-                mask_name(l->config, l->plan->unmasked), (double)length * windows, l->plan->band);
+        fprintf(out, ",%s,%s,%s,%.0f,%d\n", config_mechanisms(l->config).at,
+                task_names[l->config->task], mask_name(l->config, l->plan->unmasked),
+                (double)length * windows, l->plan->band);
     }
 }
 
@@ -255,9 +257,10 @@ void lengths_svg(FILE *out, void *lengths)
 {
     const Lengths *l = lengths;
     const size_t n = (size_t)l->found->lengths;
-    const Text subtitle = text_format(
-        "%s (%s)%s, trained at %d: means over rows, windows and heads", l->config->attention->name,
-        task_names[l->config->task], l->plan->unmasked ? " unmasked" : "", l->config->context);
+    const Text subtitle =
+        text_format("%s (%s)%s, trained at %d: means over rows, windows and heads",
+                    config_mechanisms(l->config).at, task_names[l->config->task],
+                    l->plan->unmasked ? " unmasked" : "", l->config->context);
     Chart c = { .plot = { .title = plots[l->plotted].title,
                           .subtitle = subtitle.at,
                           .x_label = "tokens in a window",

@@ -1,4 +1,5 @@
 /* Ranks at several tolerances: of the matrices of heads, and of the activations. */
+#include "model/mechanisms.h"
 #include "tools/analyse/analyse.h"
 
 #include "ops/base/csv.h"
@@ -36,7 +37,7 @@ static void print_mix(const Sheet *s, int m, int which)
 void ranks_print(const Sheet *s)
 {
     const Analysis *a = s->found;
-    const bool scores = s->config->attention->traits & HAS_SCORES;
+    const bool scores = config_traits(s->config) & HAS_SCORES;
 
     printf("\nRank by tolerance, of at most %d, means over windows and heads:\n%7s%6s%9s",
            a->length, "layer", is_gated(s->config) ? "unit" : "", "of");
@@ -94,7 +95,7 @@ void ranks_activations(FILE *out, void *sheet)
         csv_write_quoted(out, s->run);
         fputc(',', out);
         csv_write_quoted(out, s->text);
-        fprintf(out, ",%s,%d,%d,%d\n", s->config->attention->name, s->found->length,
+        fprintf(out, ",%s,%d,%d,%d\n", config_mechanisms(s->config).at, s->found->length,
                 s->config->width, s->found->windows);
     }
 }

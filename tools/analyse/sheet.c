@@ -1,3 +1,4 @@
+#include "model/mechanisms.h"
 #include "tools/analyse/analyse.h"
 
 #include "model/layer.h"
@@ -108,7 +109,7 @@ static void print_bounds(const Sheet *s)
 
     if (a->traits & HAS_SCORES)
         printf("\nQ K^T has a rank of at most %d, the width of q and k of a head.\n", size.D);
-    if (a->engine->rank)
+    if (a->engine->rank && !s->config->listed)
         printf("\nWithout a mask or --window A has a rank of at most %d, the features of a head.\n",
                a->engine->rank(&size));
     if (masked)
@@ -119,7 +120,7 @@ static void print_bounds(const Sheet *s)
 
 void sheet_print(const Sheet *s)
 {
-    const bool scores = s->config->attention->traits & HAS_SCORES;
+    const bool scores = config_traits(s->config) & HAS_SCORES;
     const int n = s->found->length;
 
     printf("Rows of A, with |weights| as shares of their sum:\n");
@@ -143,7 +144,7 @@ static void csv_rest(FILE *out, const Sheet *s, const Findings *f)
     csv_write_quoted(out, s->run);
     fputc(',', out);
     csv_write_quoted(out, s->text);
-    fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s", s->config->attention->name,
+    fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s", config_mechanisms(s->config).at,
             task_names[s->config->task], mask_name(s->config, s->study->unmasked), s->found->length,
             s->found->windows, (double)s->found->length * s->found->windows, s->study->band,
             text_number(s->study->faint).at, text_number(s->study->tolerance).at);
@@ -212,7 +213,7 @@ static int draw_mix(const Sheet *s, int m, Series *series, const double *k, doub
 {
     int n = 0;
 
-    for (int which = s->config->attention->traits & HAS_SCORES ? OF_SCORES : OF_WEIGHTS; which >= 0;
+    for (int which = config_traits(s->config) & HAS_SCORES ? OF_SCORES : OF_WEIGHTS; which >= 0;
          which--) {
         mean_spectrum(s->found, m, which, y);
         series[n++] =
@@ -234,7 +235,7 @@ Text name_of_mix(const Config *c, int m)
 static Text subtitle_of(const Sheet *s)
 {
     return text_format("%s (%s)%s, windows of %d: means of %d, over %d head%s",
-                       s->config->attention->name, task_names[s->config->task],
+                       config_mechanisms(s->config).at, task_names[s->config->task],
                        s->study->unmasked ? " unmasked" : "", s->found->length, s->found->windows,
                        s->found->heads, s->found->heads == 1 ? "" : "s");
 }
@@ -250,7 +251,7 @@ void sheet_svg(FILE *out, void *sheet)
     const Text subtitle = subtitle_of(s);
     Text name[LINES_MOST];
     Series series[SPECTRA * LINES_MOST];
-    Plot plot = { .title = s->config->attention->traits & HAS_SCORES
+    Plot plot = { .title = config_traits(s->config) & HAS_SCORES
                                ? "Singular values of A, and thin those of Q K^T"
                                : "Singular values of A",
                   .subtitle = subtitle.at,

@@ -6,6 +6,7 @@
  * Every tensor of IN is checked before memory is allocated for it, and OUT is written at the end.
  * ./attend64 is the same in double.
  */
+#include "tools/attend/family.h"
 #include "tools/attend/input.h"
 
 #include "model/checkpoint.h"
@@ -26,16 +27,20 @@ enum { RESULTS = OPERANDS_MAX + 2, PATH_SHOWN = 100 };
 static SettingsOptions settings = { .attention = -1, .has_context = true };
 static bool causal, rope, with_matrix, by_steps;
 static const char *rope_scale;
-static int threads;
+static int threads, layer, layers = 1;
 
 static Option options[] = {
     { .name = "Computation" },
-    { "attn", OPTION_CHOICE, &settings.attention, .choice = settings_attention,
+    { "attn", OPTION_CHOICE, &settings.attention, .choice = family_choice,
       .help = "the attention" },
     { "causal", OPTION_FLAG, &causal, .help = "attend only to keys up to the query's position" },
     { "rope", OPTION_FLAG, &rope, .help = "apply RoPE to q and k, or to their features" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
       .help = "divide positions by S: linear:4; or only for the slowest rotations: ntk:4" },
+    { "layer", OPTION_INT, &layer, .max = 100000,
+      .help = "the layer's place in its model, from 0, where decays depend on it" },
+    { "layers", OPTION_INT, &layers, .min = 1, .max = 100000,
+      .help = "the number of layers there" },
     SETTINGS_HERE,
     { .name = "Output and execution" },
     { "matrix", OPTION_FLAG, &with_matrix, .help = "also write the attention matrices A" },
@@ -155,6 +160,8 @@ static Job job_open(const Input *in)
                        .causal = causal,
                        .rope = rope,
                        .rope_scale = settings_rope_scale(rope_scale),
+                       .layer = layer,
+                       .layers = layers,
                        .set = in->set } };
 
     settings_fit_context(&j.mix.set, in->attention, CONTEXT_IF_ASKED, (int)in->size['N']);
@@ -310,17 +317,21 @@ static void check_files(int files, char **file)
             text_cut(file[1], PATH_SHOWN).at);
 }
 
-/* Checks the command line before anything is read. */
-static const Attention *settle(int files, char **file, Values *set)
+static void check_layer(const Attention *a)
 {
-    if (settings.attention < 0)
-        die(EXIT_USAGE, "--attn NAME is missing; --help lists the names");
-    const Attention *a = settings_of(&program, &settings, set);
+    const bool given = options_given(&program, "layer") || options_given(&program, "layers");
+
+    if (given && !(a->traits & BY_LAYER))
+        die(EXIT_USAGE, "--layer and --layers mean nothing to --attn %s", a->name);
+    if (layer >= layers)
+        die(EXIT_USAGE, "--layer is %d, but there are %d --layers, counted from 0", layer, layers);
+}
+
+/* Whether the mechanism can do what the command line asks. */
+static void check_row(const Attention *a)
+{
     settings_check_rope(&program, "rope", a);
-    settings_rope_scale(rope_scale);
-    if (rope_scale && !rope)
-        die(EXIT_USAGE, "--rope-scale needs --rope");
-    settings_check_rotated(&program, rope, "--rope");
+    check_layer(a);
     if (with_matrix && !(a->traits & HAS_MATRIX))
         die(EXIT_USAGE, "--matrix: %s has no matrix, since its output is not a weighted sum of v",
             a->name);
@@ -332,10 +343,37 @@ static const Attention *settle(int files, char **file, Values *set)
     if (attention_refuses(a, causal))
         die(EXIT_USAGE, "--attn %s %s: %s --causal", a->name, attention_refuses(a, causal),
             causal ? "leave out" : "add");
+}
+
+/* Checks the command line before anything is read; returns the name in it. */
+static const char *settle(int files, char **file, Input *in)
+{
+    if (settings.attention < 0)
+        die(EXIT_USAGE, "--attn NAME is missing; --help lists the names");
+    const char *name = family_choice(settings.attention).name;
+    settings.attention = family_row(settings.attention);
+    in->attention = settings_of(&program, &settings, &in->set);
+    settings_rope_scale(rope_scale);
+    if (rope_scale && !rope)
+        die(EXIT_USAGE, "--rope-scale needs --rope");
+    settings_check_rotated(&program, rope, "--rope");
+    check_row(in->attention);
     check_files(files, file);
     if (threads == 0)
         threads = processors_available();
-    return a;
+    return name;
+}
+
+/* Another member of the family, by the operands in the file, with its own defaults. */
+static void choose_member(Input *in, const char *name)
+{
+    const Attention *a = family_member(in->attention, name, in->file);
+
+    for (const Setting *s = a->settings; s && s->name; s++)
+        if (!attention_takes(in->attention, s->name))
+            *setting_at(&in->set, s->name) = s->value;
+    in->attention = a;
+    check_row(a);
 }
 
 int main(int argc, char **argv)
@@ -345,10 +383,11 @@ int main(int argc, char **argv)
     const int files = options_parse(&program, argc, argv);
     Input in = { 0 };
 
-    in.attention = settle(files, argv, &in.set);
+    const char *name = settle(files, argv, &in);
     file_ignore_signals();
     in.path = text_cut(strcmp(argv[0], "-") == 0 ? "standard input" : argv[0], PATH_SHOWN);
     in.file = safetensors_read(argv[0]);
+    choose_member(&in, name);
     input_inspect(&in, rope);
     input_check_memory(&in, with_matrix);
     Job job = job_open(&in);

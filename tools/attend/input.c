@@ -120,6 +120,9 @@ void input_inspect(Input *in, bool rope)
     in->dout = find(in, "dout", real_type, "BNHe");
     in->lengths = find(in, "lengths", whole, "B");
     check_pairs(in, rope);
+    if (in->size['c'] && in->size['N'] > in->size['c'])
+        die(EXIT_DATA, "%s: there are %zu positions, but %s has operands for %zu at most",
+            in->path.at, in->size['N'], in->attention->name, in->size['c']);
 }
 
 static bool is_known(const char *name)

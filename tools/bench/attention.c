@@ -60,7 +60,7 @@ static double memory_of(const MixSize *s, int batch)
     double row = 3.0 * s->E; /* of a head; o has a gradient above and its own */
 
     for (int i = 0; (o = attention_operand(s->attention, i)); i++)
-        row += *o->shape == 'B' ? 2.0 * operand_dimension(s, o->shape[3]) : 0;
+        row += *o->shape == 'B' ? 2.0 * (o->shape[3] ? operand_dimension(s, o->shape[3]) : 1) : 0;
     double states = s->causal ? 2 * (double)attention_state(s) : 0;
 
     return sizeof(real) * (2 * row * s->H * s->T * batch + states);
@@ -96,7 +96,9 @@ static Tensor *operand(Bench *b, const MixSize *s, const Operand *o, int B)
         dim[n] = o->shape[n] == 'B'   ? B
                  : o->shape[n] == 'N' ? s->T
                                       : operand_dimension(s, o->shape[n]);
-    return bench_operand(b, n, dim);
+    Tensor *x = bench_operand(b, n, dim);
+    operand_fit(o, x);
+    return x;
 }
 
 static Mix mix_of(Bench *b, const MixSize *s, int B)

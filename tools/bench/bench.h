@@ -122,9 +122,9 @@ typedef struct {
 Times bench_mix(Bench *b, const MixSize *s, int B);
 
 /* The mechanisms to measure, the lengths, and the size of the layer or model. */
-enum { MECHANISMS_MOST = 64 };
+enum { MECHANISMS_NAMED = 64 };
 typedef struct {
-    const Attention *attentions[MECHANISMS_MOST + 1]; /* ended by NULL */
+    const Attention *attentions[MECHANISMS_NAMED + 1]; /* ended by NULL */
     OptionList lengths;
     Config model; /* layers, heads, width, vocab */
     int batch;    /* sequences; 0: the same number of tokens at every length */

@@ -36,7 +36,7 @@ static const Attention *find(const char *names, const char *name, size_t n)
 
 const Attention *const *bench_named(const char *names)
 {
-    static const Attention *named[MECHANISMS_MOST + 1];
+    static const Attention *named[MECHANISMS_NAMED + 1];
     int n = 0, same;
 
     for (const char *at = names;; at++) {
@@ -45,8 +45,8 @@ const Attention *const *bench_named(const char *names)
 
         for (same = 0; same < n && named[same] != a; same++)
             ;
-        if (same == MECHANISMS_MOST)
-            BUG("more than %d attentions", MECHANISMS_MOST);
+        if (same == MECHANISMS_NAMED)
+            BUG("more than %d attentions", MECHANISMS_NAMED);
         named[same] = a;
         n += same == n;
         at += length;

@@ -1,6 +1,7 @@
 #include "tools/common/model_options.h"
 
 #include "model/layer.h"
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 
 #include <string.h>
@@ -43,21 +44,93 @@ static void check_layer(const Program *program, const Attention *a)
             a->name);
 }
 
+/* The settings after a ':' of part i of --attn; NULL: none. */
+static const char *settings_after(const OptionSequence *all, int i)
+{
+    const char *part = all->words;
+
+    while (part && i-- > 0)
+        part += strcspn(part, ",") + 1;
+    const size_t n = part ? strcspn(part, ":,") : 0;
+    return part && part[n] == ':' ? part + n + 1 : NULL;
+}
+
+/* Part i of --attn, with the settings of options, and its own. */
+static Mechanism mechanism_of(const Program *program, const ModelOptions *options, int i)
+{
+    const OptionSequence *all = &options->mechanism.layers;
+    const char *own = settings_after(all, i);
+    Mechanism m = { .attention = attentions[all->at[i]] };
+
+    m.set = (all->n > 1 ? settings_given_part : settings_part)(program, &options->mechanism,
+                                                               m.attention);
+    if (own) {
+        const Text words = text_format("%.*s", (int)strcspn(own, ","), own);
+        const Text why = mechanism_apply(&m, words.at);
+
+        if (why.n)
+            die(EXIT_USAGE, "--attn %s: %s", text_cut(all->words, 60).at, why.at);
+    }
+    return m;
+}
+
+static void check_settings(const Program *program, const OptionSequence *all)
+{
+    const Attention *some[MECHANISMS_MOST + 1] = { NULL };
+
+    if (all->n > MECHANISMS_MOST)
+        die(EXIT_USAGE, "--attn %s: at most %d mechanisms, which take turns",
+            text_cut(all->words, 60).at, MECHANISMS_MOST);
+    for (int i = 0; i < all->n; i++)
+        some[i] = attentions[all->at[i]];
+    settings_check_some(program, some);
+}
+
+/* The mechanisms; a list keeps all that it says, with the settings of options. */
+static void settle_mechanisms(const Program *program, ModelOptions *options, const Config *was,
+                              Config *c)
+{
+    static Text words;
+    OptionSequence *all = &options->mechanism.layers;
+    Mechanism list[MECHANISMS_MOST];
+
+    check_settings(program, all);
+    for (int i = 0; i < all->n; i++) {
+        list[i] = mechanism_of(program, options, i);
+        check_layer(program, list[i].attention);
+        settings_fit_context(&list[i].set, list[i].attention, CONTEXT_IF_ASKED,
+                             c->context > 1 ? c->context : 2);
+        settings_fit_context(&list[i].set, list[i].attention, CONTEXT_AT_LEAST, c->context);
+    }
+    config_arrange(c, list, all->n);
+    if (c->listed) {
+        words = config_mechanisms(c);
+        all->words = words.at;
+        return;
+    }
+    all->n = 1;
+    if (was && !was->listed)
+        settings_keep(program, was, c);
+    settings_put(&options->mechanism, &c->set);
+}
+
+/* RoPE if a layer can rotate. */
+static int default_position(const Config *c)
+{
+    for (int i = 0; c->listed && i < c->listed; i++)
+        if (c->list[i].attention->traits & CAN_ROPE)
+            return POSITION_ROPE;
+    return position_default(c->attention);
+}
+
 void model_options_settle(const Program *program, ModelOptions *options, const Config *was,
                           Config *c)
 {
-    const Attention *a = c->attention = settings_of(program, &options->mechanism, &c->set);
-
-    if (was)
-        settings_keep(program, was, c);
-    check_layer(program, a);
-    settings_fit_context(&c->set, a, CONTEXT_IF_ASKED, c->context > 1 ? c->context : 2);
-    settings_fit_context(&c->set, a, CONTEXT_AT_LEAST, c->context);
-    settings_put(&options->mechanism, &c->set);
+    settle_mechanisms(program, options, was, c);
     if (options->position < 0)
-        options->position = position_default(a);
+        options->position = default_position(c);
     settings_check_rotated(program, options->position == POSITION_ROPE, "--position rope");
-    if (layer_of(a)->one_head && !options_set(program, "n-head"))
+    if (layer_of(c->attention)->one_head && !options_set(program, "n-head"))
         c->heads = 1;
     c->position = options->position;
     c->gamma_init = options->gamma_init > 0 ? options->gamma_init : -1;

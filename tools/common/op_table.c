@@ -30,6 +30,16 @@ static Tensor *run_add(Tape *tape, const OpCall *c)
     return op_add(tape, c->x[0], c->x[1]);
 }
 
+static Tensor *run_multiply(Tape *tape, const OpCall *c)
+{
+    return op_multiply(tape, c->x[0], c->x[1]);
+}
+
+static Tensor *run_square(Tape *tape, const OpCall *c)
+{
+    return op_multiply(tape, c->x[0], c->x[0]);
+}
+
 static Tensor *run_double(Tape *tape, const OpCall *c)
 {
     return op_add(tape, c->x[0], c->x[0]);
@@ -56,6 +66,26 @@ static Tensor *run_layernorm(Tape *tape, const OpCall *c)
     return op_layernorm(tape, c->x[0], c->x[1], c->x[2], c->row->p);
 }
 
+static Tensor *run_l2norm(Tape *tape, const OpCall *c)
+{
+    return op_l2norm(tape, c->x[0], c->row->p);
+}
+
+static Tensor *run_gate(Tape *tape, const OpCall *c)
+{
+    return op_gate(tape, (Gate){ .x = c->x[0], .A = c->x[1], .f = c->row->f, .by = c->row->p });
+}
+
+static Tensor *run_conv(Tape *tape, const OpCall *c)
+{
+    const int K = c->row->K;
+
+    return op_conv(
+        tape,
+        (Conv){
+            .x = c->x[0], .w = c->x[1], .K = K < 0 ? -K : K, .length = c->id, .causal = K > 0 });
+}
+
 static Tensor *run_scale_offset(Tape *tape, const OpCall *c)
 {
     return op_scale_offset(tape, c->x[0], c->x[1], c->x[2]);
@@ -64,6 +94,16 @@ static Tensor *run_scale_offset(Tape *tape, const OpCall *c)
 static Tensor *run_repeat(Tape *tape, const OpCall *c)
 {
     return op_repeat(tape, c->x[0], c->size.B * c->size.T);
+}
+
+static Tensor *run_pick(Tape *tape, const OpCall *c)
+{
+    return op_pick(tape, c->x[0], c->id, (c->size.T + 1) / 2);
+}
+
+static Tensor *run_place(Tape *tape, const OpCall *c)
+{
+    return op_place(tape, c->x[0], c->id, 2 * c->size.T + 1);
 }
 
 static Tensor *run_mean(Tape *tape, const OpCall *c)
@@ -104,6 +144,12 @@ static int token(int i, OpSize s)
     return (5 * i + 3) % s.V;
 }
 
+static int every_other(int i, OpSize s)
+{
+    (void)s;
+    return 2 * i;
+}
+
 static int repeated_token(int i, OpSize s)
 {
     return (i * i % 3 + 1) % s.V;
@@ -128,6 +174,7 @@ static int length(int b, OpSize s)
 static const OpOperand one[] = { { "x", "BTC" }, { 0 } };
 static const OpOperand two[] = { { "x", "BTC" }, { "y", "BTC" }, { 0 } };
 static const OpOperand first_row[] = { { "x", "1C" }, { 0 } };
+static const OpOperand rows_of_many[] = { { "x", "TC" }, { 0 } };
 static const OpOperand queried[] = { { "x", "BTC" }, { "w", "C" }, { 0 } };
 static const OpOperand pairs[] = { { "x", "B2C" }, { 0 } };
 static const OpOperand logits[] = { { "x", "BTV" }, { 0 } };
@@ -136,6 +183,9 @@ static const OpOperand dense[] = {
 };
 static const OpOperand rmsnorm[] = { { "x", "BTC" }, { "gain", "C?" }, { 0 } };
 static const OpOperand layernorm[] = { { "x", "BTC" }, { "gain", "C" }, { "bias", "C" }, { 0 } };
+static const OpOperand gate[] = { { "x", "BTC" }, { "A", "C?" }, { 0 } };
+static const OpOperand conv3[] = { { "x", "BTC" }, { "w", "3C" }, { 0 } };
+static const OpOperand conv4[] = { { "x", "BTC" }, { "w", "4C" }, { 0 } };
 static const OpOperand affine[] = { { "x", "BTC" }, { "gamma", "C" }, { "beta", "C" }, { 0 } };
 static const OpOperand learned[] = { { "table", "VC" }, { "position", "PC?" }, { 0 } };
 static const OpOperand fixed[] = { { "table", "VC" }, { "position", "PC=" }, { 0 } };
@@ -143,18 +193,31 @@ static const OpOperand fixed[] = { { "table", "VC" }, { "position", "PC=" }, { 0
 const OpRow op_rows[] = {
     { "gelu", run_activation, one, .f = &activation_gelu, .moved = { "BTC", 2, 3 } },
     { "silu", run_activation, one, .f = &activation_silu, .moved = { "BTC", 2, 3 } },
+    { "sigmoid", run_activation, one, .f = &activation_sigmoid },
+    { "log sigmoid", run_activation, one, .f = &activation_log_sigmoid },
+    { "softplus", run_activation, one, .f = &activation_softplus },
+    { "gate", run_gate, gate, .p = 0.25, .moved = { "BTC", 2, 3 } },
+    { "gate of log sigmoid", run_gate, gate, .f = &activation_log_sigmoid, .p = 2 },
+    { "conv", run_conv, conv4, .K = 4, .moved = { "BTC", 2, 3 } },
+    { "conv without padding", run_conv, conv3, .K = 3, .id = { "B", length } },
+    { "centred conv without padding", run_conv, conv3, .K = -3, .id = { "B", length } },
     { "swiglu", run_swiglu, two, .moved = { "BTC", 3, 5 } },
     { "add", run_add, two, .moved = { "BTC", 3, 3 } },
     { "add to itself", run_double, .operand = one },
+    { "multiply", run_multiply, .operand = two },
+    { "multiply with itself", run_square, .operand = one },
     { "dropout", run_dropout, one, .p = 0.1, .moved = { "BTC", 2, 2 } },
     { "dropout of nothing", run_dropout, one, .p = 0 },
     { "dense", run_dense, dense, .flops = { "BTCO", 2, 4 } },
     { "dense of gelu", run_dense, dense, .f = &activation_gelu, .flops = { "BTCO", 2, 4 } },
     { "dense of silu", run_dense, dense, .f = &activation_silu },
     { "rmsnorm", run_rmsnorm, rmsnorm, .p = NORM_EPS, .moved = { "BTC", 2, 3 } },
+    { "l2norm", run_l2norm, one, .p = 1e-6 },
     { "layernorm", run_layernorm, layernorm, .p = 1e-3, .moved = { "BTC", 2, 3 } },
     { "scale and offset", run_scale_offset, .operand = affine },
     { "repeat", run_repeat, .operand = first_row },
+    { "pick", run_pick, rows_of_many, .id = { "T", every_other } },
+    { "place", run_place, rows_of_many, .id = { "T", every_other } },
     { "mean", run_mean, .operand = one },
     { "mean without padding", run_mean, one, .id = { "B", length } },
     { "average", run_average, .operand = queried },
@@ -179,8 +242,8 @@ const OpRow *op_row(const char *name)
 
 static int size_of(char letter, OpSize s)
 {
-    static const char letters[] = "BTCOVP12";
-    const int sizes[] = { s.B, s.T, s.C, s.O, s.V, OP_FROM + s.T + 1, 1, 2 };
+    static const char letters[] = "BTCOVP1234";
+    const int sizes[] = { s.B, s.T, s.C, s.O, s.V, OP_FROM + s.T + 1, 1, 2, 3, 4 };
     const char *at = strchr(letters, letter);
 
     if (!at)

@@ -40,7 +40,8 @@ typedef struct {
         int (*at)(int i, OpSize s);
     } id; /* tokens, targets or lengths */
     const Activation *f;
-    double p;            /* of dropout; of norms, eps */
+    double p;            /* of dropout; of norms, eps; of gates, by */
+    int K;               /* of convolutions; negative: not causal */
     OpWork flops, moved; /* moved: numbers read and written. ./bench skips rows with neither */
 } OpRow;
 

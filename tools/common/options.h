@@ -41,6 +41,7 @@ typedef enum {
     OPTION_TEXTS,    /* OptionTexts: a,b; repeating the option adds to them */
     OPTION_CHOICE,   /* int, the index of the name; -1: not set */
     OPTION_SET,      /* unsigned, a bit per name, as in qv,layers; 0: not set */
+    OPTION_SEQUENCE, /* OptionSequence: names in order, as in relu,relu,softmax:window=64 */
     OPTION_PRESET,   /* int, the index of the preset; -1: not set */
 } OptionKind;
 
@@ -54,6 +55,12 @@ typedef struct {
     int n;
     const char *at[OPTION_TEXTS_MAX];
 } OptionTexts;
+
+/* The indices of the names, and all of it as it was given; NULL: not given. */
+typedef struct {
+    int n, at[OPTION_LIST_MAX];
+    const char *words;
+} OptionSequence;
 
 typedef struct {
     const char *name, *summary; /* summary: its line in a list in --help; may be NULL */
@@ -72,7 +79,7 @@ typedef struct {
     void *at;          /* where to store the value; initially the default */
     double min, max;   /* INT, LIST, REAL, DURATION; max <= min or HUGE_VAL: no upper limit */
     bool above, below; /* min itself, or max itself, is not allowed */
-    const char *const *choices; /* CHOICE, SET: the names, ending with NULL, */
+    const char *const *choices; /* CHOICE, SET, SEQUENCE: the names, ending with NULL, */
     Choice (*choice)(int i);    /* or the i-th row of a table, whose name is NULL past the end */
     const Preset *presets;      /* PRESET: ends with a row of zeros */
     const char *also;           /* INT, REAL: a word that means the number `means`; NULL: none */

@@ -9,10 +9,10 @@
 enum { WIDTH = 80, MARGIN = 24 }; /* columns of --help: in total, and of the widest left column */
 
 static const char *const words[] = {
-    [OPTION_INT] = "N",          [OPTION_LIST] = "N,N,...",  [OPTION_SEED] = "N",
-    [OPTION_REAL] = "X",         [OPTION_DURATION] = "TIME", [OPTION_TEXT] = "TEXT",
-    [OPTION_TEXTS] = "TEXT,...", [OPTION_CHOICE] = "NAME",   [OPTION_PRESET] = "NAME",
-    [OPTION_SET] = "NAME,...",
+    [OPTION_INT] = "N",          [OPTION_LIST] = "N,N,...",      [OPTION_SEED] = "N",
+    [OPTION_REAL] = "X",         [OPTION_DURATION] = "TIME",     [OPTION_TEXT] = "TEXT",
+    [OPTION_TEXTS] = "TEXT,...", [OPTION_CHOICE] = "NAME",       [OPTION_PRESET] = "NAME",
+    [OPTION_SET] = "NAME,...",   [OPTION_SEQUENCE] = "NAME,...",
 };
 
 const char *options_word(const Option *o)

@@ -1,4 +1,4 @@
-/* The values of options: parsing them, describing valid ones, and finding misspelt names. */
+/* The values of options: parsing them, and describing valid ones. */
 #include "tools/common/options.h"
 
 #include "ops/base/error.h"
@@ -12,74 +12,13 @@
 
 enum { SHOWN = 60, LISTED = 180 }; /* keeps error messages short, whatever was typed */
 
-static char dashed(char c)
-{
-    return c == '_' ? '-' : c;
-}
-
-static bool begins(const char *name, const char *given, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (dashed(given[i]) != dashed(name[i]))
-            return false;
-    return true;
-}
-
-bool options_same(const char *given, size_t n, const char *name)
-{
-    return begins(name, given, n) && !name[n];
-}
-
 Choice options_choice(const Option *o, int i)
 {
     if (o->kind == OPTION_PRESET)
         return (Choice){ o->presets[i].name, o->presets[i].summary, NULL };
-    if (o->kind != OPTION_CHOICE && o->kind != OPTION_SET)
+    if (o->kind != OPTION_CHOICE && o->kind != OPTION_SET && o->kind != OPTION_SEQUENCE)
         return (Choice){ 0 };
     return o->choice ? o->choice(i) : (Choice){ .name = o->choices[i] };
-}
-
-/* The edit distance of a (n bytes) and b; large if a name is too long. */
-static size_t distance(const char *a, size_t n, const char *b)
-{
-    size_t row[SHOWN + 1], m = strlen(b);
-
-    if (n > SHOWN || m > SHOWN)
-        return SIZE_MAX / 4;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t best = diagonal + (dashed(a[i - 1]) != dashed(b[j - 1]));
-
-            diagonal = row[j];
-            best = best < row[j] + 1 ? best : row[j] + 1;
-            row[j] = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-        }
-    }
-    return row[m];
-}
-
-void options_nearer(Nearest *near, const char *name)
-{
-    size_t m = strlen(name), d = distance(near->given, near->n, name);
-
-    if (d <= 2 && 2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
-        near->name = name;
-        near->distance = d;
-    }
-}
-
-const char *options_nearest(const Option *o, const char *given, size_t n)
-{
-    Nearest near = { .given = given, .n = n };
-
-    for (int i = 0; options_choice(o, i).name; i++)
-        options_nearer(&near, options_choice(o, i).name);
-    return near.name;
 }
 
 static bool bounded(const Option *o)
@@ -288,6 +227,38 @@ static bool read_set(const Option *o, const char *s)
     return true;
 }
 
+/* The name of a part; what follows a ':' is for others to parse. */
+static size_t name_length(const char *part)
+{
+    return strcspn(part, ",:");
+}
+
+/* The first part of a sequence whose name is unknown, or that is one too many. */
+static const char *wrong_name(const Option *o, const char *s, OptionSequence *to)
+{
+    *to = (OptionSequence){ .words = s };
+    for (;; s++) {
+        const int i = choice_of(o, s, name_length(s));
+
+        if (i < 0 || to->n == OPTION_LIST_MAX)
+            return s;
+        to->at[to->n++] = i;
+        s += strcspn(s, ",");
+        if (!*s)
+            return NULL;
+    }
+}
+
+static bool read_sequence(const Option *o, const char *s)
+{
+    OptionSequence all;
+
+    if (wrong_name(o, s, &all))
+        return false;
+    *(OptionSequence *)o->at = all;
+    return true;
+}
+
 /* How to parse a kind, and its valid values in words; a range and an example follow. */
 static const struct {
     bool (*read)(const Option *o, const char *value);
@@ -305,6 +276,7 @@ static const struct {
     [OPTION_TEXTS] = { read_texts, "at most 64 texts, separated by commas", false, "" },
     [OPTION_CHOICE] = { read_choice, "one of ", false, "" },
     [OPTION_SET] = { read_set, "names separated by commas, from ", false, "" },
+    [OPTION_SEQUENCE] = { read_sequence, "one of, or several separated by commas, ", false, "" },
     [OPTION_PRESET] = { read_choice, "one of ", false, "" },
 };
 
@@ -352,15 +324,32 @@ bool options_read(const Option *o, const char *value)
 void options_take(Option *o, const char *value)
 {
     unsigned ignored;
+    OptionSequence none;
 
     o->given = true;
     if (options_read(o, value))
         return;
-    const char *wrong = o->kind == OPTION_SET ? wrong_part(o, value, &ignored) : value;
-    const char *near = options_nearest(o, wrong, strcspn(wrong, o->kind == OPTION_SET ? "," : ""));
+    const char *wrong = o->kind == OPTION_SET        ? wrong_part(o, value, &ignored)
+                        : o->kind == OPTION_SEQUENCE ? wrong_name(o, value, &none)
+                                                     : value;
+    const char *end = o->kind == OPTION_SET ? "," : o->kind == OPTION_SEQUENCE ? ",:" : "";
+    const char *near = options_nearest(o, wrong, strcspn(wrong, end));
     const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 };
     die(EXIT_USAGE, "--%s %s: must be %s%s", o->name, text_cut(value, SHOWN).at,
         options_takes(o).at, hint.at);
+}
+
+/* As it was given; a default has names alone. */
+static Text options_sequence(const Option *o)
+{
+    const OptionSequence *all = o->at;
+    Text text = { 0 };
+
+    if (all->words && all->n > 1)
+        return text_format("%s", all->words);
+    for (int i = 0; i < all->n; i++)
+        text_add(&text, "%s%s", i ? "," : "", options_choice(o, all->at[i]).name);
+    return text;
 }
 
 Text options_value(const Option *o)
@@ -385,6 +374,8 @@ Text options_value(const Option *o)
         text = text_number(*(double *)o->at);
     else if (o->kind == OPTION_TEXT && *(const char **)o->at)
         text_add(&text, "%s", *(const char **)o->at);
+    if (o->kind == OPTION_SEQUENCE)
+        return options_sequence(o);
     for (int i = 0; options_choice(o, i).name; i++)
         if (o->kind == OPTION_SET ? *(unsigned *)o->at >> i & 1 : *(int *)o->at == i)
             text_add(&text, "%s%s", text.n ? "," : "", options_choice(o, i).name);

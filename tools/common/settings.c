@@ -9,11 +9,34 @@ enum { ROPE_SCALE_MAX = 1 << 20 };
 
 const char settings_here[] = "the settings of the attention";
 
+/* What a mechanism cannot do. */
+static const char *limits(const Attention *a)
+{
+    const char *refuses[] = { attention_refuses(a, true), attention_refuses(a, false) };
+
+    return refuses[0]              ? "; bidirectional only"
+           : refuses[1]            ? "; causal only"
+           : !attention_decodes(a) ? "; cannot decode"
+                                   : "";
+}
+
+/* The summary with the limits, in static memory. */
+static const char *summary_of(int i)
+{
+    static char room[128][160];
+
+    if (i >= (int)(sizeof room / sizeof *room))
+        BUG("more than %zu attentions", sizeof room / sizeof *room);
+    if (!*room[i])
+        snprintf(room[i], sizeof *room, "%s%s", attentions[i]->summary, limits(attentions[i]));
+    return room[i];
+}
+
 Choice settings_attention(int i)
 {
     const Attention *a = attentions[i];
 
-    return a ? (Choice){ a->name, a->summary, a->alias } : (Choice){ 0 };
+    return a ? (Choice){ a->name, summary_of(i), a->alias } : (Choice){ 0 };
 }
 
 /* "softmax, gau": the mechanisms with that setting; for NULL, those that support RoPE. */
@@ -166,7 +189,8 @@ static bool is_given(const Program *program, const Attention *a, const char *nam
     return given;
 }
 
-Values settings_part(const Program *program, const SettingsOptions *s, const Attention *a)
+static Values part_of(const Program *program, const SettingsOptions *s, const Attention *a,
+                      bool restored)
 {
     Values set = settings_default(a);
 
@@ -174,13 +198,24 @@ Values settings_part(const Program *program, const SettingsOptions *s, const Att
         const Setting *it = settings_at(i);
         const char *name = meant(a, it);
 
-        if (offered(program, i) && attention_takes(a, name) && is_set(program, it, name))
+        if (offered(program, i) && attention_takes(a, name) && is_set(program, it, name) &&
+            (restored || options_given(program, it->name)))
             *setting_at(&set, name) = it->kind == SETTING_FLAG ? s->flag[i] : s->set.at[i];
     }
     const Text wrong = settings_misfit(a, &set);
     if (wrong.n)
         die(EXIT_USAGE, "%s", wrong.at);
     return set;
+}
+
+Values settings_part(const Program *program, const SettingsOptions *s, const Attention *a)
+{
+    return part_of(program, s, a, true);
+}
+
+Values settings_given_part(const Program *program, const SettingsOptions *s, const Attention *a)
+{
+    return part_of(program, s, a, false);
 }
 
 const Attention *settings_of(const Program *program, const SettingsOptions *s, Values *set)
@@ -279,7 +314,7 @@ Text settings_text(const Config *c)
     const MixSize size = config_mix_size(c);
     Text text = { 0 };
 
-    for (const Setting *s = c->attention->settings; s && s->name; s++)
+    for (const Setting *s = c->listed ? NULL : c->attention->settings; s && s->name; s++)
         if (setting_matters(c->attention, &c->set, s) && (!s->rope || c->position == POSITION_ROPE))
             add_setting(&text, s, setting(&c->set, s->name), &size);
     if (c->no_residual)

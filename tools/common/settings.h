@@ -10,7 +10,8 @@
 
 /* The values of the options. */
 typedef struct {
-    int attention; /* the index of a row; -1: not given */
+    int attention;         /* the index of a row; -1: not given */
+    OptionSequence layers; /* the same, for programs whose layers may differ */
     Values set;
     bool flag[SETTINGS_MAX]; /* values of settings that are flags */
     bool has_context;        /* lengths may be `context`: see SettingLength */
@@ -50,6 +51,12 @@ void settings_put(SettingsOptions *s, const Values *set);
  */
 void settings_check_some(const Program *program, const Attention *const *some);
 Values settings_part(const Program *program, const SettingsOptions *s, const Attention *a);
+
+/*
+ * The same for one of several mechanisms whose names are followed by what a resumed run has set: of
+ * the options, only those count that are given now.
+ */
+Values settings_given_part(const Program *program, const SettingsOptions *s, const Attention *a);
 
 /* The first setting given as an option, or NULL. */
 const char *settings_given(const Program *program);

@@ -1,4 +1,5 @@
 #include "tools/common/trained.h"
+#include "model/mechanisms.h"
 
 #include "data/corpus.h"
 #include "data/tokens.h"
@@ -60,7 +61,7 @@ void trained_introduce(const Config *c)
 {
     const Text set = settings_text(c);
 
-    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", c->attention->name,
+    fprintf(stderr, "%s attention%s%s%s, %d x %d, trained at %d\n", config_mechanisms(c).at,
             set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width, c->context);
 }
 

@@ -7,6 +7,7 @@
  * Everything is checked before anything is computed. Rows are printed as they are computed; files
  * are written at the end.
  */
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/machine.h"
@@ -91,13 +92,12 @@ static const Program program = {
 /* Applies the options to the trained configuration. */
 static void adapt(Config *c)
 {
-    settings_check(&program, "horizon", c->attention);
     if (rope_scale && c->position != POSITION_ROPE)
         die(EXIT_USAGE, "--rope-scale is for RoPE, but this model's positions are %s",
             position_names[c->position]);
     c->rope_scale = settings_rope_scale(rope_scale);
-    if (horizon > 0)
-        *setting_at(&c->set, "horizon") = horizon;
+    if (horizon > 0 && !config_set(c, "horizon", horizon))
+        settings_check(&program, "horizon", c->attention);
 }
 
 static double told;

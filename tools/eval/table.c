@@ -1,4 +1,5 @@
 #include "tools/eval/table.h"
+#include "model/mechanisms.h"
 
 #include "ops/base/error.h"
 #include "tools/common/options.h"
@@ -40,10 +41,19 @@ static const struct {
     [GUESS] = { "guess", 7, 4, ANSWERED },
 };
 
+/* The part of the model with a --horizon, if there is one. */
+static Config bending_part(const Config *c)
+{
+    for (int i = 0; i < config_parts(c); i++)
+        if (attention_takes(config_part(c, i).attention, "horizon"))
+            return config_part(c, i);
+    return *c;
+}
+
 /* Whether windows of this length have only trained positions. */
 static bool interpolates(const Table *t, int length)
 {
-    const Config *c = t->config;
+    const Config with_horizon = bending_part(t->config), *c = &with_horizon;
     double times = (double)length / t->trained, reach = fmax(length, setting(&c->set, "horizon"));
     bool turns = c->position == POSITION_ROPE,
          bends = attention_takes(c->attention, "horizon") != NULL;
@@ -235,7 +245,7 @@ void table_svg(FILE *out, void *table)
                   .lines = line,
                   .n_lines = draw_references(t, line) };
 
-    text_add(&subtitle, "%s, trained at %d, %s", t->config->attention->name, t->trained,
+    text_add(&subtitle, "%s, trained at %d, %s", config_mechanisms(t->config).at, t->trained,
              t->protocol);
     if (t->config->rope_scale.by > 0)
         text_add(&subtitle, ", rope scale %s", settings_rope_scale_text(t->config->rope_scale).at);

@@ -12,6 +12,7 @@
  * complete or not at all.
  */
 #include "model/form.h"
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
@@ -199,7 +200,7 @@ static void put_readme(FILE *out, void *ctx)
         "model = AutoModel%s.from_pretrained(\"folder\", trust_remote_code=True)\n"
         "tokenizer = AutoTokenizer.from_pretrained(\"folder\", trust_remote_code=True)\n"
         "```\n\n",
-        c->attention->name, c->layers, c->width, c->context, job->why.at, kind, kind);
+        config_mechanisms(c).at, c->layers, c->width, c->context, job->why.at, kind, kind);
     if (c->task == TASK_MLM)
         fprintf(out, "`<mask>`, token %d, hides another.\n\n", config_mask(c));
     fprintf(out, "- `config.json`: the configuration, in the words of `./train`'s options\n"

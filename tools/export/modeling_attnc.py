@@ -468,6 +468,49 @@ class Performer(Linear):
         return (along - x.square().sum(-1, keepdim=True) / 2).exp() / math.sqrt(omega.shape[1])
 
 
+class Rfa(Linear):
+    """phi(x) = psi(x) = [sin(omega x') ; cos(omega x')], x' = x / max(|x|, 1e-6)
+
+    with random directions omega (H, m, D), fixed or learned.
+    """
+
+    def own(self, H: int, D: int) -> dict:
+        return {"omega": (H, self.config.features or 2 * D, D)}
+
+    def psi(self, k: Tensor, t: Tokens, omega: Tensor) -> Tensor:
+        y = F.normalize(k, dim=-1, eps=1e-6) @ turn(omega.to(k))
+        return torch.cat((y.sin(), y.cos()), -1)
+
+
+class Hedgehog(Linear):
+    """phi(q) = [softmax(W q) ; softmax(-W q)], and psi(k) with a W of its own: map_q and map_k"""
+
+    def own(self, H: int, D: int) -> dict:
+        return {"map_q": (H, D, D), "map_k": (H, D, D)}
+
+    def features(self, x: Tensor, w: Tensor) -> Tensor:
+        z = x @ turn(w.to(x))
+        return torch.cat((z.softmax(-1), (-z).softmax(-1)), -1)
+
+    def psi(self, k: Tensor, t: Tokens, map_q: Tensor, map_k: Tensor) -> Tensor:
+        return self.features(k, map_k)
+
+    def phi(self, q: Tensor, t: Tokens, z: Tensor, map_q: Tensor, map_k: Tensor) -> Tensor:
+        return self.features(q, map_q)
+
+
+class Based(Linear):
+    """phi(x) = psi(x) = [1 ; y ; all y_a y_b / sqrt(2)], y = x D^(-1/4)
+
+    phi(q).psi(k) = 1 + s + s^2 / 2 with s = q.k / sqrt(D). ./train keeps y_a y_b but not y_b y_a.
+    """
+
+    def psi(self, k: Tensor, t: Tokens) -> Tensor:
+        y = k * k.shape[-1] ** -0.25
+        square = (y[..., :, None] * y[..., None, :]).flatten(-2)
+        return torch.cat((torch.ones_like(y[..., :1]), y, square / math.sqrt(2)), -1)
+
+
 class Cosformer(Linear):
     """phi(x_t) = psi(x_t) = [relu(x_t) cos a_t ; relu(x_t) sin a_t], a_t = pi (t + 1) / 2M
 
@@ -604,6 +647,9 @@ MIXES = {
     "efficient": Efficient,
     "identity": Identity,
     "leaky": Leaky,
+    "hedgehog": Hedgehog,
+    "based": Based,
+    "rfa": Rfa,
     "retnet": Retnet,
     "fastformer": Fastformer,
     "gau": Gau,

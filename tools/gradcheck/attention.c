@@ -33,17 +33,26 @@ static int values_of(const Setting *s)
     return s->layer ? 1 : s->kind == SETTING_CHOICE ? n : 2;
 }
 
+static bool has_pattern(const Attention *a)
+{
+    for (const Setting *s = a->settings; s && s->name; s++)
+        if (s->pattern)
+            return true;
+    return false;
+}
+
 /* The combination of that number; false: there are no more. */
 static bool combination(const Attention *a, int number, MixCase *c)
 {
-    *c = (MixCase){ .in = { .attention = a, .set = settings_default(a) } };
+    *c = (MixCase){ .in = { .attention = a, .layer = 1, .layers = 3, .set = settings_default(a) } };
     c->in.causal = !digit(&number, a->traits & (CAUSAL_ONLY | BIDIRECTIONAL_ONLY) ? 1 : 2);
     c->in.causal &= !(a->traits & BIDIRECTIONAL_ONLY);
     c->padded = digit(&number, 2);
     c->in.rope_scale = ropes[digit(&number, a->traits & CAN_ROPE ? ROPES : 1)];
     c->in.rope = c->in.rope_scale.by > 0;
+    const bool pattern = digit(&number, has_pattern(a) ? 2 : 1);
     for (const Setting *s = a->settings; s && s->name; s++) {
-        int n = values_of(s), value = digit(&number, n);
+        const int n = values_of(s), value = s->pattern ? pattern : digit(&number, n);
 
         if (value)
             *setting_at(&c->in.set, s->name) =
@@ -106,14 +115,16 @@ static Tensor *operand_new(Arena *mem, uint64_t seed, int ndim, const int *dim)
 
 static Tensor *mix_operand_new(Arena *mem, const MixCase *c, const Operand *o, uint64_t seed)
 {
-    const MixSize size = { .H = c->H, .D = c->D, .E = c->E, .m = c->m };
+    const MixSize size = { .H = c->H, .D = c->D, .E = c->E, .m = c->m, .c = c->T + 2 };
     int n = 0, dim[4];
 
     for (; o->shape[n]; n++)
         dim[n] = o->shape[n] == 'B'   ? c->B
                  : o->shape[n] == 'N' ? c->T
                                       : operand_dimension(&size, o->shape[n]);
-    return operand_new(mem, seed, n, dim);
+    Tensor *x = operand_new(mem, seed, n, dim);
+    operand_fit(o, x);
+    return x;
 }
 
 static Tensor *apply_mix(Tape *tape, void *ctx)

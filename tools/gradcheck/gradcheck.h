@@ -21,7 +21,7 @@ enum { MOST_OPERANDS = 64 };
 /* A function and the operands to differentiate it by. */
 typedef struct {
     const char *name;
-    char set[96]; /* the setting: "causal, window 2" */
+    char set[160]; /* the setting: "causal, window 2" */
     Function *f;
     void *ctx;
     Tensor *x[MOST_OPERANDS];
@@ -33,7 +33,7 @@ typedef struct {
     int cases, operands, over;
     size_t derivatives;
     double worst, apart; /* apart: the largest twin_distance() */
-    char what[160];      /* the worst operand and its case */
+    char what[224];      /* the worst operand and its case */
 } Tally;
 
 typedef struct {

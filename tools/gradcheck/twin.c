@@ -19,9 +19,12 @@ static PlainMix plain_of(const Mix *in)
                        .D = s.D,
                        .E = s.E,
                        .m = s.m,
+                       .context = s.c,
                        .causal = in->causal,
                        .rope = in->rope,
                        .rope_scale = in->rope_scale,
+                       .layer = in->layer,
+                       .layers = in->layers,
                        .length = in->length,
                        .set = in->set };
 

@@ -109,7 +109,7 @@ static int own_size(const attnc_attention *a, int d)
 {
     for (const Setting *s = a->mix.attention->settings; s && s->name; s++)
         if (s->size == 'm')
-            return a->features ? a->features : s->of_key * d;
+            return setting_size(s, a->features, d);
     return 0;
 }
 
@@ -153,6 +153,7 @@ int attnc_attention_shape(attnc_attention *a, int B, int N, int H, int d, int e)
                            .D = d,
                            .E = e,
                            .m = own_size(a, d),
+                           .c = N,
                            .causal = a->mix.causal,
                            .rope = a->mix.rope,
                            .set = a->mix.set };

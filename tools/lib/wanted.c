@@ -23,7 +23,7 @@ static struct {
 }, defaults;
 
 static Option options[] = {
-    { "attn", OPTION_CHOICE, &to.model.mechanism.attention, .choice = settings_attention },
+    { "attn", OPTION_SEQUENCE, &to.model.mechanism.layers, .choice = settings_attention },
     SETTINGS_HERE,
     MODEL_OPTIONS(to.model, to.w.config),
     { "task", OPTION_CHOICE, &to.task, .choices = task_names },

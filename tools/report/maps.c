@@ -3,6 +3,7 @@
  * query, column j the key; its shade is the square root of |A_ij|, since most
  * weights are small, and its colour is the sign.
  */
+#include "model/mechanisms.h"
 #include "tools/report/model.h"
 
 #include "model/layer.h"
@@ -287,10 +288,10 @@ void maps_write(const Report *report, const Saved *s, Pool *pool, FILE *out)
     fputs("<h4>Attention</h4>\n", out);
     m.word = arena_take(mem, (size_t)report->positions * sizeof *m.word);
     m.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
-    if (!(m.config->attention->traits & HAS_MATRIX)) {
+    if (!(config_traits(m.config) & HAS_MATRIX)) {
         fprintf(out,
                 "<p class=\"soft\">%s has no maps: its output is not a weighted sum of v.</p>\n",
-                m.config->attention->name);
+                config_mechanisms(m.config).at);
     } else if ((m.n = tokens_of(&m, report, s, id)) == 0) {
         fputs("<p class=\"soft\">The model was not trained on text.</p>\n", out);
     } else {

@@ -40,8 +40,9 @@ static Job job = {
 
 static Option options[] = {
     { .name = "Main options" },
-    { "attn", OPTION_CHOICE, &model.mechanism.attention, .choice = settings_attention,
-      .help = "the attention mechanism" },
+    { "attn", OPTION_SEQUENCE, &model.mechanism.layers, .choice = settings_attention,
+      .help = "the attention mechanism; several, as in retnet,softmax:window=64, with settings "
+              "of their own after ':', take turns as layers" },
     { "task", OPTION_CHOICE, &task, .choice = choice_task, .help = "what to learn" },
     { "tokenizer", OPTION_TEXT, &job.tokenizer, .word = "NAME",
       .help = "byte, char, or bpe:N with N tokens" },

@@ -1,4 +1,5 @@
 #include "tools/train/print.h"
+#include "model/mechanisms.h"
 
 #include "data/stream.h"
 #include "model/layer.h"
@@ -32,7 +33,7 @@ Text job_name(const Job *job)
                            : job->files  ? job->file[0]
                                          : "stories");
 
-    text_add(&name, "-%s", job->config.attention->name);
+    text_add(&name, "-%s", config_mechanism_names(&job->config).at);
     if (!job->made && job->config.task != TASK_CAUSAL)
         text_add(&name, "-%s", job->task);
     return name;
@@ -135,7 +136,7 @@ void show_banner(const Show *s)
     const Text set = settings_text(c);
 
     say("%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s",
-        c->attention->name, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
+        config_mechanisms(c).at, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
         c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
         ffn_names[config_feeds(c) ? c->ffn : FFN_NONE]);
     say("%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",

@@ -1,4 +1,5 @@
 /* The options of another run: one that is resumed, or a config.json. */
+#include "model/mechanisms.h"
 #include "tools/train/job.h"
 
 #include "ops/base/error.h"
@@ -142,8 +143,12 @@ void job_begin(Job *job, const char *path)
 
     job->initial = saved_read(path, false);
     its = &job->initial->model.config;
-    options_restore(job->program, "attn", its->attention->name);
-    mine.attention = attention_find(options_value(options_find(job->program, "attn")).at);
+    options_restore(job->program, "attn",
+                    arena_string(job->initial->mem, config_mechanisms(its).at));
+    const Text why =
+        config_read_mechanisms(&mine, options_value(options_find(job->program, "attn")).at);
+    if (why.n)
+        die(EXIT_USAGE, "--attn: %s", why.at);
     for (int i = 0; (key = config_key(i)); i++)
         if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0) {
             const KeyOption o = model_option_of(key, *config_value(its, i));

@@ -37,6 +37,7 @@ static Features features(real **free, const LinearHead *h, int n)
 {
     Features x = { .x = rows(free, n, h->D), .f = rows(free, n, h->F), .dx = rows(free, n, h->D) };
 
+    carve(free, 2, h->D); /* behind dx, for the map */
     x.rotated = h->op->angles ? rows(free, n, h->F) : x.f;
     return x;
 }
@@ -62,7 +63,7 @@ size_t band_scratch(const Linear *op)
     size_t D = (size_t)up_to(op->D, NR), E = (size_t)up_to(op->E, NR);
     size_t F = (size_t)up_to(op->F, NR), n = (size_t)up_to(op->T, TILE);
 
-    return n * (4 * D + 9 * F + 3 * E + 1) + 2 * F + 2 * TILE * (E + TILE);
+    return n * (4 * D + 9 * F + 3 * E + 1) + 4 * D + 2 * F + 2 * TILE * (E + TILE);
 }
 
 /* Suffix sums: row t of room is the sum of x from t to the end of the span. */

@@ -80,3 +80,9 @@ void directions_draw(Tensor *omega, Random random)
     }
     free(block);
 }
+
+void directions_draw_normal(Tensor *omega, Random random)
+{
+    for (size_t i = 0; i < omega->n; i++)
+        omega->data[i] = R(random_normal(random, i));
+}

@@ -20,7 +20,10 @@ typedef struct {
 
 typedef struct {
     int (*features)(int D, int m);
-    /* Computes f = phi(x) or psi(x); and dx from df, which may be overwritten. */
+    /*
+     * Computes f = phi(x) or psi(x); and dx from df, which may be overwritten, as may two rows
+     * behind dx.
+     */
     void (*apply)(const MapRows *m, const real *x, real *f);
     void (*chain)(const MapRows *m, const real *x, const real *f, real *df, real *dx);
     /*
@@ -37,9 +40,9 @@ typedef struct {
      */
     const void *(*prepare)(Node *node, const Mix *in);
     int (*ladder)(const MixSize *size); /* see linear.h; NULL: all features */
-    /* The operand w (H, F, D) of the map, which may be learned: dw is the head's part of its
-     * gradient, rows of D numbers each padded as in head.h; NULL: none. */
-    const char *learn;
+    /* The operands w (H, R, D) of q's map and of k's, which may be one, and may be learned: dw is
+     * the head's part of its gradient, rows of D numbers each padded as in head.h; NULL: none. */
+    const char *learn[2];
 } FeatureMap;
 
 /* One feature per entry of q and k. */

@@ -6,43 +6,6 @@
 
 #include <string.h>
 
-View view_of(const Mix *in, int b)
-{
-    int T = in->q->dim[1];
-
-    return (View){ .T = T,
-                   .length = in->length ? max(0, min(in->length[b], T)) : T,
-                   .window = setting(&in->set, "window"),
-                   .causal = in->causal };
-}
-
-/* The part of s within t's window and chunk. */
-static Span near(const View *v, int t, Span s)
-{
-    if (v->window > 0) {
-        s.from = max(s.from, t - v->window);
-        s.to = t < v->T - v->window ? min(s.to, t + v->window + 1) : s.to;
-    }
-    if (v->chunk > 0) {
-        s.from = max(s.from, t - t % v->chunk);
-        s.to = min(s.to, t - t % v->chunk + min(v->chunk, v->T));
-    }
-    return s;
-}
-
-Span view_keys(const View *v, int i)
-{
-    Span s = near(v, i, (Span){ 0, v->causal ? i + 1 : v->T });
-
-    s.to = max(s.from, min(s.to, v->length));
-    return s;
-}
-
-Span view_rows(const View *v, int j)
-{
-    return j < v->length ? near(v, j, (Span){ v->causal ? j : 0, v->T }) : (Span){ j, j };
-}
-
 void head_ask(const Head *x, int t, const real *from, int width)
 {
     enum { LINE = 64 / sizeof(real) };

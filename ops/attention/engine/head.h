@@ -1,6 +1,6 @@
 /*
- * One head of one sequence, and what every mechanism needs: which keys a row sees, and copying
- * rows out of a (B, T, H, width) tensor and back.
+ * One head of one sequence, and what every mechanism needs: copying rows out of a (B, T, H, width)
+ * tensor and back.
  *
  * Copies are rows of `ld` numbers, a multiple of the kernel's width, with zeros beyond the width
  * and beyond T: code that works on them has no edges.
@@ -8,7 +8,7 @@
 #ifndef OPS_ATTENTION_ENGINE_HEAD_H
 #define OPS_ATTENTION_ENGINE_HEAD_H
 
-#include "ops/attention.h"
+#include "ops/attention/engine/view.h"
 #include "ops/kernel/kernel.h"
 
 #ifdef PROOF
@@ -17,26 +17,6 @@ enum { TILE = 4 };
 enum { TILE = 96 }; /* rows or keys at a time, so that they stay in cache */
 #endif
 _Static_assert(TILE % MR == 0 && TILE % NR == 0, "a tile has no edges");
-
-/* from .. to-1; empty if from == to */
-typedef struct {
-    int from, to;
-} Span;
-
-/*
- * Which rows see which keys. The keys of a row, and the rows of a key, are one span whose ends
- * never move back as i or j grows: whatever the mechanism, its matrix is a band.
- */
-typedef struct {
-    int T, length; /* keys from `length` on are padding */
-    int window;    /* 0: none */
-    int chunk;     /* see only keys of the row's own chunk of this length; 0: all */
-    bool causal;
-} View;
-
-View view_of(const Mix *in, int b);
-Span view_keys(const View *v, int i); /* the keys that row i sees */
-Span view_rows(const View *v, int j); /* the rows that see key j */
 
 /* A head of a sequence, and how far ahead (or behind) to prefetch its rows. */
 typedef struct {
@@ -98,16 +78,6 @@ static inline real guard(real x)
     if (x >= 0)
         return x < GUARD ? GUARD : x;
     return x > -GUARD ? -GUARD : x;
-}
-
-static inline int min(int a, int b)
-{
-    return a < b ? a : b;
-}
-
-static inline int max(int a, int b)
-{
-    return a > b ? a : b;
 }
 
 static inline int up_to(int n, int unit)

@@ -10,38 +10,67 @@ static const FeatureMap *map_of(const Attention *a)
     return a->rule;
 }
 
-/* Whether the operand of the map is learned. */
-static bool learns(const Attention *a, const Values *set)
+/* The operand of q's map, or of k's, if it is learned; or NULL. */
+static const Operand *learned(const Attention *a, const Values *set, int key)
 {
-    const char *name = map_of(a)->learn;
+    const char *name = map_of(a)->learn[key];
     const Operand *o = a->operands;
 
     while (name && strcmp(o->name, name) != 0)
         o++;
-    return name && operand_learned(o, set);
+    return name && operand_learned(o, set) ? o : NULL;
+}
+
+static size_t learned_bytes(const Linear *op, int key)
+{
+    return (size_t)(op->B * op->H) * linear_learned_size(op->w[key]->dim[1], op->D) * sizeof(real);
+}
+
+/* Memory for the gradients of learned operands: one, if both sides have the same. */
+static void open_learned(Linear *op, Arena *mem)
+{
+    for (int key = 0; key < 2; key++) {
+        const Operand *o = learned(op->in.attention, &op->in.set, key);
+
+        op->w[key] = o ? mix_tensor(&op->in, o->name) : NULL;
+        if (!o)
+            op->dw[key] = NULL;
+        else if (key && op->w[1] == op->w[0])
+            op->dw[1] = op->dw[0];
+        else
+            op->dw[key] = arena_zeros(mem, learned_bytes(op, key));
+    }
 }
 
 /* Adds the gradients of all sequences, in order, without the padding. */
-static void add_learned(const Linear *op, real *dw)
+static void add_learned(const Linear *op, int key, real *dw)
 {
-    const size_t size = linear_learned_size(op->F, op->D);
+    const int R = op->w[key]->dim[1];
+    const size_t size = linear_learned_size(R, op->D);
 
     for (int number = 0; number < op->B * op->H; number++) {
-        const real *from = op->dw + (size_t)number * size;
-        real *to = dw + (size_t)(number % op->H * op->F) * (size_t)op->D;
+        const real *from = op->dw[key] + (size_t)number * size;
+        real *to = dw + (size_t)(number % op->H * R) * (size_t)op->D;
 
-        for (int f = 0; f < op->F; f++, from += up_to(op->D, NR), to += op->D)
+        for (int r = 0; r < R; r++, from += up_to(op->D, NR), to += op->D)
             for (int d = 0; d < op->D; d++)
                 to[d] += from[d];
     }
+}
+
+static void close_learned(const Linear *op, Tape *tape)
+{
+    for (int key = 0; key < 2; key++)
+        if (op->w[key] && !(key && op->w[1] == op->w[0])) {
+            add_learned(op, key, tape_grad_zeroed(tape, op->w[key]));
+            arena_give(tape->mem, op->dw[key], learned_bytes(op, key));
+        }
 }
 
 static void linear_backward(Node *node)
 {
     Linear *op = (Linear *)node;
     Tape *tape = node->tape;
-    Tensor *w = learns(op->in.attention, &op->in.set) ? mix_tensor(&op->in, op->map->learn) : NULL;
-    size_t parts = (size_t)(op->B * op->H) * linear_learned_size(op->F, op->D) * sizeof(real);
     size_t bytes = linear_has_quotient(op->map)
                        ? 0
                        : (size_t)(op->B * op->H) * (size_t)op->T * (size_t)op->F * sizeof(real);
@@ -51,13 +80,10 @@ static void linear_backward(Node *node)
     op->dk = tape_grad(tape, op->in.k);
     op->dv = tape_grad(tape, op->in.v);
     op->dz = bytes ? arena_take(tape->mem, bytes) : NULL;
-    op->dw = w ? arena_zeros(tape->mem, parts) : NULL;
+    open_learned(op, tape->mem);
     pool_reserve(tape->pool, (op->window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
     pool_for(tape->pool, op->B * op->H, 1, op->window ? band_backward : scan_backward, op);
-    if (w) {
-        add_learned(op, tape_grad_zeroed(tape, w));
-        arena_give(tape->mem, op->dw, parts);
-    }
+    close_learned(op, tape);
     if (bytes)
         arena_give(tape->mem, op->dz, bytes);
 }
@@ -90,7 +116,7 @@ static Linear *mix(Tape *tape, const Mix *in)
     op->F = map->features(op->D, s.m);
     op->stats = map->stats ? map->stats(op->F) : 0;
     op->window = setting(&in->set, "window");
-    op->dw = NULL;
+    op->dw[0] = op->dw[1] = NULL;
     make_angles(op, tape, &s);
     op->prepared = map->prepare ? map->prepare(&op->node, in) : NULL;
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
@@ -273,7 +299,7 @@ void linear_step(const Step *s)
         s->state[0] += 1;
     if (s->in->rope)
         rope_position(own, s->t, ladder, s->in->rope_scale);
-    View view = { s->t + 1, (int)s->state[0], window, 0, true };
+    View view = { .T = s->t + 1, .length = (int)s->state[0], .window = window, .causal = true };
     for (int h = 0; h < size.H; h++) {
         StepHead x = { .s = s,
                        .map = map,
@@ -317,9 +343,12 @@ MixMemory linear_memory(const MixSize *s)
     const FeatureMap *map = map_of(s->attention);
     int F = map->features(s->D, s->m), stats = map->stats ? map->stats(F) : 0;
     const double dz = linear_has_quotient(map) ? 0 : F;
-    const double dw =
-        learns(s->attention, &s->set) ? (double)linear_learned_size(F, s->D) / s->T : 0;
+    const Operand *of[] = { learned(s->attention, &s->set, 0), learned(s->attention, &s->set, 1) };
+    double dw = 0;
 
+    for (int key = 0; key < 2; key++)
+        if (of[key] && !(key && of[1] == of[0]))
+            dw += (double)linear_learned_size(operand_dimension(s, of[key]->shape[1]), s->D) / s->T;
     return (MixMemory){ s->H * (1.0 + stats), s->H * (dz + dw) };
 }
 

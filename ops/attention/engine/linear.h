@@ -41,8 +41,8 @@
  * The numerator's part is that of the weights phi_i . psi_j without a denominator, with u in place
  * of g; the part of z is one vector per row.
  *
- * If the map has a learned operand, each head of a sequence sums up a gradient of its own, and
- * these are added in the order of the sequences.
+ * If a map has a learned operand, each head of a sequence sums up a gradient of its own, and
+ * these are added in the order of the sequences. The maps of q and of k may have one in common.
  */
 #ifndef OPS_ATTENTION_ENGINE_LINEAR_H
 #define OPS_ATTENTION_ENGINE_LINEAR_H
@@ -61,8 +61,10 @@ typedef struct {
     real *c;    /* (B, H, T) */
     real *stat; /* (B, H, T, stats) */
     real *dz;   /* (B, H, T, F), in the backward pass, where phi is divided by z */
-    real *dw;   /* (B, H, size of a head), in the backward pass, of a learned operand; or NULL */
     Grad dq, dk, dv;
+    /* In the backward pass, by side: a learned operand and (B, H, size of a head) of it; or NULL */
+    Tensor *w[2];
+    real *dw[2];
 } Linear;
 
 /* One head of one sequence; D', E', F' are the padded widths of copies (head.h). */
@@ -75,8 +77,8 @@ typedef struct {
 
 LinearHead linear_head(const Linear *op, int number);
 
-/* The numbers of the gradient of a head's learned operand, (F, D) with padding. */
-size_t linear_learned_size(int F, int D);
+/* The numbers of the gradient of a head's learned operand, (R, D) with padding. */
+size_t linear_learned_size(int R, int D);
 
 /* Whether A is divided by c. If phi is divided by z, there is no other denominator. */
 bool linear_has_quotient(const FeatureMap *map);

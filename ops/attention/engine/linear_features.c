@@ -38,9 +38,9 @@ void linear_rotate(const Linear *op, Rows f, bool back)
         rows_rotate((Rows){ f.at + of, f.ld, f.t0, f.n }, op->angles, op->ladder, back);
 }
 
-size_t linear_learned_size(int F, int D)
+size_t linear_learned_size(int R, int D)
 {
-    return (size_t)up_to(F, MR) * (size_t)up_to(D, NR);
+    return (size_t)up_to(R, MR) * (size_t)up_to(D, NR);
 }
 
 static MapRows map_rows(const LinearHead *h, bool key, Rows x, int ldf)
@@ -59,8 +59,8 @@ static MapRows map_rows(const LinearHead *h, bool key, Rows x, int ldf)
                   .ldf = ldf,
                   .live = min(rows_inside(h, x), key ? max(0, h->view.length - x.t0) : x.n) };
 
-    if (op->dw)
-        m.dw = op->dw + (size_t)h->number * linear_learned_size(op->F, op->D);
+    if (op->dw[key])
+        m.dw = op->dw[key] + (size_t)h->number * linear_learned_size(op->w[key]->dim[1], op->D);
     if (!key && op->stats > 0)
         m.stat = own_row(h, op->stat, x.t0, op->stats);
     return m;

@@ -37,14 +37,17 @@ bool pairs_sums(Tape *tape, const Mix *in, double *c); /* scores.c */
 
 /* The rows and keys of a tile; the parts that a head is cut into, if rows see few keys or many. */
 int pairs_tile(int T);
-int pairs_parts(bool narrow, int T, int H);
+int pairs_parts(const View *v, int T, int H);
 
 /* The tiling that these settings select; and the state of a row before its first key. */
 Tiling pairs_tiling(const Attention *a, const Values *set);
 RowState pairs_start(const Weighting *w, real divisor);
 real pairs_gain(const Tiling *how, int n0, int D, int n); /* f = sqrt(D) tau: see bias.h */
 int pairs_n0(const Mix *in);
-int pairs_chunk(const Attention *a, const Values *set); /* 0: no chunks */
+
+/* V(i) in sequence b; and as far as it does not depend on the sequence. */
+View pairs_view(const Mix *in, int b);
+View pairs_pattern(const Attention *a, const Values *set);
 
 /* The RoPE angles of this position, which pairs_step() stores in its state. */
 const real *pairs_angles(const Step *s);
@@ -53,10 +56,88 @@ const real *pairs_angles(const Step *s);
 extern const Weighting weighting_softmax;
 Tau tau_sqrt, tau_entropy, tau_logn;
 
+/* The same with all its settings, for mechanisms whose rows see fewer keys. */
+extern const PairsRule softmax_rule;
+extern const char *const softmax_scales[], *const softmax_weights[];
+unsigned softmax_traits(const Values *set);
+#define SETTINGS_OF_SOFTMAX                                                                        \
+    { .name = "scale",                                                                             \
+      .kind = SETTING_CHOICE,                                                                      \
+      .choices = softmax_scales,                                                                   \
+      .help = "how scores scale with the number of keys" },                                        \
+        { .name = "weight",                                                                        \
+          .kind = SETTING_CHOICE,                                                                  \
+          .choices = softmax_weights,                                                              \
+          .quiet = true,                                                                           \
+          .help = "the weight of a key as a function of its score" },                              \
+        SETTING_BASE
+#define SETTING_REACH                                                                              \
+    {                                                                                              \
+        .name = "reach", .most = 1 << 24, .least = 1, .zero = 64, .tries = { 2, 5, 30 },           \
+        .pattern = true,                                                                           \
+        .help = "see the keys at most N positions away, besides those of the pattern (0: 64)"      \
+    }
+#define SETTING_GLOBAL                                                                             \
+    {                                                                                              \
+        .name = "global", .value = 1, .most = 1 << 24, .tries = { 3, 2, 20 }, .pattern = true,     \
+        .help = "the first N positions see all, and are seen by all"                               \
+    }
+#define SETTING_BLOCK                                                                              \
+    {                                                                                              \
+        .name = "block", .most = 1 << 24, .least = 1, .zero = 64, .tries = { 2, 3, 16 },           \
+        .pattern = true, .help = "positions in a block (0: 64)"                                    \
+    }
+
 /* gau.c: max(s, 0)^2 divided by c_i. And weights.c: other weights; c_i of n keys. */
 extern const Weighting weighting_square;
 extern const Weighting weighting_sigmoid, weighting_relu, weighting_laplace;
 real by_n(int n0, int n);
 real by_one(int n0, int n);
+
+/* The rest is for pairs.c and pairs_back.c alone. */
+
+typedef struct {
+    Node node;
+    Mix in;
+    Tiling how;
+    int B, T, H, D, E, parts, tile;
+    const real *angles, *tau, *divisor; /* for rows that see 0 .. T keys; divisor may be NULL */
+    const real *gain, *turns;           /* f of bias.h, likewise, and its angles; NULL: no bias */
+    real *w, *dw;                       /* (H, 2 T); (B, H, parts, 2 T) */
+    const int *drawn;                   /* of View */
+    const bool *met;                    /* of Tiles */
+    RowState *row;                      /* (B, H, T) */
+    real *partial;                      /* dq of parts (B, H, parts, T', D') if parts > 1 */
+    Grad dq, dk, dv, da, db;
+} Pairs;
+
+/* A head, or a part of one: its view, and its copies in a thread's scratch memory. */
+typedef struct {
+    const Pairs *op;
+    Head head;
+    int part, length; /* T' = T rounded up to tiles */
+    Tiles t;
+} Work;
+
+Work pairs_work(const Pairs *op, int number);
+void pairs_backward(Node *node);
+
+/* Multiplies copies of rows by tau_i. */
+void pairs_scale(const Work *w, Rows x);
+
+/* Gathers rows of q, rotated and scaled. */
+void pairs_gather_q(const Work *w, Rows to);
+
+/* Gathers the tile of k at to.t0, and rotates it by RoPE into its transpose kt. */
+void pairs_gather_k(const Work *w, Rows to, real *kt);
+
+/* Scratch for a head's copies: rows of D' and E', and this many tiles of each and of scores. */
+void pairs_reserve(const Pairs *op, int of_d, int of_e, int tiles);
+
+/* The rows of the tile at t0 that exist; results for rows beyond are never read. */
+static inline int rows_in(const Pairs *op, int t0)
+{
+    return min(op->tile, op->T - t0);
+}
 
 #endif

@@ -30,23 +30,44 @@ int pairs_n0(const Mix *in)
     return setting_or_zero(&in->set, rule->n0);
 }
 
-int pairs_chunk(const Attention *a, const Values *set)
+View pairs_pattern(const Attention *a, const Values *set)
 {
     const PairsRule *rule = a->rule;
+    View v = view_rule(a, set);
 
-    return rule->chunk ? setting_or_zero(set, rule->chunk) : 0;
+    if (rule->chunk)
+        v.chunk = setting_or_zero(set, rule->chunk);
+    return v;
+}
+
+View pairs_view(const Mix *in, int b)
+{
+    View v = view_of(in, b);
+
+    v.chunk = pairs_pattern(in->attention, &in->set).chunk;
+    return v;
+}
+
+/* The keys of a row of a long sequence. */
+static double keys_of(const MixSize *s)
+{
+    const View v = pairs_pattern(s->attention, &s->set);
+    const double all = s->causal ? 0.5 * s->T : s->T;
+    double keys = all;
+
+    if (v.window > 0)
+        keys = fmin(keys, (s->causal ? v.window : 2.0 * v.window) + 1);
+    if (v.chunk > 0)
+        keys = fmin(keys, s->causal ? 0.5 * (v.chunk + 1) : v.chunk);
+    if (v.stride > 0)
+        keys += all / v.stride;
+    keys += (s->causal ? 1.0 : 2.0) * v.global + (double)v.random * v.block;
+    return fmin(all, keys);
 }
 
 double pairs_cost(const MixSize *s)
 {
-    int window = setting(&s->set, "window"), chunk = pairs_chunk(s->attention, &s->set);
-    double keys = s->causal ? 0.5 * s->T : s->T;
-
-    if (window > 0)
-        keys = fmin(keys, (s->causal ? window : 2.0 * window) + 1);
-    if (chunk > 0)
-        keys = fmin(keys, s->causal ? 0.5 * chunk : chunk);
-    return keys * s->H * (s->D + s->E);
+    return keys_of(s) * s->H * (s->D + s->E);
 }
 
 /*
@@ -60,10 +81,11 @@ int pairs_tile(int T)
 
 /*
  * A long sequence with few heads is cut into parts, so that all threads have work; but not if rows
- * see few keys (`narrow`), where the parts' dq would take most of the op's memory.
+ * see few keys , where the parts' dq would take most of the op's memory.
  */
-int pairs_parts(bool narrow, int T, int H)
+int pairs_parts(const View *v, int T, int H)
 {
+    const bool narrow = (v->window || v->chunk) && !v->stride;
     enum { LONG = sizeof(real) == sizeof(double) ? 4 * TILE : 1024, PIECES = 8 };
 
     return narrow ? 1 : max(1, min(T / LONG, PIECES / H));
@@ -72,9 +94,9 @@ int pairs_parts(bool narrow, int T, int H)
 /* The states of the rows; dq of the parts. */
 MixMemory pairs_memory(const MixSize *s)
 {
-    bool narrow = setting(&s->set, "window") || pairs_chunk(s->attention, &s->set);
+    const View v = pairs_pattern(s->attention, &s->set);
     double copies = (double)up_to(s->T, pairs_tile(s->T)) / s->T;
-    int parts = pairs_parts(narrow, s->T, s->H);
+    int parts = pairs_parts(&v, s->T, s->H);
 
     double partial = parts > 1 ? s->H * copies * parts * up_to(s->D, NR) : 0;
     double bias = bias_is_on(&s->set) ? 2.0 * s->H : 0;

@@ -9,29 +9,36 @@
 
 /*
  * The state holds the keys that later rows may see: rotated k and v of all heads for each position,
- * as a ring buffer if there is a window or a chunk. Before that come the number of keys that are
- * not padding, the angles, and memory for q; after it, with a bias, w_-t of each head (bias.h).
+ * as a ring buffer if there is a window or a chunk, after the first keys if all rows see them.
+ * Before that come the number of keys that are not padding, the angles, and memory for q; after it,
+ * with a bias, w_-t of each head (bias.h).
  */
-static int ring_of(const Mix *in)
+static int ring_of(const View *v)
 {
-    int window = setting(&in->set, "window");
-
-    return window > 0 ? window + 1 : pairs_chunk(in->attention, &in->set);
+    if (v->stride || v->random)
+        return 0;
+    return v->window > 0 ? v->window + 1 : v->chunk;
 }
 
-/* The slots for n positions. */
-static int slots(const Attention *a, const Values *set, int n)
+/* The slots for n positions; and that of position t. */
+static int slots(const View *v, int n)
 {
-    int window = setting(set, "window"), chunk = pairs_chunk(a, set);
+    const int ring = ring_of(v);
 
-    if (window > 0 && window < n)
-        return window + 1;
-    return chunk > 0 ? min(n, chunk) : n;
+    return ring && n - v->global > ring ? v->global + ring : n;
+}
+
+static int slot_at(const View *v, int t)
+{
+    const int ring = ring_of(v), after = t - v->global;
+
+    return ring && after > 0 ? v->global + after % ring : t;
 }
 
 size_t pairs_state(const MixSize *s)
 {
-    const int n = slots(s->attention, &s->set, s->T), bias = bias_is_on(&s->set);
+    const View view = pairs_pattern(s->attention, &s->set);
+    const int n = slots(&view, s->T), bias = bias_is_on(&s->set);
 
     return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E + bias);
 }
@@ -41,8 +48,8 @@ typedef struct {
     const Weighting *weighting;
     const real *q, *cache;
     int D, E, of_k, of_v,
-        wide;      /* sizes in a slot of the cache: k and v of this head, and of all heads */
-    int ring;      /* slots of the ring buffer; 0: one slot per position */
+        wide; /* sizes in a slot of the cache: k and v of this head, and of all heads */
+    const View *view;
     const real *w; /* w_-t of the bias; NULL: none */
     real f;
     int t;
@@ -50,7 +57,7 @@ typedef struct {
 
 static const real *slot_of(const StepRow *x, int t)
 {
-    return x->cache + (size_t)(x->ring ? t % x->ring : t) * (size_t)x->wide;
+    return x->cache + (size_t)slot_at(x->view, t) * (size_t)x->wide;
 }
 
 static real score(const StepRow *x, int j)
@@ -60,11 +67,11 @@ static real score(const StepRow *x, int j)
     return x->w ? s + x->f * x->w[x->t - j] : s;
 }
 
-static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
+/* Adds a span of keys to a row. */
+static void step_span(const StepRow *x, Span keys, RowState *row, real *o)
 {
     real s[TILE];
 
-    memset(o, 0, (size_t)x->E * sizeof(real));
     for (int j0 = keys.from; j0 < keys.to; j0 += TILE) {
         int n = min(TILE, keys.to - j0), whole = up_to(n, SUMS);
 
@@ -78,8 +85,18 @@ static void step_row(const StepRow *x, Span keys, RowState *row, real *o)
                 o[e] += s[j] * v[e];
         }
     }
+}
+
+static void step_row(const StepRow *x, RowState *row, real *o)
+{
+    Span keys = view_run(x->view, x->t, 0);
+    const bool sees = keys.from < keys.to;
+
+    memset(o, 0, (size_t)x->E * sizeof(real));
+    for (; keys.from < keys.to; keys = view_run(x->view, x->t, keys.to))
+        step_span(x, keys, row, o);
     for (int e = 0; e < x->E; e++)
-        o[e] = keys.from < keys.to ? o[e] / guard(row->c) : 0;
+        o[e] = sees ? o[e] / guard(row->c) : 0;
 }
 
 /* Stores this position's rotated k and v of all heads in a slot. */
@@ -120,8 +137,9 @@ void pairs_step(const Step *s)
     const Mix *in = s->in;
     const Tiling how = pairs_tiling(in->attention, &in->set);
     const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
-    const int n0 = pairs_n0(in), ring = ring_of(in);
-    const int n = slots(in->attention, &in->set, s->tape->decoding->most);
+    const int n0 = pairs_n0(in);
+    View view = pairs_pattern(in->attention, &in->set);
+    const int n = slots(&view, s->tape->decoding->most);
     real *angles = s->state + 1, *q = angles + D, *cache = q + D;
 
     const real *w =
@@ -130,27 +148,26 @@ void pairs_step(const Step *s)
     if (in->rope)
         rope_position(angles, s->t, D, in->rope_scale);
     if (!s->padding) {
-        step_keep(in, angles, cache + (size_t)(ring ? s->t % ring : s->t) * (size_t)wide);
+        step_keep(in, angles, cache + (size_t)slot_at(&view, s->t) * (size_t)wide);
         s->state[0] += 1;
     }
-    View view = { s->t + 1, (int)s->state[0], setting(&in->set, "window"),
-                  pairs_chunk(in->attention, &in->set), true };
-    Span keys = view_keys(&view, s->t);
-    real tau = how.tau(n0, D, keys.to - keys.from);
+    view.T = s->t + 1, view.length = (int)s->state[0], view.causal = true;
+    const int seen = view_count(&view, s->t);
+    real tau = how.tau(n0, D, seen);
     for (int h = 0; h < H; h++) {
-        StepRow x = { how.weighting,
-                      q,
-                      cache,
-                      D,
-                      E,
-                      h * D,
-                      H * D + h * E,
-                      wide,
-                      ring,
-                      w ? w + h * n : NULL,
-                      pairs_gain(&how, n0, D, keys.to - keys.from),
-                      s->t };
-        const real divisor = how.divisor ? how.divisor(n0, keys.to - keys.from) : 0;
+        StepRow x = { .weighting = how.weighting,
+                      .q = q,
+                      .cache = cache,
+                      .D = D,
+                      .E = E,
+                      .of_k = h * D,
+                      .of_v = H * D + h * E,
+                      .wide = wide,
+                      .view = &view,
+                      .w = w ? w + h * n : NULL,
+                      .f = pairs_gain(&how, n0, D, seen),
+                      .t = s->t };
+        const real divisor = how.divisor ? how.divisor(n0, seen) : 0;
         RowState row = pairs_start(how.weighting, divisor);
 
         memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
@@ -158,6 +175,6 @@ void pairs_step(const Step *s)
             rope_rotate(q, angles, D, false);
         for (int d = 0; d < D; d++)
             q[d] *= tau;
-        step_row(&x, keys, &row, s->o + h * E);
+        step_row(&x, &row, s->o + h * E);
     }
 }

@@ -57,6 +57,7 @@ static Features features(real **free, const LinearHead *h)
 {
     Features x = { .x = rows(free, h->D), .f = rows(free, h->F), .dx = rows(free, h->D) };
 
+    carve(free, 2, h->D); /* behind dx, for the map */
     x.rotated = h->op->angles ? rows(free, h->F) : x.f;
     return x;
 }
@@ -87,7 +88,7 @@ size_t scan_scratch(const Linear *op)
     size_t D = (size_t)up_to(op->D, NR), E = (size_t)up_to(op->E, NR);
     size_t F = (size_t)up_to(op->F, NR), deep = (size_t)up_to(op->F, MR);
 
-    return TILE * (4 * D + 8 * F + 5 * E + 2 * TILE + 1) + 2 * F + deep * E +
+    return TILE * (4 * D + 8 * F + 5 * E + 2 * TILE + 1) + 4 * D + 2 * F + deep * E +
            (size_t)up_to(op->E, MR) * F + MR; /* MR: the kernel reads that far beyond a column */
 }
 

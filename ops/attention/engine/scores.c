@@ -73,23 +73,24 @@ static void score_heads(void *ctx, int begin, int end)
 static void sum_heads(void *ctx, int begin, int end)
 {
     const Scores *s = ctx;
-    const Attention *a = s->in->attention;
     const int T = s->in->q->dim[1], D = s->in->q->dim[3], n0 = pairs_n0(s->in);
-    const Tiling how = pairs_tiling(a, &s->in->set);
+    const Tiling how = pairs_tiling(s->in->attention, &s->in->set);
     double (*weight)(double s) = how.weighting->weight;
 
     for (int number = begin; number < end; number++) {
         const Copies x = copies_of(s, number);
-        View view = view_of(s->in, number / s->in->q->dim[2]);
+        const View view = pairs_view(s->in, number / s->in->q->dim[2]);
 
-        view.chunk = pairs_chunk(a, &s->in->set);
         for (int i = 0; i < T; i++) {
-            const Span keys = view_keys(&view, i);
-            const double tau = (double)how.tau(n0, D, keys.to - keys.from);
-            double c = how.weighting->null && keys.to > keys.from ? weight(0) : 0;
+            const int n = view_count(&view, i);
+            const double tau = (double)how.tau(n0, D, n);
+            double c = how.weighting->null && n > 0 ? weight(0) : 0;
 
-            for (int j = keys.from; j < keys.to; j++)
-                c += weight(tau * product(&x, i, j));
+            for (Span keys = view_run(&view, i, 0); keys.from < keys.to;) {
+                for (int j = keys.from; j < keys.to; j++)
+                    c += weight(tau * product(&x, i, j));
+                keys = view_run(&view, i, keys.to);
+            }
             s->c[(size_t)number * (size_t)T + (size_t)i] = c;
         }
     }

@@ -49,18 +49,57 @@ typedef struct {
     real *dq, *dk, *dv; /* (.., D); the keys of one tile. NULL: not wanted (dk and dv together) */
     real *s, *ds;       /* (tile, tile) */
     const real *L;      /* (tile, tile): factors of the weights; NULL: 1 */
+    real *W;            /* (tile, tile): receives A dA of visible pairs; NULL: not wanted */
+    bool adds;          /* dk and dv hold something, to which is added */
     const real *w, *f;  /* w[j - i] f[n_i] is added to s_ij, for n_i keys; NULL: nothing */
     real *dw;           /* the gradient of w, to add to */
     RowState *row;      /* (T); NULL for weighting_plain */
+    const bool *met;    /* whether rows of a tile see keys of another; NULL: if their spans do */
 } Tiles;
 
 /* For the rows of the tile at i0: sums w v into o, and computes m and c. Needs q, kt and v. */
 void tiles_forward(Tiles *x, int i0);
 
 /*
- * For the keys of the tile at j0 and all rows that see them: adds to dq, computes dk and dv. Needs
- * k (for dq), kt, vt, q (for dk) and g.
+ * For the keys of the tile at j0 and all rows that see them: adds to dq, computes dk and dv (or
+ * adds to them). Needs k (for dq), kt, vt, q (for dk) and g. W is for a single tile of rows.
  */
 void tiles_backward(Tiles *x, int j0);
+
+/* The rest is for the files tiles*.c alone. */
+
+/*
+ * For a group of MR rows: the keys of each row, their union, and, unless it is ragged, their
+ * intersection. For the intersection rows beyond T count as if they existed, so that the first rows
+ * of a longer sequence are computed in the same way.
+ */
+typedef struct {
+    Span row[MR], any, all;
+    bool ragged; /* some row sees only some of its span: those that are `seen` */
+    bool seen[MR][2 * TILE];
+} Group;
+
+/* The group of rows from i on, and keys of the tile at j0. */
+void group_of(Group *g, const Tiles *x, int i, int j0);
+
+/* Whether rows of the tile at i0 may see keys of the one at j0. */
+bool tiles_meet(const Tiles *x, int i0, int j0);
+
+/* s = MR rows of a times a transposed tile, for `keys` and a few around them. */
+void tiles_scores(real *s, Factors f, Span keys);
+
+/* c (MR rows, `wide`) += s times rows of b, where s(i, p) = s[i * rs + p * cs] for p < n. */
+void tiles_accumulate(real *c, Factors f, int wide);
+
+/* Hides the scores of keys that row r does not see, out to multiples of SUMS; returns these bounds.
+ */
+Span tiles_hide(real *s, const Group *g, int r, real hidden);
+
+/* Weights, or their gradients, of row i times L. */
+void tiles_times_L(const Tiles *x, int i, Span seen, real *s);
+
+/* f_i of the bias of row i; and adds the bias to its scores. */
+real tiles_gain(const Tiles *x, int i);
+void tiles_add_bias(const Tiles *x, int i, int j0, Span seen, real *s);
 
 #endif

@@ -35,6 +35,8 @@ static int size_of(const PlainMix *mix, char letter)
         return mix->E;
     case 'm':
         return mix->m;
+    case 'c':
+        return mix->context;
     }
     BUG("%c is not a size", letter);
 }
@@ -120,7 +122,10 @@ void plain_mix(const PlainMix *mix, double *o, const double *g, const PlainTenso
 
 bool plain_sees(const PlainHead *x, int i, int j)
 {
-    return j < x->length && (j <= i || !x->mix->causal) && (abs(i - j) <= x->window || !x->window);
+    PlainSees *sees = x->mix->attention->sees;
+
+    return j < x->length && (j <= i || !x->mix->causal) &&
+           (abs(i - j) <= x->window || !x->window) && (!sees || sees(x, i, j));
 }
 
 int plain_seen(const PlainHead *x, int i)

@@ -25,9 +25,10 @@ typedef union {
 /* A whole mix: operands (B, T, H, ...) as in ops/attention.h; NULL: not used. */
 typedef struct {
     const Attention *attention;
-    int B, T, H, D, E, m;
+    int B, T, H, D, E, m, context;
     bool causal, rope;
     RopeScale rope_scale;
+    int layer, layers;
     const int *length; /* (B), or NULL */
     Values set;
     PlainTensors in;
@@ -56,6 +57,9 @@ typedef struct PlainHead {
 
 /* Whether row i sees key j: j in V(i). */
 bool plain_sees(const PlainHead *x, int i, int j);
+
+/* That of the mechanism, apart from causality, padding and windows. */
+PlainSees plain_sees_longformer, plain_sees_bigbird, plain_sees_sparse, plain_sees_local;
 
 /* n_i, the number of keys that row i sees. */
 int plain_seen(const PlainHead *x, int i);

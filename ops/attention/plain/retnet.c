@@ -5,20 +5,22 @@
  *
  * and at padding stays as it is. Unrolled, with s_ij = q_i.k_j / sqrt(D) for j in V(i), it is
  *
- *     A_ij = a^(number of keys that are no padding in j+1 .. i) s_ij
+ *     A_ij = a^(how many positions i and j are apart, without padding) s_ij
  *
  * which is linear in s_ij: ds_ij is dA_ij times the same power of a.
  */
 #include "ops/attention/plain/pairs.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static double decay(const PlainRow *r, int j)
 {
-    int last = r->i < r->x->length ? r->i : r->x->length - 1;
+    int i = r->i < r->x->length ? r->i : r->x->length - 1;
 
     return plain_sees(r->x, r->i, j)
-               ? pow(1 - pow(2, -setting_or_zero(&r->x->mix->set, "decay") - r->x->head), last - j)
+               ? pow(1 - pow(2, -setting_or_zero(&r->x->mix->set, "decay") - r->x->head),
+                     abs(i - j))
                : 0;
 }
 

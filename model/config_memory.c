@@ -1,0 +1,110 @@
+/* The memory that a model needs, to train and to be evaluated. */
+#include "model/config_size.h"
+#include "model/layer.h"
+#include "model/mechanisms.h"
+#include "ops/base/error.h"
+#include "ops/base/machine.h"
+#include "ops/ops.h"
+
+/*
+ * Numbers per token that a block keeps for its backward pass, besides its result. Without a
+ * feed-forward layer there is neither the norm nor the sum that the layer counted for it.
+ */
+static double kept(const Config *c)
+{
+    const Layer *layer = layer_of(c->attention);
+    MixSize s = config_mix_size(c);
+    double hidden = config_feeds(c)       ? (c->ffn == FFN_SWIGLU ? 3.0 : 1) * config_hidden(c)
+                    : layer->feed_forward ? -2.0 * c->width
+                                          : 0;
+
+    return layer->kept(c, &s) + hidden + (c->dropout > 0 ? 4.0 * c->width : 0);
+}
+
+static double kept_in_all(const Config *c)
+{
+    return c->layers * kept(c);
+}
+
+/* The most that the backward pass needs besides that: of a mix, per token, */
+static double mix_back(const Config *c)
+{
+    const Layer *layer = layer_of(c->attention);
+    MixSize s = config_mix_size(c);
+
+    return c->width + attention_memory(&s).back + layer->back(c, &s);
+}
+
+/* and of these tokens. */
+static double way_back(const Config *c, double tokens)
+{
+    const double each = config_most(c, mix_back);
+    bool feeds = false;
+
+    for (int i = 0; i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        feeds = feeds || config_feeds(&part);
+    }
+    if (!feeds)
+        return tokens * each;
+    if (c->ffn == FFN_SWIGLU)
+        return tokens * (each + 3.0 * config_hidden(c));
+    return tokens * each + fmin(tokens, DENSE_ROWS) * config_hidden(c);
+}
+
+/* Numbers per token outside the blocks: between them, the last norm, and the outputs. */
+static double ends(const Config *c)
+{
+    return c->width * (c->layers + 2.0) + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
+}
+
+static double angles(const Config *c)
+{
+    const MixSize s = config_mix_size(c);
+
+    return s.rope ? (double)c->context * attention_rotated(&s) : 0;
+}
+
+/* Numbers in a step that do not depend on its tokens: fixed parameters and angles. */
+static double fixed(const Config *c)
+{
+    return config_fixed_parameters(c) + config_sum(c, angles);
+}
+
+double config_memory(const Config *c, Load load)
+{
+    double blocks = load.recompute ? config_most(c, kept) : config_sum(c, kept_in_all);
+
+    return sizeof(real) * (2 * config_parameters(c) + load.state + fixed(c) +
+                           load.tokens * (blocks + ends(c)) + way_back(c, load.tokens));
+}
+
+double config_forward_memory(const Config *c, double tokens)
+{
+    return sizeof(real) *
+           (config_parameters(c) + fixed(c) + tokens * (config_most(c, kept) + ends(c)));
+}
+
+void config_check_memory(const Config *c, Load load)
+{
+    double wanted = config_memory(c, load), here = machine_memory();
+
+    if (wanted > here)
+        die(EXIT_MEMORY,
+            "training with a context of %d and %.0f tokens per batch would take about %.1f GiB, "
+            "but the machine has %.1f: reduce --batch-size, the context or the model%s",
+            c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
+            load.recompute ? "" : ", or use --recompute");
+}
+
+void config_check_forward_memory(const Config *c, double tokens)
+{
+    double wanted = config_forward_memory(c, tokens), here = machine_memory();
+
+    if (wanted > here)
+        die(EXIT_MEMORY,
+            "reading %.0f tokens at once would take about %.1f GiB, but the machine has %.1f: "
+            "reduce --lengths",
+            tokens, wanted / 0x1p30, here / 0x1p30);
+}

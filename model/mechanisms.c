@@ -1,0 +1,272 @@
+#include "model/mechanisms.h"
+
+#include <string.h>
+
+static bool same(const Mechanism *a, const Mechanism *b)
+{
+    return a->attention == b->attention && memcmp(&a->set, &b->set, sizeof a->set) == 0;
+}
+
+void config_arrange(Config *c, const Mechanism *list, int n)
+{
+    bool one = true;
+
+    c->attention = list[0].attention;
+    c->set = list[0].set;
+    for (int i = 0; i < n; i++) {
+        c->list[i] = list[i];
+        one = one && same(&list[i], &list[0]);
+    }
+    c->listed = one ? 0 : n;
+}
+
+static Config with(const Config *c, const Mechanism *m)
+{
+    Config it = *c;
+
+    it.attention = m->attention;
+    it.set = m->set;
+    return it;
+}
+
+Config config_layer(const Config *c, int l)
+{
+    return c->listed ? with(c, &c->list[l % c->listed]) : *c;
+}
+
+int config_parts(const Config *c)
+{
+    return c->listed ? c->listed : 1;
+}
+
+Config config_part(const Config *c, int i)
+{
+    if (!c->listed)
+        return *c;
+    Config part = with(c, &c->list[i]);
+
+    part.listed = part.layers = 0;
+    for (int j = 0; j < i; j++)
+        if (same(&c->list[j], &c->list[i]))
+            return part;
+    for (int l = 0; l < c->layers; l++)
+        part.layers += same(&c->list[l % c->listed], &c->list[i]);
+    return part;
+}
+
+double config_sum(const Config *c, double (*of)(const Config *part))
+{
+    double sum = 0;
+
+    for (int i = 0; i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        sum += part.layers || !c->listed ? of(&part) : 0;
+    }
+    return sum;
+}
+
+double config_most(const Config *c, double (*of)(const Config *part))
+{
+    double most = 0;
+
+    for (int i = 0; i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        most = fmax(most, of(&part));
+    }
+    return most;
+}
+
+unsigned config_traits(const Config *c)
+{
+    unsigned traits = ~0U;
+
+    for (int i = 0; i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        traits &= attention_traits(part.attention, &part.set);
+    }
+    return traits;
+}
+
+bool config_set(Config *c, const char *name, int value)
+{
+    bool any = false;
+
+    for (int i = 0; i < c->listed; i++)
+        if (attention_takes(c->list[i].attention, name))
+            *setting_at(&c->list[i].set, name) = value, any = true;
+    if (attention_takes(c->attention, name))
+        *setting_at(&c->set, name) = value, any = true;
+    return any;
+}
+
+/* The value in words: "on" for a flag, "qv+layers" for a set. */
+static Text print_value(const Setting *s, int value)
+{
+    Text text = { 0 };
+
+    if (s->kind == SETTING_FLAG)
+        return text_format("%s", value ? "on" : "off");
+    if (s->kind != SETTING_SET)
+        return setting_print(s, value);
+    for (int bit = 0; s->choices[bit]; bit++)
+        if (value >> bit & 1)
+            text_add(&text, "%s%s", text.n ? "+" : "", s->choices[bit]);
+    return text;
+}
+
+static bool parse_set(const Setting *s, const char *words, int *value)
+{
+    for (*value = 0; *words; words += *words == '+') {
+        const size_t n = strcspn(words, "+");
+        int bit = 0;
+
+        while (s->choices[bit] &&
+               (strlen(s->choices[bit]) != n || strncmp(s->choices[bit], words, n) != 0))
+            bit++;
+        if (!s->choices[bit])
+            return false;
+        *value |= 1 << bit;
+        words += n;
+    }
+    return true;
+}
+
+static bool parse_value(const Setting *s, const char *words, int *value)
+{
+    if (s->kind == SETTING_SET)
+        return parse_set(s, words, value);
+    if (s->kind == SETTING_FLAG) {
+        *value = strcmp(words, "on") == 0;
+        return *value || strcmp(words, "off") == 0;
+    }
+    return setting_parse(s, words, value);
+}
+
+static void add_mechanism(Text *text, const Mechanism *m)
+{
+    const Values plain = settings_default(m->attention);
+
+    text_add(text, "%s", m->attention->name);
+    for (const Setting *s = m->attention->settings; s && s->name; s++)
+        if (setting(&m->set, s->name) != setting(&plain, s->name))
+            text_add(text, ":%s=%s", s->name, print_value(s, setting(&m->set, s->name)).at);
+}
+
+Text config_mechanisms(const Config *c)
+{
+    Text text = { 0 };
+
+    if (!c->listed)
+        text_add(&text, "%s", c->attention->name);
+    for (int i = 0; i < c->listed; i++) {
+        text_add(&text, "%s", i ? "," : "");
+        add_mechanism(&text, &c->list[i]);
+    }
+    return text;
+}
+
+Text config_mechanism_names(const Config *c)
+{
+    Text text = { 0 };
+
+    for (int i = 0; i < config_parts(c); i++)
+        text_add(&text, "%s%s", i ? "+" : "", config_part(c, i).attention->name);
+    return text;
+}
+
+/* One setting, "window=64". */
+static Text apply_one(Mechanism *m, char *words)
+{
+    char *equals = strchr(words, '=');
+    const char *value = equals ? equals + 1 : NULL;
+    const Setting *s;
+
+    if (equals)
+        *equals = '\0';
+    for (char *c = words; *c; c++)
+        *c = *c == '_' ? '-' : *c;
+    s = attention_takes(m->attention, words);
+    if (!s)
+        return text_format("%s has no setting '%.40s'", m->attention->name, words);
+    if (!value && s->kind == SETTING_FLAG)
+        value = "on";
+    if (!value || !parse_value(s, value, setting_at(&m->set, s->name)))
+        return text_format("%s cannot be '%.40s' in %s", s->name, value ? value : "",
+                           m->attention->name);
+    return (Text){ 0 };
+}
+
+Text mechanism_apply(Mechanism *m, const char *words)
+{
+    Text why = { 0 };
+
+    while (*words && !why.n) {
+        const size_t n = strcspn(words, ":");
+        Text one = text_format("%.*s", (int)n, words);
+
+        why = apply_one(m, one.at);
+        words += n + (words[n] == ':');
+    }
+    return why.n ? why : settings_misfit(m->attention, &m->set);
+}
+
+/* "retnet" or "softmax:window=64" */
+static Text read_one(Mechanism *m, const char *words, size_t n)
+{
+    Text one = text_format("%.*s", (int)n, words);
+    char *settings = strchr(one.at, ':');
+
+    if (settings)
+        *settings++ = '\0';
+    m->attention = attention_find(one.at);
+    if (!m->attention)
+        return text_format("this version has no attention called '%.40s'", one.at);
+    m->set = settings_default(m->attention);
+    return settings ? mechanism_apply(m, settings) : (Text){ 0 };
+}
+
+Text config_read_mechanisms(Config *c, const char *words)
+{
+    Mechanism list[MECHANISMS_MOST];
+    Text why = { 0 };
+    int n = 0;
+
+    for (;; words++) {
+        const size_t length = strcspn(words, ",");
+
+        if (n == MECHANISMS_MOST)
+            return text_format("more than %d mechanisms", MECHANISMS_MOST);
+        why = read_one(&list[n++], words, length);
+        words += length;
+        if (why.n || !*words)
+            break;
+    }
+    if (why.n)
+        return why;
+    config_arrange(c, list, n);
+    if (!c->listed)
+        c->set = settings_unsaved(c->attention);
+    return why;
+}
+
+Text config_difference(const Config *one, const Config *other)
+{
+    Config a = *one, b = *other;
+    const Setting *key;
+    const Text its = config_mechanisms(one), others = config_mechanisms(other);
+    Text text = { 0 };
+
+    if (strcmp(its.at, others.at) != 0)
+        text_add(&text, "attn is %s, not %s", its.at, others.at);
+    for (int i = 0; !text.n && (key = config_key(i)); i++) {
+        const int x = *config_value(&a, i), y = *config_value(&b, i);
+
+        if (x != y)
+            text_add(&text, "%s is %s, not %s", setting_key(key).at, setting_print(key, x).at,
+                     setting_print(key, y).at);
+    }
+    return text;
+}

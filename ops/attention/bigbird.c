@@ -1,0 +1,62 @@
+/*
+ * Exact attention over a window, global positions and random blocks (Big Bird: Zaheer et al., 2020,
+ * arXiv:2007.14062), for one head. Positions are in blocks of C, and c(i) = floor(i / C) is that of
+ * i:
+ *
+ *     V(i) = { j : |i - j| <= w  or  i < g  or  j < g  or  c(j) in R(c(i)) }
+ *
+ * less the keys after i if causal, and the padding. (In the paper windows and global positions are
+ * whole blocks, too.) R(c), the random blocks for the rows of block c, are r of the n = c blocks
+ * before it if causal, or of the n others of the sequence, all if there are no more than r. They
+ * are drawn without replacement (Floyd's algorithm), the same for all heads and layers, and if
+ * causal for all lengths: number the n blocks from 0 in their order, and let u_t be the t-th number
+ * of the stream (1, RANDOM_PATTERN, c) of ops/base/random.h below m_t + 1, with m_t = n - min(r, n)
+ * + t. For t = 0 .. min(r, n) - 1,
+ *
+ *     R = R + { u_t }, or R + { m_t } if u_t is in R
+ *
+ * In V(i), A_ij is that of softmax.c,
+ *
+ *     A_ij = e^s_ij / sum over l of e^s_il          s_ij = tau_i q_i . k_j
+ *
+ * and so is the derivative, ds_ij = A_ij (dA_ij - delta_i), since only pairs of V(i) are in sums.
+ *
+ * The trick: tiles without a pair are skipped, so time is O(n (w + g + r C)). A row is a few spans
+ * of keys, engine/view.c.
+ *
+ * The same in plain loops: plain/bigbird.c.
+ */
+#include "ops/attention/engine/pairs.h"
+#include "ops/attention/plain/plain.h"
+
+static void view(View *v, const Values *set)
+{
+    v->window = setting_or_zero(set, "reach");
+    v->global = setting(set, "global");
+    v->random = setting(set, "random");
+    v->block = setting_or_zero(set, "block");
+}
+
+const Attention attention_bigbird = {
+    .name = "bigbird",
+    .summary = "longformer's, and random blocks of keys, O(n) (arXiv:2007.14062)",
+    .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | BLOCKED,
+    .more_traits = softmax_traits,
+    .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX,
+                                   SETTING_REACH,
+                                   SETTING_GLOBAL,
+                                   { .name = "random",
+                                     .value = 3,
+                                     .most = RANDOM_MOST,
+                                     .tries = { 2, 1, 5 },
+                                     .pattern = true,
+                                     .help = "random blocks of keys for each block of rows" },
+                                   SETTING_BLOCK,
+                                   SETTINGS_OF_HEADS,
+                                   { 0 } },
+    .engine = &engine_pairs,
+    .rule = &softmax_rule,
+    .view = view,
+    .plain = plain_bigbird,
+    .sees = plain_sees_bigbird,
+};

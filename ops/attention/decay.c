@@ -1,0 +1,55 @@
+/*
+ * Linear attention with a decay that depends on the position: the scan that RetNet, Mamba-2 (Dao
+ * and Gu, 2024, arXiv:2405.21060), mLSTM and gated retention have in common. There is no feature
+ * map and no denominator; the state fades by a number for each head and position,
+ *
+ *     S_t = e^(g_t) S_t-1 + k_t v_t^T       o_t = S_t^T q_t       g_t = ln sigmoid(w.h_t + b)
+ *
+ * where h is the normed input of the layer, so that g_t <= 0. Unrolled, with B_t the sum of g_s
+ * over s <= t,
+ *
+ *     A_ij = e^(-|B_i - B_j|) q_i.k_j       j in V(i)
+ *
+ * which also holds bidirectionally. g is an operand, and padding has g = 0. engine/decay.c has
+ * forward and backward, engine/crossing.h the derivative by g:
+ *
+ *     dg_t = sum over the pairs with j < t <= i (or i < t <= j) of A_ij g_i.v_j
+ *
+ * (there g_i is the gradient of o_i). Nothing keeps o near the size of v, so the layer norms each
+ * head's output, and gates it.
+ *
+ * The same in plain loops: plain/decay.c.
+ */
+#include "ops/attention/engine/decay.h"
+
+#include "ops/ops.h"
+
+static const DecayRule rule = { .log_decay = NULL };
+
+/* From 2 in the first head to 6 in the last: they forget within 8 to 400 positions at first. */
+static void spread(Tensor *b, Random random)
+{
+    (void)random;
+    for (size_t h = 0; h < b->n; h++)
+        b->data[h] = R(2 + 4.0 * (double)h / (double)(b->n > 1 ? b->n - 1 : 1));
+}
+
+static const Projection log_decay = { .f = &activation_log_sigmoid, .draw = spread };
+
+const Attention attention_decay = {
+    .name = "decay",
+    .summary = "linear, a state that decays at a rate of its input (arXiv:2405.21060)",
+    .family = "decay",
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
+    .operands = (const Operand[]){ { .name = "g",
+                                     .shape = "BNH",
+                                     .help = "logarithm of the decay, at most 0",
+                                     .from = &log_decay },
+                                   { 0 } },
+    .settings =
+        (const Setting[]){
+            SETTING_KEY_SIZE, SETTING_OUT_NORM(1), SETTING_OUT_GATE(1), SETTINGS_AROUND, { 0 } },
+    .engine = &engine_decay,
+    .rule = &rule,
+    .plain = plain_decay,
+};

@@ -1,0 +1,47 @@
+/*
+ * Gated DeltaNet (Yang, Kautz and Hatamizadeh, 2024, arXiv:2412.06464): the delta rule on a state
+ * that fades, as Mamba-2's does, so that it can also be cleared,
+ *
+ *     S_t = e^(g_t) (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
+ *
+ * or S_t = e^(g_t) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - e^(g_t) S_t-1^T k_t), and
+ *
+ *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(w'.h_t + b)
+ *
+ * for each head; A, w, w' and b are learned (Mamba-2: arXiv:2405.21060). deltanet.c has the
+ * derivative without g. With it, e^(g_t) S_t-1 takes the place of S_t-1; with R_t the gradient of
+ * S_t and Z_t that of e^(g_t) S_t-1,
+ *
+ *     Z_t  = R_t - beta_t k_t (R_t^T k_t)^T       R_t-1 = q_t-1 g^T + e^(g_t) Z_t
+ *     dg_t = sum over all entries of Z_t times e^(g_t) S_t-1
+ *
+ * where q_t-1 g^T is what row t-1 of the output gives, g its gradient. engine/delta_scan.c does
+ * both for whole chunks of positions, with matrix products.
+ *
+ * The same in plain loops: plain/gated_delta.c.
+ */
+#include "ops/attention/engine/delta.h"
+
+#include "ops/ops.h"
+
+static const DeltaRule rule = { .decay = "g" };
+
+static const Projection rate = { .f = &activation_softplus, .rate = true };
+
+const Attention attention_gated_delta = {
+    .name = "gated-delta",
+    .summary = "the delta rule on a state that decays (arXiv:2412.06464)",
+    .family = "delta",
+    .position = "none",
+    .traits = CAUSAL_ONLY | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH | UNIT_KEYS,
+    .operands = (const Operand[]){ OPERAND_BETA,
+                                   { .name = "g",
+                                     .shape = "BNH",
+                                     .help = "logarithm of the decay, at most 0",
+                                     .from = &rate },
+                                   { 0 } },
+    .settings = (const Setting[]){ SETTINGS_OF_DELTA(1), { 0 } },
+    .engine = &engine_delta,
+    .rule = &rule,
+    .plain = plain_gated_delta,
+};

@@ -1,0 +1,48 @@
+/*
+ * Kimi Delta Attention (Kimi Team, 2025, arXiv:2510.26692): the delta rule on a state of which
+ * every row fades at a rate of its own,
+ *
+ *     S_t = (1 - beta_t k_t k_t^T) diag(e^(g_t)) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
+ *
+ * or S_t = diag(e^(g_t)) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - S_t-1^T (e^(g_t) * k_t)), where
+ * * is element by element, g_t has D numbers (the operand is called ga), and
+ *
+ *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(W2 W1 h_t + b)
+ *
+ * with W1 of rank RANK; the paper has one A for a head, and here it is one for a feature.
+ * gated_delta.c has the derivative for a number in place of the row; now, with Z_t the gradient of
+ * diag(e^(g_t)) S_t-1,
+ *
+ *     dg_td = sum over e of Z_t,de e^(g_td) S_t-1,de
+ *
+ * engine/delta_scan.c does it for whole chunks of positions, with matrix products.
+ *
+ * The same in plain loops: plain/kda.c.
+ */
+#include "ops/attention/engine/delta.h"
+
+#include "ops/ops.h"
+
+enum { RANK = 16 };
+
+static const DeltaRule rule = { .decay = "ga" };
+
+static const Projection rate = { .f = &activation_softplus, .rank = RANK, .rate = true };
+
+const Attention attention_kda = {
+    .name = "kda",
+    .summary = "the delta rule on a state whose features decay (arXiv:2510.26692)",
+    .family = "delta",
+    .position = "none",
+    .traits = CAUSAL_ONLY | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH | UNIT_KEYS,
+    .operands = (const Operand[]){ OPERAND_BETA,
+                                   { .name = "ga",
+                                     .shape = "BNHd",
+                                     .help = "logarithm of the decay of each feature, at most 0",
+                                     .from = &rate },
+                                   { 0 } },
+    .settings = (const Setting[]){ SETTINGS_OF_DELTA(1), { 0 } },
+    .engine = &engine_delta,
+    .rule = &rule,
+    .plain = plain_kda,
+};

@@ -1,0 +1,13 @@
+/*
+ * Gated DeltaNet (Yang et al., 2024, arXiv:2412.06464): with a decay for each head,
+ *
+ *     S_t = e^(g_t) (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
+ *
+ * which is plain/delta.c with one number for all features.
+ */
+#include "ops/attention/plain/delta.h"
+
+void plain_gated_delta(const PlainHead *x)
+{
+    plain_delta(x, plain_operand(x, "g"), 1, plain_gradient(x, "g"));
+}

@@ -1,0 +1,20 @@
+/*
+ * The strided Sparse Transformer (Child et al., 2019, arXiv:1904.10509): softmax's weights,
+ * plain/softmax.c, where row i sees key j if it is at most w positions away (reach), or a multiple
+ * of w.
+ */
+#include "ops/attention/plain/plain.h"
+
+#include <stdlib.h>
+
+bool plain_sees_sparse(const PlainHead *x, int i, int j)
+{
+    int w = setting_or_zero(&x->mix->set, "reach");
+
+    return abs(i - j) <= w || (i - j) % w == 0;
+}
+
+void plain_sparse(const PlainHead *x)
+{
+    plain_softmax(x);
+}

@@ -1,0 +1,137 @@
+/*
+ * Random feature attention (RFA: Peng et al., 2021, arXiv:2103.02143): random features whose
+ * product is, in expectation, the Gaussian kernel of rows of length 1, which is softmax's weight
+ * e^(q' . k') up to a factor,
+ *
+ *     A_ij ~ sum over r of cos(omega_r . (q'_i - k'_j))        q' = q / |q|, k' = k / |k|
+ *
+ * for m random directions omega_r, of normal numbers. As cos(a - b) = sin a sin b + cos a cos b,
+ * that is a product of features:
+ *
+ *     phi(x) = psi(x) = [sin(omega x') ; cos(omega x')]        x' = x / |x|
+ *
+ * A weight may be negative, and so may a denominator. |x| is at least 10^-6: below, it is a
+ * constant, as in guard().
+ *
+ * Backward, with y = omega x' and the gradients ds and dc of its sines and cosines:
+ *
+ *     dy = ds * cos(y) - dc * sin(y)
+ *     domega_r = sum over all rows of q and k of dy_r x'        with --learn-omega
+ *     dx' = omega^T dy
+ *     dx = (dx' - x' (x' . dx')) / |x|
+ *
+ * The division is done on y, not x: y = (omega x) / |x|. So with h = dy / |x|, domega_r is a sum of
+ * h_r x, and dx = omega^T h less its part along x.
+ *
+ * The same in plain loops: plain/rfa.c.
+ */
+#include "ops/attention/engine/directions.h"
+#include "ops/attention/engine/head.h"
+#include "ops/attention/engine/head_matrix.h"
+
+#include "ops/kernel/elementary.h"
+
+static int sines_and_cosines(int D, int m)
+{
+    (void)D;
+    return 2 * m;
+}
+
+static const void *lay_out(Node *node, const Mix *in)
+{
+    return head_matrix(node, mix_tensor(in, "omega"), 1);
+}
+
+/* |x|, whose square may be beyond the range of floats; NaN stays. */
+static double length_of(const real *x, int D)
+{
+    double square = 0;
+
+    for (int d = 0; d < D; d++)
+        square += (double)x[d] * (double)x[d];
+    return sqrt(square);
+}
+
+/* 1 / |x|, or of the guard. */
+static real inverse(double length)
+{
+    return R(1 / (length < (double)GUARD ? (double)GUARD : length));
+}
+
+/* Sines of y times a number, in place, and cosines. */
+static void replace(real *restrict y, real by, int n, real *restrict c)
+{
+    for (int j = 0; j < n; j++) {
+        const real angle = y[j] * by;
+
+        y[j] = sin_real(angle), c[j] = cos_real(angle);
+    }
+}
+
+static void rfa_apply(const MapRows *m, const real *x, real *f)
+{
+    if (m->prepared)
+        head_matrix_multiply(m->prepared, m, x, f);
+    else
+        head_matrix_row(mix_tensor(m->in, "omega"), 1, m, x, f);
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf)
+        replace(f, inverse(length_of(x, m->D)), m->F / 2, f + m->F / 2);
+}
+
+/* Replaces the first half of df by h. */
+static void chain_features(const MapRows *m, const real *x, const real *f, real *df)
+{
+    const int half = m->F / 2;
+
+    for (int r = 0; r < m->n; r++, x += m->ldx, f += m->ldf, df += m->ldf) {
+        const real by = inverse(length_of(x, m->D));
+
+        for (int j = 0; j < half; j++)
+            df[j] = (df[j] * f[half + j] - df[half + j] * f[j]) * by;
+    }
+}
+
+/* dx less its part along x, unless the guard acts. */
+static void leave_length(const MapRows *m, const real *x, real *dx)
+{
+    for (int r = 0; r < m->n; r++, x += m->ldx, dx += m->ldx) {
+        const double length = length_of(x, m->D);
+        const real by = inverse(length), along = row_dot(x, dx, m->D) * by;
+
+        for (int d = 0; d < m->D && length >= (double)GUARD; d++)
+            dx[d] -= x[d] * by * along;
+    }
+}
+
+static void rfa_chain(const MapRows *m, const real *x, const real *f, real *df, real *dx)
+{
+    chain_features(m, x, f, df);
+    head_matrix_back(m->prepared, m, df, dx);
+    leave_length(m, x, dx);
+    head_matrix_learn(m->prepared, m, x, df);
+}
+
+static const FeatureMap map = { .features = sines_and_cosines,
+                                .apply = rfa_apply,
+                                .chain = rfa_chain,
+                                .prepare = lay_out,
+                                .learn = { "omega", "omega" } };
+
+const Attention attention_rfa = {
+    .name = "rfa",
+    .summary = "linear, random sines and cosines of q and k of length 1 (arXiv:2103.02143)",
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SIGNED | QUOTIENT | BOUNDED,
+    .more_traits = linear_traits,
+    .operands = (const Operand[]){ OPERAND_OMEGA(directions_draw_normal), { 0 } },
+    .settings =
+        (const Setting[]){ SETTING_FEATURES(2, "random directions per head, 2 features each "
+                                               "(0: 2 times the width of a key)"),
+                           SETTING_LEARN_OMEGA,
+                           SETTING_ROPE_AT(0, 0),
+                           SETTING_WINDOW,
+                           SETTINGS_OF_HEADS,
+                           { 0 } },
+    .engine = &engine_linear,
+    .rule = &map,
+    .plain = plain_rfa,
+};

@@ -1,0 +1,42 @@
+/*
+ * Exact attention over a window and every w-th key (Sparse Transformer, strided: Child et al.,
+ * 2019, arXiv:1904.10509), for one head:
+ *
+ *     V(i) = { j : |i - j| <= w  or  (i - j) mod w = 0 }
+ *
+ * less the keys after i if causal, and the padding. (The paper has the two patterns in turn, or in
+ * different heads; here each head has both.) With w near sqrt(n), a row sees O(sqrt(n)) keys, and
+ * any two positions are at most two layers apart. In V(i),
+ *
+ *     A_ij = e^s_ij / sum over l of e^s_il          s_ij = tau_i q_i . k_j
+ *
+ * as in softmax.c, which has tau_i, the other weights of --weight, and the derivative: whatever
+ * V(i) is, only its pairs are in the sums, so
+ *
+ *     ds_ij = A_ij (dA_ij - delta_i) for j in V(i), else 0
+ *
+ * Every tile has a pair in it, so none is skipped: engine/tiles.c computes all scores of a tile and
+ * hides those of other keys. Only sums over values are sparse.
+ *
+ * The same in plain loops: plain/sparse.c.
+ */
+#include "ops/attention/engine/pairs.h"
+#include "ops/attention/plain/plain.h"
+
+static void view(View *v, const Values *set)
+{
+    v->window = v->stride = setting_or_zero(set, "reach");
+}
+
+const Attention attention_sparse = {
+    .name = "sparse",
+    .summary = "exact attention over a window and every w-th key (arXiv:1904.10509)",
+    .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | BY_DISTANCE,
+    .more_traits = softmax_traits,
+    .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX, SETTING_REACH, SETTINGS_OF_HEADS, { 0 } },
+    .engine = &engine_pairs,
+    .rule = &softmax_rule,
+    .view = view,
+    .plain = plain_sparse,
+    .sees = plain_sees_sparse,
+};
