@@ -124,10 +124,10 @@ static Shape shape_of(int T)
 {
     return T == 97    ? (Shape){ 2, T, 2, 64, 64 }
            : T == 200 ? (Shape){ 1, T, 1, 33, 80 }
-           : T == 65  ? (Shape){ 4, T, 2, 11, 7 }
+           : T == 65  ? (Shape){ 2, T, 2, 11, 7 }
            : T == 131 ? (Shape){ 2, T, 2, 5, 3 }
            : T < 1000 ? (Shape){ 4, T, 2, 5, 7 }
-                      : (Shape){ 1, T, 1, 4, 5 };
+                      : (Shape){ 1, T, 1, 2, 3 };
 }
 
 /*
@@ -444,7 +444,7 @@ static void block_more(Arena *mem, Block *block)
     const Operand *o;
 
     for (int i = V + 1; (o = attention_operand(block->attention, i)); i++) {
-        int dim[4] = { o->shape[3] ? BLOCK_C : BLOCK_H, BLOCK_C };
+        int dim[4] = { strlen(o->shape) == 4 ? BLOCK_C : BLOCK_H, BLOCK_C };
         int n = *o->shape == 'B' ? 2 : mixing_shape(&size, o, dim);
 
         if (!attention_needs(block->attention, &block->variant->set, i))
@@ -513,7 +513,7 @@ Suite *suite_attention(void)
     Suite *s = suite_create("attention");
     TCase *formulas = tcase_create("formulas");
 
-    tcase_set_timeout(formulas, 300);
+    tcase_set_timeout(formulas, 600);
     tcase_add_test(formulas, every_attention_has_a_name_of_its_own_a_twin_and_a_price);
     tcase_add_test(formulas, settings_of_one_name_are_the_same_but_for_default_and_help);
     tcase_add_test(formulas, operands_that_do_not_fit_are_a_bug);
