@@ -56,7 +56,7 @@ void check_gradient(Function *f, void *ctx, Tensor *const *operand, int n)
     check_gradient_of(f, ctx, operand, n, SIZE_MAX);
 }
 
-/* What a sanitizer sees in one difference, it sees in the next. */
+/* Differences repeat what a sanitizer has seen: they are left to the other builds. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { SANITIZED = true };
 #else
@@ -92,9 +92,7 @@ void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, si
     }
     tape_close(&tape);
     tape = tape_open(1);
-    if (SANITIZED)
-        most = 1;
-    for (int j = 0; j < n && in_double; j++) {
+    for (int j = 0; j < n && in_double && !SANITIZED; j++) {
         double d = derivative_off(loss, operand[j], got[j], most);
 
         if (!(d > DERIVATIVE_TOLERANCE) && operand[j]->n > most)
