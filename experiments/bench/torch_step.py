@@ -36,9 +36,15 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 
+from torch_chunked import decayed, delta  # noqa: E402
+
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 LINEAR = ("relu", "elu", "exp", "cosformer", "performer")
-NAMES = ("softmax", *LINEAR, "fastformer", "gau")
+DECAYED = ("retnet", "lightning", "gla")
+DELTA = ("deltanet", "gated-delta", "kda")
+RECURRENT = DECAYED + DELTA
+NO_ROPE = ("fastformer", "gla", *DELTA)
+NAMES = ("softmax", *LINEAR, "fastformer", "gau", *RECURRENT)
 TOLERANCE = 1e-4
 TINY = 1e-6  # the least denominator, as in ops/attention/engine/head.h
 options = argparse.Namespace(chunk=128, rows=512, products="blas")
@@ -190,6 +196,21 @@ def gau(q, k, v, causal):
     return Square.apply(q / math.sqrt(q.shape[-1]), k, v, causal) / seen
 
 
+def fixed_rates(name, H):
+    """g of each head; lightning's are those of its first layer."""
+    h = torch.arange(H)
+    return torch.log1p(-2.0 ** (-5 - h)) if name == "retnet" else -8.0 * (h + 1) / H
+
+
+def recurrent(name, q, k, v, g=None, ga=None, beta=None):
+    if name == "retnet":
+        q = q / math.sqrt(q.shape[-1])
+    if name in DELTA:
+        return delta(q, k, v, beta, g if ga is None else ga, options.chunk)
+    g = fixed_rates(name, q.shape[2]) if name != "gla" else ga
+    return decayed(q, k, v, g, options.chunk)
+
+
 # --- the model -----------------------------------------------------------------------------------
 
 class Dense(nn.Module):
@@ -224,6 +245,68 @@ class Heads(nn.Module):
         else:
             y = linear(self.name, q, k, v, self.causal, self.by, getattr(self, "omega", None))
         return x + self.o(y.flatten(2))
+
+
+class Rate(nn.Module):
+    """Logarithms of decays: gla's of each feature, or Mamba's -e^A softplus(w.x + b)."""
+
+    def __init__(self, name, C, H):
+        super().__init__()
+        self.by_head, self.sigmoid = name == "gated-delta", name == "gla"
+        self.H, n = H, H if self.by_head else C
+        self.w = nn.Sequential(*([Dense(C, H)] if self.by_head else [Dense(C, 16), Dense(16, C)]))
+        self.b = nn.Parameter(torch.full((n,), 0.0 if self.sigmoid else -4.6))
+        self.a = None if self.sigmoid else nn.Parameter(torch.linspace(1, 16, n).log())
+
+    def forward(self, x):
+        s = self.w(x) + self.b
+        s = F.logsigmoid(s) / 16 if self.sigmoid else -self.a.exp() * F.softplus(s)
+        return s if self.by_head else s.unflatten(-1, (self.H, -1))
+
+
+class Recurrent(nn.Module):
+    CONV = 4
+
+    def __init__(self, o, by):
+        super().__init__()
+        C, self.name, self.H = o.n_embd, o.attn, o.n_head
+        self.by = by if o.attn in ("retnet", "lightning") else None
+        self.norm, self.qkv, self.o = nn.LayerNorm(C), Dense(C, 3 * C), Dense(C, C)
+        self.gate = None if o.attn == "deltanet" else Dense(C, C)
+        self.beta = Dense(C, o.n_head) if o.attn in DELTA else None
+        self.conv = (nn.Parameter(torch.randn(3 * C, 1, self.CONV) / 2) if o.attn in DELTA
+                     else None)
+        self.rate = Rate(o.attn, C, o.n_head) if o.attn in ("gla", "gated-delta", "kda") else None
+
+    def convolved(self, x):
+        x = F.pad(x.transpose(1, 2), (self.CONV - 1, 0))
+        return F.silu(F.conv1d(x, self.conv, groups=x.shape[1])).transpose(1, 2)
+
+    def operands(self, h):
+        x = self.qkv(h)
+        if self.conv is not None:
+            x = self.convolved(x)
+        q, k, v = x.unflatten(-1, (3, self.H, -1)).unbind(2)
+        if self.name == "lightning":
+            q, k = F.silu(q), F.silu(k)
+        if self.by is not None:
+            q, k = turn(q, self.by[:, None]), turn(k, self.by[:, None])
+        if self.name == "gla":
+            q = q / math.sqrt(q.shape[-1])
+        more = {}
+        if self.beta is not None:
+            q, k = F.normalize(q, dim=-1), F.normalize(k, dim=-1)
+            more["beta"] = torch.sigmoid(self.beta(h))
+        if self.rate is not None:
+            more["g" if self.rate.by_head else "ga"] = self.rate(h)
+        return q, k, v, more
+
+    def forward(self, x):
+        h = self.norm(x)
+        q, k, v, more = self.operands(h)
+        y = recurrent(self.name, q, k, v, **more)
+        y = F.rms_norm(y, y.shape[-1:]).flatten(2)
+        return x + self.o(y if self.gate is None else y * F.silu(self.gate(h)))
 
 
 class Feed(nn.Module):
@@ -263,7 +346,8 @@ class Model(nn.Module):
         self.position = nn.Embedding(o.length, C) if o.attn == "fastformer" else None
         self.layers = nn.Sequential()
         for _ in range(o.n_layer):
-            pair = (Unit(o, by), Unit(o, by)) if o.attn == "gau" else (Heads(o, by), Feed(C))
+            kind = Recurrent if o.attn in RECURRENT else Heads
+            pair = (Unit(o, by), Unit(o, by)) if o.attn == "gau" else (kind(o, by), Feed(C))
             self.layers.extend(pair)
         self.norm, self.head = nn.LayerNorm(C), Dense(C, o.vocab)
 
@@ -324,6 +408,12 @@ def operands(name):
         x["omega"] = torch.randn(shape[2], 32, 16)
     if name == "fastformer":
         x["pool_q"], x["pool_k"] = torch.randn(2, shape[2], 16).unbind(0)
+    if name in DELTA:
+        x["k"], x["beta"] = F.normalize(x["k"], dim=-1), torch.rand(shape[:3])
+    if name in ("gla", "kda"):
+        x["ga"] = -torch.rand(shape)
+    if name == "gated-delta":
+        x["g"] = -torch.rand(shape[:3])
     return {n: t.contiguous() for n, t in x.items()}
 
 
@@ -340,6 +430,8 @@ def mix(name, x, causal, rope):
         q, k = turn(q, by[:, None]), turn(k, by[:, None])
     if name == "softmax":
         return softmax(q, k, v, causal)
+    if name in RECURRENT:
+        return recurrent(name, q, k, v, **{n: x[n] for n in ("g", "ga", "beta") if n in x})
     return gau(q[:, :, 0], k[:, :, 0], v[:, :, 0], causal)[:, :, None]
 
 
@@ -361,8 +453,8 @@ def check(names):
     options.chunk, options.rows = 32, 40
     right = True
     for name in names:
-        for causal in (True, False):
-            for rope in (False, True)[:1 if name == "fastformer" else 2]:
+        for causal in (True, False)[:1 if name in RECURRENT else 2]:
+            for rope in (False, True)[:1 if name in NO_ROPE else 2]:
                 for options.products in ("blas", "onednn")[:2 if name == "gau" else 1]:
                     torch.manual_seed(1)
                     off = furthest(name, causal, rope)
