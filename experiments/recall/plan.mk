@@ -1,0 +1,9 @@
+# Recall of keys and values in the size of Zoology: four learning rates, one seed.
+lengths = 64
+seeds   = 1
+comma  := ,
+swept   = $(call full,0.0003 0.001 0.003 0.01,0.001)
+with    = --n-layer 2 --n-embd $(call full,64,16) --n-head 1 --block-size 64 --batch-size $(call full,64,4) --max-iters $(call full,2000,3)
+asked   = softmax relu cosformer based gla deltanet gated-delta mamba2
+plan    = $(foreach attn,$(asked),$(call series,synthetic,$(subst $(space),$(comma),$(swept)), \
+              --task mqar --attn $(attn) --conv 4 --symbols $(call full,8192,64) --items 4 $(with)))
