@@ -57,7 +57,7 @@ static Tensor *for_all_heads(Pass *p, Tensor *x)
 {
     if (!x || x->dim[0] == p->size.H)
         return x;
-    Tensor *y = op_repeat(p->tape, x, p->size.H);
+    Tensor *y = op_repeat(p->tape, x, tensor_rows(x), p->size.H);
     return x->ndim == 2 ? y : tensor_reshape(y, SHAPE(p->size.H, x->dim[1], x->dim[2]));
 }
 
@@ -67,9 +67,9 @@ static DenseWeights of_all_heads(Pass *p, DenseWeights d)
 
     if (!shares(p->config, "heads"))
         return d;
-    d.w = op_repeat(p->tape, d.w, H);
+    d.w = op_repeat(p->tape, d.w, d.w->dim[0], H);
     if (d.b)
-        d.b = tensor_reshape(op_repeat(p->tape, d.b, H), SHAPE(H * (int)d.b->n));
+        d.b = tensor_reshape(op_repeat(p->tape, d.b, 1, H), SHAPE(H * (int)d.b->n));
     return d;
 }
 

@@ -89,8 +89,11 @@ Tensor *op_multiply(Tape *tape, Tensor *a, Tensor *b); /* element by element */
 /* y = gain x + bias, column by column. */
 Tensor *op_scale_offset(Tape *tape, Tensor *x, Tensor *gain, Tensor *bias);
 
-/* All rows of x (R, C), `n` times: (n R, C). */
-Tensor *op_repeat(Tape *tape, Tensor *x, int n);
+/* Row i of x (R, C) times s_(i mod n), one of the n numbers s; R is a multiple of n. */
+Tensor *op_scale_rows(Tape *tape, Tensor *x, Tensor *s);
+
+/* Each block of `rows` rows of x (R, C), `n` times: (n R, C). */
+Tensor *op_repeat(Tape *tape, Tensor *x, int rows, int n);
 
 /*
  * The n rows at[0] < at[1] < .. of x; and x (n, C) as these rows of (rows, C), where the others

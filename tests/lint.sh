@@ -76,7 +76,7 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3500
+ops 3600
 ops/base 2470
 ops/kernel 1660
 ops/attention 4070
@@ -87,7 +87,7 @@ data 4300
 data/synthetic 960
 training 4920
 tools 940
-tools/common 3690
+tools/common 3710
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710

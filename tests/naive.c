@@ -169,12 +169,33 @@ static void scale_offset(const OpCall *c, double *const *x, double *y)
         y[i] = x[1][i % C] * x[0][i] + x[2][i % C];
 }
 
+/* Three times, in blocks of `size` numbers. */
+static void repeat_blocks(const OpCall *c, const double *x, int size, double *y)
+{
+    for (int i = 0; i < 3 * c->size.B * c->size.T * c->size.C; i++)
+        y[i] = x[i / (3 * size) * size + i % size];
+}
+
 static void repeat(const OpCall *c, double *const *x, double *y)
 {
-    int C = c->size.C;
+    repeat_blocks(c, x[0], c->size.T * c->size.C, y);
+}
 
-    for (int i = 0; i < c->size.B * c->size.T * C; i++)
-        y[i] = x[0][i % C];
+static void repeat_rows(const OpCall *c, double *const *x, double *y)
+{
+    repeat_blocks(c, x[0], c->size.C, y);
+}
+
+static void scale_rows(const OpCall *c, double *const *x, double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T * c->size.C; i++)
+        y[i] = x[1][i / c->size.C] * x[0][i];
+}
+
+static void scale_positions(const OpCall *c, double *const *x, double *y)
+{
+    for (int i = 0; i < c->size.B * c->size.T * c->size.C; i++)
+        y[i] = x[1][i / c->size.C % c->size.T] * x[0][i];
 }
 
 static void mean(const OpCall *c, double *const *x, double *y)
@@ -421,7 +442,10 @@ static const struct {
     { "l2norm", l2norm },
     { "layernorm", layernorm },
     { "scale and offset", scale_offset },
+    { "scale rows", scale_rows },
+    { "scale rows by a few numbers", scale_positions },
     { "repeat", repeat },
+    { "repeat rows", repeat_rows },
     { "pick", pick },
     { "place", place },
     { "mean", mean },

@@ -93,7 +93,12 @@ static Tensor *run_scale_offset(Tape *tape, const OpCall *c)
 
 static Tensor *run_repeat(Tape *tape, const OpCall *c)
 {
-    return op_repeat(tape, c->x[0], c->size.B * c->size.T);
+    return op_repeat(tape, c->x[0], c->row->K ? c->row->K : c->size.T, 3);
+}
+
+static Tensor *run_scale_rows(Tape *tape, const OpCall *c)
+{
+    return op_scale_rows(tape, c->x[0], c->x[1]);
 }
 
 static Tensor *run_pick(Tape *tape, const OpCall *c)
@@ -173,8 +178,9 @@ static int length(int b, OpSize s)
 
 static const OpOperand one[] = { { "x", "BTC" }, { 0 } };
 static const OpOperand two[] = { { "x", "BTC" }, { "y", "BTC" }, { 0 } };
-static const OpOperand first_row[] = { { "x", "1C" }, { 0 } };
 static const OpOperand rows_of_many[] = { { "x", "TC" }, { 0 } };
+static const OpOperand row_by_row[] = { { "x", "BTC" }, { "s", "BT" }, { 0 } };
+static const OpOperand by_positions[] = { { "x", "BTC" }, { "s", "T" }, { 0 } };
 static const OpOperand queried[] = { { "x", "BTC" }, { "w", "C" }, { 0 } };
 static const OpOperand pairs[] = { { "x", "B2C" }, { 0 } };
 static const OpOperand logits[] = { { "x", "BTV" }, { 0 } };
@@ -215,7 +221,10 @@ const OpRow op_rows[] = {
     { "l2norm", run_l2norm, one, .p = 1e-6 },
     { "layernorm", run_layernorm, layernorm, .p = 1e-3, .moved = { "BTC", 2, 3 } },
     { "scale and offset", run_scale_offset, .operand = affine },
-    { "repeat", run_repeat, .operand = first_row },
+    { "scale rows", run_scale_rows, row_by_row, .moved = { "BTC", 2, 3 } },
+    { "scale rows by a few numbers", run_scale_rows, .operand = by_positions },
+    { "repeat", run_repeat, .operand = one },
+    { "repeat rows", run_repeat, one, .K = 1, .moved = { "BTC", 4, 4 } },
     { "pick", run_pick, rows_of_many, .id = { "T", every_other } },
     { "place", run_place, rows_of_many, .id = { "T", every_other } },
     { "mean", run_mean, .operand = one },

@@ -41,7 +41,7 @@ typedef struct {
     } id; /* tokens, targets or lengths */
     const Activation *f;
     double p;            /* of dropout; of norms, eps; of gates, by */
-    int K;               /* of convolutions; negative: not causal */
+    int K;               /* of convolutions; negative: not causal; of repetitions, rows */
     OpWork flops, moved; /* moved: numbers read and written. ./bench skips rows with neither */
 } OpRow;
 
