@@ -1,0 +1,21 @@
+/* The layers around a mix a second time, from the papers, in double: what model/ is compared with. */
+#ifndef TESTS_PAPERS_H
+#define TESTS_PAPERS_H
+
+#include "model/layers.h"
+#include "tests/small.h"
+
+/* A layer of a small model, of B sequences of T positions. */
+enum { B = 2, T = 5, ROWS = B * T };
+
+typedef struct {
+    Arena *mem;
+    Tape *tape;
+    const Config *c;
+    const Block *block, *first; /* the one that is run, and block 0 */
+} Paper;
+
+/* Its output for x (ROWS, width). */
+double *paper_layer(const Paper *p, const double *x);
+
+#endif
