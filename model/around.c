@@ -8,6 +8,9 @@
  *     q, k <- rmsnorm(q), rmsnorm(k)       --qk-norm rms, with gains that all heads share
  *     q <- q / sqrt(D)                     QUERIES_SCALED
  *     g <- s f(h W^T + b)                  Operand.from; ops/gate.c; of length 1, or times another
+ *     v <- f(h W^T + b) v                  Projection.step; ops/scale_rows.c
+ *
+ * With --share-keys, q and k have the columns of one head until they are repeated for all.
  */
 #include "model/layers.h"
 
@@ -69,7 +72,7 @@ static Computed make_computed(const Maker *m, const char *prefix, const Operand 
                columns, inputs);
     c.b = make_vector(m, text_format("%s.b", name.at), columns, from->draw);
     if (from->rate)
-        c.A = make_vector(m, text_format("%s.A", name.at), columns, NULL);
+        c.A = make_vector(m, text_format("%s.A", name.at), columns, from->draw_rate);
     return c;
 }
 
@@ -85,7 +88,7 @@ void make_around(Around *a, const Maker *m, const char *prefix, const char *conv
     for (int i = 0; K && conv[i]; i++)
         a->conv[i] = params_normal(
             m->params, make_name(m, text_format("%sconv_%c", prefix, conv[i]).at, buffer),
-            1 / sqrt(3.0 * K), SHAPE(K * s.H * (conv[i] == 'v' ? s.E : s.D)));
+            1 / sqrt(3.0 * K), SHAPE(K * (conv[i] == 'v' ? s.H * s.E : key_columns(c, &s))));
     for (int i = 0; setting_is(&c->set, "qk-norm", "rms") && i < 2; i++)
         a->gain[i] = params_constant(
             m->params, make_name(m, text_format("%s%c_norm", prefix, "qk"[i]).at, buffer), 1, s.D);
@@ -115,9 +118,10 @@ double around_kept(const Config *c, const MixSize *s, const char *conv)
     double sum = 0;
 
     for (int i = 0; setting(&c->set, "conv") && conv[i]; i++)
-        sum += (attention_takes(c->attention, "conv-silu") && setting(&c->set, "conv-silu") ? 2.0
-                                                                                            : 1.0) *
-               s->H * (conv[i] == 'v' ? s->E : s->D);
+        sum += (has_flag(c, "conv-silu") ? 2.0 : 1.0) *
+               (conv[i] == 'v' ? s->H * s->E : key_columns(c, s));
+    if (has_flag(c, "share-keys"))
+        sum += 2.0 * s->H * s->D;
     if (setting(&c->set, "qk-norm"))
         sum += 2.0 * s->H * (s->D + 2);
     if (attention_traits(c->attention, &c->set) & SILU_QK)
@@ -126,8 +130,8 @@ double around_kept(const Config *c, const MixSize *s, const char *conv)
         sum += s->H * s->D;
     for (int i = 0; attention_operand(c->attention, i); i++)
         if ((o = computed_operand(c, i)))
-            sum +=
-                o->from->rank + (o->unit ? 3 : 2) * (double)columns_of(s, o) + (o->unit ? s->H : 0);
+            sum += o->from->rank + (o->unit ? 3 : 2) * (double)columns_of(s, o) +
+                   (o->unit ? s->H : 0) + (o->from->step ? columns_of(s, o) + s->H * s->E : 0);
     return sum;
 }
 
@@ -141,12 +145,26 @@ Tensor *pass_conv(Pass *p, Tensor *x, Tensor *w)
              : x;
 }
 
-Tensor *pass_input(Pass *p, Tensor *x, Tensor *w)
+static Tensor *filtered(Pass *p, Tensor *x, Tensor *w)
 {
     x = pass_conv(p, x, w);
     if (w && setting(&p->size.set, "conv-silu"))
         x = op_activation(p->tape, x, &activation_silu);
-    return pass_split(p, x);
+    return x;
+}
+
+Tensor *pass_input(Pass *p, Tensor *x, Tensor *w)
+{
+    return pass_split(p, filtered(p, x, w));
+}
+
+Tensor *pass_keys(Pass *p, Tensor *x, Tensor *w)
+{
+    const int B = x->dim[0], T = x->dim[1], H = p->size.H, D = p->size.D;
+
+    if (!has_flag(p->config, "share-keys"))
+        return pass_input(p, x, w);
+    return tensor_reshape(op_repeat(p->tape, filtered(p, x, w), 1, H), SHAPE(B, T, H, D));
 }
 
 static Tensor *normed(Pass *p, Tensor *x, Tensor *gain)
@@ -154,20 +172,29 @@ static Tensor *normed(Pass *p, Tensor *x, Tensor *gain)
     return gain ? op_rmsnorm(p->tape, x, gain, NORM_EPS) : op_l2norm(p->tape, x, L2_EPS);
 }
 
-static Tensor *compute(Pass *p, const Computed *c, Tensor *h, const Operand *o, const Mix *in)
+/* s f(x); f(x) may multiply v, which then is a node of its own. */
+static Tensor *gated(Pass *p, const Computed *c, Tensor *x, const Projection *from, Mix *in)
+{
+    const double by = from->by == 0 ? 1 : from->by;
+    Gate gate = { .x = x, .A = c->A, .f = from->f };
+
+    if (from->step) {
+        gate.x = op_activation(p->tape, x, from->f), gate.f = NULL;
+        in->v = op_scale_rows(p->tape, in->v, gate.x);
+    }
+    gate.by = from->twice && setting(&p->size.set, from->twice) ? 2 * by : by;
+    return op_gate(p->tape, gate);
+}
+
+static Tensor *compute(Pass *p, const Computed *c, Tensor *h, const Operand *o, Mix *in)
 {
     const Projection *from = o->from;
-    const double by = from->by == 0 ? 1 : from->by;
     int dim[4] = { h->dim[0], h->dim[1] }, ndim = (int)strlen(o->shape);
 
     if (c->w1)
         h = op_dense(p->tape, (Dense){ .x = h, .w = c->w1 });
     Tensor *x = op_dense(p->tape, (Dense){ .x = h, .w = c->w, .b = c->b });
-    x = op_gate(p->tape,
-                (Gate){ .x = x,
-                        .A = c->A,
-                        .f = from->f,
-                        .by = from->twice && setting(&p->size.set, from->twice) ? 2 * by : by });
+    x = gated(p, c, x, from, in);
     for (int d = 2; d < ndim; d++)
         dim[d] = operand_dimension(&p->size, o->shape[d]);
     x = tensor_reshape(x, ndim, dim);

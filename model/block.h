@@ -40,6 +40,7 @@ typedef struct {
     NormWeights attention_norm, ffn_norm;
     DenseWeights q, k, v, o;
     DenseWeights out_gate;     /* with that setting only */
+    Tensor *out_norm, *skip;   /* the gain of --out-norm all; a number for each head */
     Tensor *own[OPERANDS_MAX]; /* the mechanism's operands that are parameters */
     Around around;
     DenseWeights up, gate, down; /* gate: only for SwiGLU */

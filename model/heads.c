@@ -6,9 +6,13 @@
  *
  * Between these, model/around.c has what may surround any mix, such as a short convolution.
  * Where a mechanism does not use k, or q and k, q or v takes their place, without a matrix. q and k
- * of a head may be narrower, or wider, than v. With --out-norm rms each head's
- * part of mix(q, k, v) is divided by the root of its mean square; with --out-gate all of
- * it is multiplied by silu(h W_g^T), element by element, before W_o.
+ * of a head may be narrower, or wider, than v, and with --share-keys those of all heads are the
+ * same. Then, before W_o,
+ *
+ *     o <- o + s_h v            --skip, in head h; v as it was before steps multiplied it
+ *     o <- o / rms(o)           --out-norm rms, in each head
+ *     o <- silu(h W_g^T) o      --out-gate, element by element
+ *     o <- rmsnorm(o)           --out-norm all, of all heads together, with a gain
  */
 #include "model/layers.h"
 
@@ -25,19 +29,25 @@ static bool uses_k(const Config *c)
 static void heads_make(Block *b, const Maker *m)
 {
     MixSize s = config_mix_size(m->config);
-    int width = m->config->width;
+    const int width = m->config->width, keys = key_columns(m->config, &s);
+    char buffer[PARAM_NAME];
 
     b->attention_norm = make_norm(m, "attn.norm");
     if (uses_q(m->config))
-        b->q = make_dense(m, "attn.wq", s.H * s.D, width, 1);
+        b->q = make_dense(m, "attn.wq", keys, width, 1);
     if (uses_k(m->config))
-        b->k = make_dense(m, "attn.wk", s.H * s.D, width, 1);
+        b->k = make_dense(m, "attn.wk", keys, width, 1);
     b->v = make_dense(m, "attn.wv", s.H * s.E, width, 1);
     b->o = make_dense(m, "attn.wo", width, s.H * s.E, make_add_gain(m));
     make_own(b->own, m, "attn.");
     make_around(&b->around, m, "attn.", "qkv");
     if (setting(&m->config->set, "out-gate"))
         b->out_gate = make_dense(m, "attn.wg", s.H * s.E, width, 1);
+    if (setting_is(&m->config->set, "out-norm", "all"))
+        b->out_norm =
+            params_constant(m->params, make_name(m, "attn.out_norm", buffer), 1, s.H * s.E);
+    if (has_flag(m->config, "skip"))
+        b->skip = params_constant(m->params, make_name(m, "attn.skip", buffer), 1, s.H);
 }
 
 /* Each head's rows of o (B, T, H E), normed. */
@@ -49,27 +59,43 @@ static Tensor *normed(Pass *p, Tensor *o)
     return tensor_reshape(y, SHAPE(B, T, H * E));
 }
 
+/* o + s_h v in head h. */
+static Tensor *skipped(Pass *p, Tensor *o, Tensor *v, Tensor *s)
+{
+    Tensor *y = op_scale_rows(p->tape, v, s);
+
+    return op_add(p->tape, o, tensor_reshape(y, 3, o->dim));
+}
+
+/* What happens to the output of the mix before W_o. */
+static Tensor *finished(Pass *p, const Block *b, Tensor *o, Tensor *h)
+{
+    if (setting_is(&p->size.set, "out-norm", "rms"))
+        o = normed(p, o);
+    if (b->out_gate.w)
+        o = op_swiglu(p->tape, pass_dense(p, h, b->out_gate), o);
+    return b->out_norm ? op_rmsnorm(p->tape, o, b->out_norm, NORM_EPS) : o;
+}
+
 static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
 {
-    Tensor *h = pass_norm(p, x, b->attention_norm), *o;
+    Tensor *h = pass_norm(p, x, b->attention_norm), *o, *v;
     Mix in = pass_operands(p);
 
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i];
     if (b->q.w)
-        in.q = pass_input(p, pass_dense(p, h, b->q), b->around.conv[0]);
+        in.q = pass_keys(p, pass_dense(p, h, b->q), b->around.conv[0]);
     if (b->k.w)
-        in.k = pass_input(p, pass_dense(p, h, b->k), b->around.conv[1]);
-    in.v = pass_input(p, pass_dense(p, h, b->v), b->around.conv[2]);
+        in.k = pass_keys(p, pass_dense(p, h, b->k), b->around.conv[1]);
+    in.v = v = pass_input(p, pass_dense(p, h, b->v), b->around.conv[2]);
     in.q = in.q ? in.q : in.v;
     in.k = in.k ? in.k : in.q;
     pass_around(p, &b->around, h, &in);
     o = pass_mix(p, &in);
-    if (setting_is(&p->size.set, "out-norm", "rms"))
-        o = normed(p, o);
-    if (b->out_gate.w)
-        o = op_swiglu(p->tape, pass_dense(p, h, b->out_gate), o);
-    return pass_add(p, x, o, b->o, NULL);
+    if (b->skip)
+        o = skipped(p, o, v, b->skip);
+    return pass_add(p, x, finished(p, b, o, h), b->o, NULL);
 }
 
 static void heads_size(const Config *c, MixSize *s)
@@ -78,16 +104,17 @@ static void heads_size(const Config *c, MixSize *s)
     s->D = s->E = c->width / c->heads;
 }
 
-/* The width of q and k of a head, as far as they are used. */
+/* The columns of q and k, as far as they are used. */
 static double keys(const Config *c, const MixSize *s)
 {
-    return (uses_q(c) + uses_k(c)) * s->D;
+    return (uses_q(c) + uses_k(c)) * (double)key_columns(c, s);
 }
 
 /* q, k, v and o; the gate. */
 static double heads_projections(const Config *c, const MixSize *s)
 {
-    return c->width * s->H * (keys(c, s) + 2.0 * s->E + (setting(&c->set, "out-gate") ? s->E : 0)) +
+    return c->width *
+               (keys(c, s) + s->H * (2.0 * s->E + (setting(&c->set, "out-gate") ? s->E : 0))) +
            around_matrices(c, s);
 }
 
@@ -96,13 +123,15 @@ static double heads_parameters(const Config *c, const MixSize *s)
     return c->layers * (heads_projections(c, s) + own_matrices(c));
 }
 
-/* Two norms, q, k, v, o, and a sum; o normed, with its scale; the gate, and o times it. */
+/* Two norms, q, k, v, o, and a sum; o normed, with its scale; the gate, and o times it; what skips
+ * the mix, and o with it. */
 static double heads_kept(const Config *c, const MixSize *s)
 {
     double around = (setting(&c->set, "out-norm") ? s->E + 2.0 : 0) +
-                    (setting(&c->set, "out-gate") ? 2.0 * s->E : 0);
+                    (setting(&c->set, "out-gate") ? 2.0 * s->E : 0) +
+                    (has_flag(c, "skip") ? 2.0 * s->E : 0);
 
-    return 3.0 * c->width + s->H * (keys(c, s) + 2.0 * s->E + around) + around_kept(c, s, "qkv") +
+    return 3.0 * c->width + keys(c, s) + s->H * (2.0 * s->E + around) + around_kept(c, s, "qkv") +
            attention_memory(s).kept;
 }
 

@@ -80,6 +80,16 @@ void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix)
             own[i] = make_operand(m, o, prefix);
 }
 
+bool has_flag(const Config *c, const char *name)
+{
+    return attention_takes(c->attention, name) && setting(&c->set, name);
+}
+
+int key_columns(const Config *c, const MixSize *s)
+{
+    return has_flag(c, "share-keys") ? s->D : s->H * s->D;
+}
+
 static double matrix_numbers(const Config *c, const Operand *o)
 {
     int dim[4], ndim = shape_of(c, o, dim);

@@ -41,6 +41,7 @@
     ROW(retnet)                                                                                    \
     ROW(decay)                                                                                     \
     ROW(lightning)                                                                                 \
+    ROW(mamba2)                                                                                    \
     ROW(deltanet)                                                                                  \
     ROW(gated_delta)                                                                               \
     ROW(kda)                                                                                       \
@@ -61,8 +62,10 @@ typedef struct {
     int rank;                               /* W = W2 W1, and W1 has this many rows; 0: one W */
     void (*draw)(Tensor *b, Random random); /* b at first; NULL: zeros */
     const char *times; /* by another operand, before this one, element by element; NULL: none */
+    bool step;         /* v is multiplied by f(..), too: the size of Mamba's steps */
     bool rate;         /* s = -by e^A, with a learned A for each column: Mamba's */
-    const char *twice; /* a flag that doubles s; NULL: none */
+    void (*draw_rate)(Tensor *A, Random random); /* A at first; NULL: zeros */
+    const char *twice;                           /* a flag that doubles s; NULL: none */
 } Projection;
 
 /*
@@ -258,8 +261,7 @@ Tensor *mix_tensor(const Mix *in, const char *name);
 /* Whether an operand with these settings has a gradient. */
 bool operand_learned(const Operand *o, const Values *set);
 
-/* Turns any numbers into those that a layer computes for the operand: s f(x), with A = 0; x / |x|.
- */
+/* Turns numbers into those that a layer computes for an operand: s f(x), with A = 0; x / |x|. */
 void operand_fit(const Operand *o, Tensor *x);
 /* Whether a sequence may have at most as many positions as an operand says: the letter c. */
 bool attention_ends(const Attention *a, const Values *set);
@@ -349,7 +351,7 @@ extern const char *const qk_norm_names[];
     {                                                                                              \
         .name = "out-norm", .kind = SETTING_CHOICE, .value = by_default,                           \
         .choices = out_norm_names, .layer = true,                                                  \
-        .help = "norm of each head's output, without a gain"                                       \
+        .help = "norm of each head's output, without a gain; all: of all heads, after the gate"    \
     }
 #define SETTING_OUT_GATE(by_default)                                                               \
     {                                                                                              \

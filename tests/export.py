@@ -32,7 +32,7 @@ STOCK = {
     "--position learned --layer-norm layer --bias --tied": "GPT2LMHeadModel",
 }
 # Options of each mechanism, with every setting of it at least once; the first is as it comes.
-HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--window 5"]
+HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--out-norm all --out-gate", "--window 5"]
 LINEAR = [*HEADS, "--position rope --rope-at before"]
 OWN = {
     "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20",

@@ -76,13 +76,13 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3600
+ops 3620
 ops/base 2470
 ops/kernel 1660
-ops/attention 4070
+ops/attention 4170
 ops/attention/engine 7890
-ops/attention/plain 2710
-model 4060
+ops/attention/plain 2830
+model 4160
 data 4300
 data/synthetic 960
 training 4920

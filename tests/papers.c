@@ -81,33 +81,86 @@ static double *paper_mix(const Paper *p, Mix in)
     return doubles(p->mem, o->data, o->n);
 }
 
+/* Rows of one head, which is all heads. */
+static const double *paper_shared(const Paper *p, const double *x, int H, int D)
+{
+    double *y = arena_take(p->mem, (size_t)(ROWS * H * D) * sizeof *y);
+
+    for (int i = 0; i < ROWS * H * D; i++)
+        y[i] = x[i / (H * D) * D + i % D];
+    return y;
+}
+
+/* Mamba-2's Delta = ln(1 + e^(w.h + b)) of each head, by which x is multiplied, and g = -e^A Delta.
+ */
+static void paper_steps(const Paper *p, const double *h, Mix *in)
+{
+    const Computed c = p->block->around.computed[3];
+    const int H = p->c->heads, E = p->c->width / H;
+    const double *w = paper_dense(p, h, (DenseWeights){ c.w, c.b }, NULL);
+
+    in->x[3] = tensor_new(p->mem, 3, (int[]){ B, T, H });
+    for (int i = 0; i < ROWS * H; i++) {
+        const double Delta = log1p(exp(w[i]));
+
+        in->x[3]->data[i] = R(-exp((double)c.A->data[i % H]) * Delta);
+        for (int e = 0; e < E; e++)
+            in->v->data[i * E + e] *= R(Delta);
+    }
+}
+
+/* The output of a mix, normed and gated. */
+static double *paper_finished(const Paper *p, const double *h, double *o)
+{
+    const Block *b = p->block;
+    const int C = p->c->width, E = C / p->c->heads;
+    const double *gate = b->out_gate.w ? paper_dense(p, h, b->out_gate, NULL) : NULL;
+
+    for (int i = 0; setting_is(&p->c->set, "out-norm", "rms") && i < ROWS * C; i += E)
+        naive_rmsnorm(o + i, NULL, NORM_EPS, E, o + i);
+    for (int i = 0; gate && i < ROWS * C; i++)
+        o[i] *= naive_silu(gate[i]);
+    for (int i = 0; b->out_norm && i < ROWS * C; i += C)
+        naive_rmsnorm(o + i, doubles(p->mem, b->out_norm->data, b->out_norm->n), NORM_EPS, C,
+                      o + i);
+    return o;
+}
+
+/* q, k and v in heads: of which a shared q or k has the columns of one. */
+static void paper_inputs(const Paper *p, const double *h, Mix *in)
+{
+    const Block *b = p->block;
+    int H = p->c->heads, E = p->c->width / H, key = setting(&p->c->set, "key-size");
+    const DenseWeights q = b->q.w ? b->q : b->v, to[] = { q, b->k.w ? b->k : q, b->v };
+
+    for (int i = 0; i < 3; i++) {
+        const int D = i < 2 && key ? key : E;
+        const double *x = paper_conv(p, paper_dense(p, h, to[i], NULL), b->around.conv[i],
+                                     setting(&p->c->set, "conv-silu"));
+
+        in->x[i] = paper_tensor(p, to[i].w->dim[0] < H * D ? paper_shared(p, x, H, D) : x, H, D);
+    }
+    paper_qk_norm(p, b->around.gain[0], in->q);
+    paper_qk_norm(p, b->around.gain[1], in->k);
+}
+
 static double *paper_heads(const Paper *p, const double *x)
 {
     const Block *b = p->block;
     const double *h = paper_norm(p, x, b->attention_norm);
-    int H = p->c->heads, E = p->c->width / H, key = setting(&p->c->set, "key-size");
-    int D = key ? key : E;
-    const DenseWeights q = b->q.w ? b->q : b->v, to[] = { q, b->k.w ? b->k : q, b->v };
+    const int C = p->c->width, E = C / p->c->heads;
     Mix in = { .q = NULL };
 
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i];
-    for (int i = 0; i < 3; i++)
-        in.x[i] = paper_tensor(p,
-                               paper_conv(p, paper_dense(p, h, to[i], NULL), b->around.conv[i],
-                                          setting(&p->c->set, "conv-silu")),
-                               H, i < 2 ? D : E);
-    paper_qk_norm(p, b->around.gain[0], in.q);
-    paper_qk_norm(p, b->around.gain[1], in.k);
-
+    paper_inputs(p, h, &in);
+    const double *v = doubles(p->mem, in.v->data, in.v->n);
+    if (b->around.computed[3].w)
+        paper_steps(p, h, &in);
     double *o = paper_mix(p, in);
-    for (int i = 0; setting(&p->c->set, "out-norm") && i < ROWS * H; i++)
-        naive_rmsnorm(o + i * E, NULL, NORM_EPS, E, o + i * E);
-    const double *gate =
-        setting(&p->c->set, "out-gate") ? paper_dense(p, h, b->out_gate, NULL) : NULL;
-    for (int i = 0; gate && i < ROWS * H * E; i++)
-        o[i] *= naive_silu(gate[i]);
-    return paper_dense(p, o, b->o, p->c->no_residual ? NULL : x);
+    for (int i = 0; b->skip && i < ROWS * C; i++)
+        o[i] += (double)b->skip->data[i % C / E] * v[i];
+    return paper_dense(p, paper_finished(p, h, o), b->o, p->c->no_residual ? NULL : x);
 }
 
 /* A parameter of each head: its own, or the only one. */

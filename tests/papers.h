@@ -1,4 +1,5 @@
-/* The layers around a mix a second time, from the papers, in double: what model/ is compared with. */
+/* The layers around a mix a second time, from the papers, in double: what model/ is compared with.
+ */
 #ifndef TESTS_PAPERS_H
 #define TESTS_PAPERS_H
 

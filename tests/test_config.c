@@ -29,13 +29,27 @@ static int vectors_around(const Config *c, int columns)
            (setting_is(&c->set, "qk-norm", "rms") ? 2 * size.D : 0);
 }
 
+/* Biases and rates of operands that have a number for each head; gains, and numbers that skip. */
+static int vectors_of_heads(const Config *c)
+{
+    const bool rms_of_all = setting_is(&c->set, "out-norm", "all");
+    int n = rms_of_all ? c->width : 0;
+
+    for (const Operand *o = c->attention->operands; o && o->name; o++)
+        n += o->from ? c->heads * (o->from->rate ? 2 : 1) : 0;
+    if (attention_takes(c->attention, "skip"))
+        n += setting(&c->set, "skip") ? c->heads : 0;
+    return n;
+}
+
 /* Biases, gammas and betas of two units; or biases and pooling vectors of attention, of one block.
  */
 static int vectors_of_mixes(const Config *c)
 {
     const MixSize size = config_mix_size(c);
     const int width = c->width, gate = setting(&c->set, "gate");
-    const int keys = size.H * size.D;
+    const bool one = attention_takes(c->attention, "share-keys") && setting(&c->set, "share-keys");
+    const int keys = (one ? 1 : size.H) * size.D;
     int pairs = 2; /* q, k, and what else is made of z */
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
@@ -46,7 +60,7 @@ static int vectors_of_mixes(const Config *c)
                     (c->bias ? (gate ? 5 : 3) * width + keys : 0));
     if (layer_of(c->attention) == &layer_pooled)
         return vectors_around(c, 3 * width) + pooled_vectors(c);
-    return vectors_around(c, 2 * keys + width) +
+    return vectors_of_heads(c) + vectors_around(c, 2 * keys + width) +
            (c->bias ? 2 * keys + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0);
 }
 
@@ -91,6 +105,8 @@ START_TEST(the_decay_is_for_matrices_and_tables)
             ck_assert_int_eq(p->decay, !strstr(p->name, "norm") && !strstr(p->name, "bias") &&
                                            !strstr(p->name, "gamma_") &&
                                            !strstr(p->name, "beta_") && !strstr(p->name, "conv_") &&
+                                           !strstr(p->name, ".g.b") && !strstr(p->name, ".g.A") &&
+                                           !strstr(p->name, ".skip") &&
                                            !(strstr(p->name, "omega") && p->fixed));
         small_close(s);
     }

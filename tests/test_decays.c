@@ -146,7 +146,7 @@ START_TEST(heads_start_with_memories_of_their_own)
             const double forgets = 1 - exp((double)b->data[h]);
 
             ck_assert_msg(forgets > 1e-4 && forgets < 0.4, "%s: %g", (*a)->name, forgets);
-            ck_assert(!o->from->draw || h == 0 || b->data[h] > b->data[h - 1]);
+            ck_assert(!o->from->draw || h == 0 || b->data[h] != b->data[h - 1]);
         }
         arena_free(mem);
     }

@@ -8,24 +8,132 @@
 
 #include <string.h>
 
+/* The second layer of the model. */
+static void check_paper(const Small *s, const char *name)
+{
+    const Config layer = config_layer(&s->model.config, 1), *c = &layer;
+    Tape tape = tape_open(2);
+    Pass pass = { .tape = &tape, .config = c, .size = config_mix_size(c) };
+    Paper paper = { s->mem, &tape, c, &s->model.blocks[1], &s->model.blocks[0] };
+    Tensor *x = leaf(s->mem, 5, 1, SHAPE(B, T, c->width));
+
+    const Tensor *y = layer_of(c->attention)->run(&pass, &s->model.blocks[1], x);
+    double off = distance_rms(y->data, paper_layer(&paper, doubles(s->mem, x->data, x->n)), x->n);
+    ck_assert_msg(off < (in_double ? 1e-12 : 3e-6), "%s is %.1e off", name, off);
+    ck_assert_int_eq(y->ndim, 3);
+    tape_close(&tape);
+}
+
 START_TEST(a_layer_is_its_papers)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_open(small_variant(i), B, T);
-        const Config layer = config_layer(&s->model.config, 1), *c = &layer;
-        Tape tape = tape_open(2);
-        Pass pass = { .tape = &tape, .config = c, .size = config_mix_size(c) };
-        Paper paper = { s->mem, &tape, c, &s->model.blocks[1], &s->model.blocks[0] };
-        Tensor *x = leaf(s->mem, 5, 1, SHAPE(B, T, c->width));
 
         small_overwrite(s, 0.3);
-        const Tensor *y = layer_of(c->attention)->run(&pass, &s->model.blocks[1], x);
-        double off =
-            distance_rms(y->data, paper_layer(&paper, doubles(s->mem, x->data, x->n)), x->n);
-        ck_assert_msg(off < (in_double ? 1e-12 : 3e-6), "variant %d is %.1e off", i, off);
-        ck_assert_int_eq(y->ndim, 3);
-        tape_close(&tape);
+        check_paper(s, text_format("variant %d", i).at);
         small_close(s);
+    }
+}
+END_TEST
+
+/* The operand whose numbers are those of steps, which multiply v; 0: there is none. */
+static int steps_of(const Attention *a)
+{
+    const Operand *o;
+
+    for (int i = 0; (o = attention_operand(a, i)); i++)
+        if (o->from && o->from->step)
+            return i;
+    return 0;
+}
+
+/* Steps of these sizes in the two heads of a layer, whatever its input, that decay 16 times as
+ * fast. */
+static void set_steps(Block *b, int which, const double size[2])
+{
+    const Computed *c = &b->around.computed[which];
+
+    memset(c->w->data, 0, c->w->n * sizeof(real));
+    for (int h = 0; h < 2; h++) {
+        c->b->data[h] = R(size[h] == 0 ? -1000 : size[h] > 30 ? size[h] : log(expm1(size[h])));
+        c->A->data[h] = R(log(16));
+    }
+}
+
+static void check_finite_gradients(Small *s)
+{
+    Tape tape = tape_open(2);
+
+    small_learn(s, &tape, 1);
+    for (const Param *p = s->model.params.first; p; p = p->next)
+        ck_assert_msg(all_finite(p->tensor->grad, p->tensor->n), "%s", p->name);
+    tape_close(&tape);
+}
+
+/* Nothing of the input comes in, or all of the state is forgotten, or nothing is. */
+START_TEST(steps_of_any_size_are_those_of_the_paper)
+{
+    static const double sizes[][2] = { { 0, 0 },    { 0, 0.1 },    { 1e-13, 1e-7 },
+                                       { 1e-7, 3 }, { 1e-3, 400 }, { 0.05, 3.125 } };
+
+    for (int i = 0; i < VARIANTS * COUNT(sizes); i++) {
+        const Config c = small_variant(i / COUNT(sizes));
+        const double *size = sizes[i % COUNT(sizes)];
+        const int which = steps_of(c.attention);
+
+        if (!which)
+            continue;
+        Small *s = small_open(c, B, T);
+        small_overwrite(s, 0.3);
+        for (int l = 0; l < c.layers; l++)
+            set_steps(&s->model.blocks[l], which, size);
+        check_paper(s, text_format("steps of %g and %g", size[0], size[1]).at);
+        check_finite_gradients(s);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* n numbers are even from `least` to `most`: none is outside, and their mean is in the middle. */
+static void check_even(const double *x, int n, double least, double most)
+{
+    double mean = 0;
+
+    for (int i = 0; i < n; i++) {
+        ck_assert_msg(x[i] > least - 1e-4 && x[i] < most + 1e-4, "%g", x[i]);
+        mean += x[i] / n;
+    }
+    ck_assert_double_eq_tol(mean, (least + most) / 2, 5 * (most - least) / sqrt(12.0 * n));
+}
+
+/* Delta evenly from 0.001 to 0.1 in its logarithm, e^A from 1 to 16, D and the gain at 1. */
+START_TEST(steps_and_rates_start_as_in_the_paper)
+{
+    enum { HEADS = 512 };
+    double Delta[HEADS], A[HEADS], together = 0;
+
+    for (const Attention *const *a = attentions; *a; a++) {
+        Config c = { .attention = *a, .vocab = 11, .layers = 1, .heads = HEADS, .width = HEADS };
+        const int which = steps_of(*a);
+        Arena *mem = arena_new();
+        Model model;
+
+        c.context = 8, c.set = settings_default(*a), c.position = POSITION_NONE;
+        if (which) {
+            model_init(&model, c, mem, 1);
+            const Block *b = model.blocks;
+            const Computed *from = &b->around.computed[which];
+            for (int h = 0; h < HEADS; h++) {
+                Delta[h] = log(log1p(exp((double)from->b->data[h])));
+                A[h] = exp((double)from->A->data[h]);
+                together += (Delta[h] - log(0.01)) * (A[h] - 8.5);
+                ck_assert(b->skip->data[h] == 1 && b->out_norm->data[h] == 1);
+            }
+            check_even(Delta, HEADS, log(0.001), log(0.1));
+            check_even(A, HEADS, 1, 16);
+            ck_assert_double_le(fabs(together), 5 * sqrt(HEADS) * log(100) * 15 / 12);
+        }
+        arena_free(mem);
     }
 }
 END_TEST
@@ -351,6 +459,8 @@ Suite *suite_layers(void)
     TCase *t = group(s, "layers");
 
     tcase_add_test(t, a_layer_is_its_papers);
+    tcase_add_test(t, steps_of_any_size_are_those_of_the_paper);
+    tcase_add_test(t, steps_and_rates_start_as_in_the_paper);
     tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
     tcase_add_test(t, every_mix_knows_the_place_of_its_layer);

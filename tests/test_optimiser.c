@@ -234,9 +234,9 @@ END_TEST
 /* What the end of a name says about a parameter of a block with more than one dimension. */
 static bool is_named_a_matrix(const char *name)
 {
-    static const char *const matrices[] = { "wq",     "wk",       "wv",   "wo",   "wg",
-                                            "wu",     "wz",       "up",   "gate", "down",
-                                            "concat", "concat_v", "omega" },
+    static const char *const matrices[] = { "wq",     "wk",       "wv",    "wo",   "wg",
+                                            "wu",     "wz",       "up",    "gate", "down",
+                                            "concat", "concat_v", "omega", "w" },
                              *const vectors[] = { "pool_q", "pool_k", "rel_a", "rel_b" };
     const char *end = strrchr(name, '.') + 1;
 

@@ -669,6 +669,14 @@ class Weights(nn.Module):
         self.weight = nn.Parameter(torch.zeros(shape))
 
 
+class Gain(nn.Module):
+    """What the norm of all heads multiplies by."""
+
+    def __init__(self, n: int):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(n))
+
+
 class Norm(nn.Module):
     """RMSNorm, weight x / sqrt(mean(x^2) + norm_eps); or LayerNorm, of x - mean(x), with a bias."""
 
@@ -708,7 +716,8 @@ def join(x: Tensor) -> Tensor:
 class Heads(nn.Module):
     """x + (silu(h W_g^T) * norm(mix(q, k, v))) W_o^T; q, k, v = h W^T, h = norm(x)
 
-    with the gate if out_gate, and the norm, of each head, if out_norm.
+    with the gate if out_gate, and the norm, of each head, if out_norm is rms; if it is all, that of
+    all heads together, of the product with the gate, times a gain.
     """
 
     def __init__(self, config: AttncConfig):
@@ -716,13 +725,14 @@ class Heads(nn.Module):
         width, H, bias = config.n_embd, config.n_head, bool(config.bias)
         D = config.key_size or width // H
         self.residual = not config.no_residual
-        self.H, self.mix, self.out_norm = H, MIXES[config.attn](config), config.out_norm == "rms"
+        self.H, self.mix, self.head_norm = H, MIXES[config.attn](config), config.out_norm == "rms"
         self.norm = Norm(config)
         self.wq = nn.Linear(width, H * D, bias=bias)
         self.wk = nn.Linear(width, H * D, bias=bias)
         self.wv = nn.Linear(width, width, bias=bias)
         self.wo = nn.Linear(width, width, bias=bias)
         self.wg = nn.Linear(width, width, bias=bias) if config.out_gate else None
+        self.out_norm = Gain(width) if config.out_norm == "all" else None
         self.own = self.mix.own(H, D)
         for name, shape in self.own.items():
             setattr(self, name, Weights(*shape))
@@ -734,8 +744,9 @@ class Heads(nn.Module):
         own = {name: getattr(self, name).weight for name in self.own}
         rows = [split(w(h), self.H) for w in (self.wq, self.wk, self.wv)]
         o, state = self.mix(rows, t, state, **own)
-        o = join(root_mean_square_norm(o) if self.out_norm else o)
+        o = join(root_mean_square_norm(o) if self.head_norm else o)
         o = o if self.wg is None else F.silu(self.wg(h)) * o
+        o = o if self.out_norm is None else root_mean_square_norm(o) * self.out_norm.weight
         return onto(self, x, self.wo(o)), state
 
 
@@ -913,6 +924,8 @@ class AttncPreTrainedModel(PreTrainedModel):
             nn.init.ones_(module.weight)
             if module.bias is not None:
                 nn.init.zeros_(module.bias)
+        elif isinstance(module, Gain):
+            nn.init.ones_(module.weight)
         elif isinstance(module, Weights):
             nn.init.normal_(module.weight, std=module.std)
 
