@@ -96,6 +96,30 @@ START_TEST(a_model_has_the_parameters_of_its_configuration)
 }
 END_TEST
 
+static bool is_matrix(const Param *p)
+{
+    return p->tensor->ndim >= 2 && !p->fixed && strcmp(p->name, "embed") != 0 &&
+           !strstr(p->name, ".pool_");
+}
+
+/* Inputs that a mechanism does not use have none, and those that heads share have one. */
+START_TEST(every_mechanism_has_the_matrices_of_its_configuration)
+{
+    for (const Attention *const *a = attentions; *a; a++) {
+        Config c = small_variant(0);
+        double matrices = 0;
+
+        c.attention = *a, c.set = settings_default(*a), c.position = POSITION_NONE;
+        Small *s = small_open(c, B, T);
+        for (const Param *p = s->model.params.first; p; p = p->next)
+            matrices += is_matrix(p) ? (double)p->tensor->n : 0;
+        ck_assert_msg(matrices == config_matrix_parameters(&c), "%s: %g, not %g", (*a)->name,
+                      config_matrix_parameters(&c), matrices);
+        small_close(s);
+    }
+}
+END_TEST
+
 START_TEST(the_decay_is_for_matrices_and_tables)
 {
     for (int i = 0; i < VARIANTS; i++) {
@@ -267,6 +291,7 @@ Suite *suite_config(void)
     TCase *t = group(s, "configuration");
 
     tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
+    tcase_add_test(t, every_mechanism_has_the_matrices_of_its_configuration);
     tcase_add_test(t, the_decay_is_for_matrices_and_tables);
     tcase_add_test(t, gpt2_has_its_parameters_and_operations);
     tcase_add_test(t, to_see_both_sides_costs_twice_the_attention);
