@@ -86,13 +86,13 @@ static double largest_matrix(const Config *c)
 static Text part_misfit(const Config *c)
 {
     Text why = { 0 }, option = needless(c), wrong = settings_misfit(c->attention, &c->set);
-    const char *direction = attention_refuses(c->attention, c->task == TASK_CAUSAL);
+    const Text direction = attention_refuses(c->attention, &c->set, c->task == TASK_CAUSAL);
     const int inner = layer_of(c->attention)->inner * c->width; /* split into heads */
     const int conv = setting(&c->set, "conv");
 
-    if (direction)
+    if (direction.n)
         text_add(&why, "--attn %s %s: the task %s needs another attention", c->attention->name,
-                 direction, task_names[c->task]);
+                 direction.at, task_names[c->task]);
     else if (option.n)
         text_add(&why, "--%s does not apply to --attn %s", option.at, c->attention->name);
     else if (inner % c->heads != 0)

@@ -98,16 +98,27 @@ unsigned attention_traits(const Attention *a, const Values *set)
     return a->traits | (a->more_traits ? a->more_traits(set) : 0);
 }
 
-const char *attention_refuses(const Attention *a, bool causal)
+Text attention_refuses(const Attention *a, const Values *set, bool causal)
 {
-    if (causal)
-        return a->traits & BIDIRECTIONAL_ONLY ? "is bidirectional only" : NULL;
-    return a->traits & CAUSAL_ONLY ? "is causal only" : NULL;
+    const unsigned only = causal ? BIDIRECTIONAL_ONLY : CAUSAL_ONLY;
+    Text why = { 0 };
+
+    if (!(attention_traits(a, set) & only))
+        return why;
+    for (const Setting *s = a->settings; s && s->name; s++) {
+        Values other = *set;
+
+        *setting_at(&other, s->name) = s->value;
+        if (!(attention_traits(a, &other) & only))
+            text_add(&why, "with --%s %s ", s->name, setting_print(s, setting(set, s->name)).at);
+    }
+    text_add(&why, "is %s only", causal ? "bidirectional" : "causal");
+    return why;
 }
 
 bool attention_decodes(const Attention *a)
 {
-    return a->engine->step && !attention_refuses(a, true);
+    return a->engine->step && !(a->traits & BIDIRECTIONAL_ONLY);
 }
 
 /* The mix of one position, from the state left by earlier positions. */

@@ -248,8 +248,10 @@ MixSize mix_size(const Mix *in);
 unsigned attention_traits(const Attention *a, const Values *set);
 bool attention_decodes(const Attention *a);
 
-/* Why the mechanism cannot be causal, or bidirectional: "is causal only"; NULL: it can. */
-const char *attention_refuses(const Attention *a, bool causal);
+/*
+ * Why it cannot be causal, or bidirectional: "is causal only", or "with --norm x is causal only".
+ */
+Text attention_refuses(const Attention *a, const Values *set, bool causal);
 
 /* The i-th operand: q, k, v, then those of the row; NULL past the end. And whether it is used. */
 const Operand *attention_operand(const Attention *a, int i);

@@ -86,12 +86,13 @@ Case case_new(Arena *mem, const Attention *a, const Trial *t, int T)
     Case c = { .trial = t, .B = 3, .T = T, .H = 2, .D = 6, .E = a->traits & V_AS_WIDE ? 6 : 5 };
     const Operand *o;
 
-    c.mix = (Mix){ .attention = a, .causal = a->traits & CAUSAL_ONLY, .set = settings_default(a) };
+    c.mix = (Mix){ .attention = a, .set = settings_default(a) };
     c.mix.rope = t->rope, c.mix.rope_scale = t->scale;
     if (t->setting && can_try(a, t)) {
         *setting_at(&c.mix.set, t->setting->name) = t->value;
         enable(t->setting, &c.mix);
     }
+    c.mix.causal = attention_traits(a, &c.mix.set) & CAUSAL_ONLY;
     for (int i = 0; (o = attention_operand(a, i)); i++)
         if (attention_needs(a, &c.mix.set, i)) {
             c.mix.x[i] = case_tensor(mem, &c, o->shape, 40 + (uint64_t)i);
@@ -114,7 +115,7 @@ bool case_mask(Arena *mem, Case *c, int i)
     c->mix.causal = i & 1;
     if (i & 2)
         case_pad(mem, c);
-    return !(c->mix.attention->traits & (c->mix.causal ? BIDIRECTIONAL_ONLY : CAUSAL_ONLY));
+    return !attention_refuses(c->mix.attention, &c->mix.set, c->mix.causal).n;
 }
 
 enum { WORDS = 32 };

@@ -22,15 +22,29 @@ static const double patterns[][4] = {
     { HARDLY, HARDLY, HARDLY, -400 },
 };
 
-/* The operand of logarithms of decays; 0: the attention has none. */
-static int decays_of(const Attention *a)
+static bool is_linear(const Variant *v)
+{
+    const Engine *engine = v->attention->engine;
+
+    return v->plain && (engine == &engine_decay || engine == &engine_decay_each);
+}
+
+/* A softmax of scores that fade; the engine is the same in all patterns of keys. */
+static bool is_softmax(const Variant *v)
+{
+    const Attention *a = v->attention;
+
+    return (v->traits & AVERAGES) && (v->traits & CAUSAL_ONLY) && !v->rope &&
+           (a == &attention_softmax || a == &attention_longformer || a == &attention_gau);
+}
+
+/* The operand of logarithms of decays; 0: the variant has none. */
+static int decays_of(const Variant *v)
 {
     const Operand *o;
 
-    const bool fades = a->engine == &engine_decay || a->engine == &engine_decay_each;
-
-    for (int i = V + 1; fades && (o = attention_operand(a, i)); i++)
-        if (o->from && *o->shape == 'B')
+    for (int i = V + 1; (o = attention_operand(v->attention, i)); i++)
+        if ((is_linear(v) || is_softmax(v)) && o->from && *o->shape == 'B')
             return i;
     return 0;
 }
@@ -45,8 +59,8 @@ static double decay_at(const double pattern[4], size_t t, size_t column)
 
 static void fill_decays(const Mixing *m, const double pattern[4])
 {
-    Tensor *g = m->x[decays_of(m->attention)];
-    const size_t width = (size_t)mixing_width(m, decays_of(m->attention));
+    Tensor *g = m->x[decays_of(m->variant)];
+    const size_t width = (size_t)mixing_width(m, decays_of(m->variant));
 
     for (size_t i = 0; i < g->n; i++)
         g->data[i] = R(decay_at(pattern, i / width, i % width));
@@ -56,12 +70,13 @@ static void fill_decays(const Mixing *m, const double pattern[4])
 START_TEST(extreme_decays_are_those_of_the_plain_twin)
 {
     EACH_VARIANT(v)
-    for (int i = 0; v->plain && decays_of(v->attention) && i < COUNT(patterns); i++) {
+    for (int i = 0; decays_of(v) && i < COUNT(patterns); i++) {
         Arena *mem = arena_new();
-        Mixing m = mixing(mem, v, (Shape){ 1, 300, 2, 4, 3 }, _i);
+        Mixing m = mixing(mem, v, (Shape){ 1, is_softmax(v) ? 220 : 300, 2, 4, 3 }, _i);
 
         fill_decays(&m, patterns[i]);
-        check_twin(mem, &m, 0, m.n);
+        if (m.causal == _i)
+            check_twin(mem, &m, 0, m.n);
         if (_i)
             check_steps(mem, &m, m.s.T);
         arena_free(mem);
@@ -72,7 +87,7 @@ END_TEST
 START_TEST(decoded_padding_may_hold_anything)
 {
     EACH_VARIANT(v)
-    if (v->plain && decays_of(v->attention)) {
+    if (decays_of(v)) {
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, (Shape){ 4, 7, 2, 4, 3 }, true);
 
@@ -112,7 +127,7 @@ static void scan(const Mixing *m, int h, double *o)
 START_TEST(the_scan_of_a_long_sequence_is_the_recurrence)
 {
     EACH_VARIANT(v)
-    for (int i = 0; v->plain && decays_of(v->attention) && i < COUNT(patterns); i++) {
+    for (int i = 0; is_linear(v) && decays_of(v) && i < COUNT(patterns); i++) {
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, (Shape){ 1, 4096, 2, 4, 3 }, true);
 
@@ -128,16 +143,62 @@ START_TEST(the_scan_of_a_long_sequence_is_the_recurrence)
 }
 END_TEST
 
+/* Row i of a head: softmax(q_i . k_j / sqrt(D) + the sum of g_t over j < t <= i), in double. */
+static void softmax_row(const Mixing *m, int i, int h, double *o)
+{
+    const int H = m->s.H, D = m->s.D, E = m->s.E;
+    const real *q = m->x[Q]->data + (i * H + h) * D, *g = m->x[decays_of(m->variant)]->data;
+    double sum = 0, faded = 0;
+
+    memset(o, 0, (size_t)E * sizeof *o);
+    for (int j = i; j >= 0; j--) {
+        const int at = j * H + h;
+        double s = faded;
+
+        for (int d = 0; d < D; d++)
+            s += (double)q[d] * (double)m->x[K]->data[at * D + d] / sqrt(D);
+        sum += exp(s);
+        for (int e = 0; e < E; e++)
+            o[e] += exp(s) * (double)m->x[V]->data[at * E + e];
+        faded += (double)g[at];
+    }
+    for (int e = 0; e < E; e++)
+        o[e] /= sum;
+}
+
+/* In float a running sum of all g would have lost 1e-7 after a few positions. */
+START_TEST(scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between)
+{
+    Variant v = { .attention = &attention_softmax, .set = settings_default(&attention_softmax) };
+    Arena *mem = arena_new();
+
+    setting_parse(attention_takes(v.attention, "weight"), "forgetting",
+                  setting_at(&v.set, "weight"));
+    v.traits = attention_traits(v.attention, &v.set);
+    Mixing m = mixing(mem, &v, (Shape){ 1, 4096, 1, 4, 3 }, true);
+    fill_decays(&m, patterns[_i]);
+    Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+    double *want = arena_take(mem, o.n * sizeof *want);
+    for (int i = 0; i < m.s.T * m.s.H; i++)
+        softmax_row(&m, i / m.s.H, i % m.s.H, want + i * m.s.E);
+    check_close(m.name, o.y, want, o.n, forward_tolerance);
+    check_finite(&m, &o);
+    check_steps(mem, &m, m.s.T);
+    arena_free(mem);
+}
+END_TEST
+
 /* What a layer computes at first from an input of zeros: b, and f of it. */
 START_TEST(heads_start_with_memories_of_their_own)
 {
-    for (const Attention *const *a = attentions; *a; a++) {
-        if (!decays_of(*a))
+    EACH_VARIANT(v)
+    {
+        if (!decays_of(v))
             continue;
         enum { HEADS = 5 };
         Arena *mem = arena_new();
         Tensor *b = leaf(mem, 0, 0, 1, (int[]){ HEADS });
-        const Operand *o = attention_operand(*a, decays_of(*a));
+        const Operand *o = attention_operand(v->attention, decays_of(v));
 
         if (o->from->draw)
             o->from->draw(b, random_stream(1, RANDOM_TEST, 0));
@@ -145,9 +206,39 @@ START_TEST(heads_start_with_memories_of_their_own)
         for (int h = 0; h < HEADS; h++) {
             const double forgets = 1 - exp((double)b->data[h]);
 
-            ck_assert_msg(forgets > 1e-4 && forgets < 0.4, "%s: %g", (*a)->name, forgets);
+            ck_assert_msg(forgets > 1e-4 && forgets < 0.4, "%s: %g", v->attention->name, forgets);
             ck_assert(!o->from->draw || h == 0 || b->data[h] != b->data[h - 1]);
         }
+        arena_free(mem);
+    }
+}
+END_TEST
+
+/* A document after another: g = ln 0 at its first position hides all that is before. */
+START_TEST(a_g_of_minus_infinity_forgets_everything)
+{
+    enum { CUT = 150 };
+
+    EACH_VARIANT(v)
+    if (is_softmax(v) && decays_of(v) && !(v->traits & BLOCKED)) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 1, 300, 2, 4, 3 }, true);
+        const int n = mixing_width(&m, V);
+
+        for (int t = 0; t < CUT; t++)
+            set_key(&m, 0, t, R(t % 2));
+        Outcome one = mixing_outcome(mem, &m, NULL);
+        for (int h = 0; h < m.s.H; h++)
+            m.x[decays_of(v)]->data[CUT * m.s.H + h] = -R(HUGE_VAL);
+        Outcome cut = mixing_outcome(mem, &m, weights_new(mem));
+        check_finite(&m, &cut);
+        check_steps(mem, &m, m.s.T);
+        ck_assert(same_bits(one.y, cut.y, (size_t)(CUT * n)));
+        for (int t = 0; t < CUT; t++)
+            set_key(&m, 0, t, R(5 - t % 3));
+        Outcome other = mixing_outcome(mem, &m, NULL);
+        ck_assert_msg(same_bits(other.y + CUT * n, cut.y + CUT * n, (size_t)((m.s.T - CUT) * n)),
+                      "%s", m.name);
         arena_free(mem);
     }
 }
@@ -161,6 +252,9 @@ Suite *suite_decays(void)
     tcase_add_test(extremes, heads_start_with_memories_of_their_own);
     tcase_add_test(extremes, decoded_padding_may_hold_anything);
     tcase_add_loop_test(extremes, extreme_decays_are_those_of_the_plain_twin, 0, 2);
+    tcase_add_test(extremes, a_g_of_minus_infinity_forgets_everything);
+    tcase_add_loop_test(extremes, scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between,
+                        0, COUNT(patterns));
     tcase_add_test(extremes, the_scan_of_a_long_sequence_is_the_recurrence);
     return s;
 }

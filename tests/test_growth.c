@@ -51,7 +51,7 @@ START_TEST(sums_before_division_are_those_of_the_plain_twin)
     int some = 0;
 
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v))
-        if (!attention_refuses(v->attention, _i == 1))
+        if (!attention_refuses(v->attention, &v->set, _i == 1).n)
             some += check_sums(v, _i == 1, _i == 2 ? lengths : NULL);
     ck_assert_int_gt(some, 50);
 }
@@ -61,7 +61,7 @@ END_TEST
 START_TEST(mechanisms_that_divide_by_a_sum_or_count_have_sums)
 {
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v))
-        if (v->plain && !attention_refuses(v->attention, true)) {
+        if (v->plain && !attention_refuses(v->attention, &v->set, true).n) {
             const bool linear = v->attention->engine->rank && !(v->traits & NORMALISES_Q),
                        pairs = v->traits & HAS_SCORES;
 

@@ -51,7 +51,7 @@ typedef struct {
 
 static bool is_causal(const Attention *a)
 {
-    return !attention_refuses(a, true);
+    return !(a->traits & BIDIRECTIONAL_ONLY);
 }
 
 static Trial *trial_new(const Attention *of)

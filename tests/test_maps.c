@@ -43,7 +43,7 @@ static void put_model(const Attention *a, Task task)
 /* What such a model can be trained for. */
 static Task task_of(const Attention *a)
 {
-    return attention_refuses(a, true) ? TASK_MLM : TASK_CAUSAL;
+    return a->traits & BIDIRECTIONAL_ONLY ? TASK_MLM : TASK_CAUSAL;
 }
 
 /* A number of the page, whose minus is U+2212. */

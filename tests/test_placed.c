@@ -11,7 +11,7 @@
 
 static bool runs(const Variant *v, bool causal)
 {
-    return !attention_refuses(v->attention, causal);
+    return !attention_refuses(v->attention, &v->set, causal).n;
 }
 
 /* In a batch of 4 with and without padding, across tiles of any size. */

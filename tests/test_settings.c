@@ -306,6 +306,9 @@ START_TEST(a_decoder_of_an_attention_without_a_step_is_refused)
 }
 END_TEST
 
+static Option none[1];
+static const Program no_options = { .options = none };
+
 START_TEST(a_section_has_the_attentions_that_it_can_measure)
 {
     static const Attention *const want[][4] = {
@@ -313,7 +316,8 @@ START_TEST(a_section_has_the_attentions_that_it_can_measure)
         [NEED_BOTH_SIDES] = { &attention_softmax, &both_sides, &stepless },
         [NEED_DECODING] = { &attention_softmax, &causal },
     };
-    Mechanisms m = { .attentions = { &stepless, &stepless, &stepless, &stepless, &stepless } };
+    Mechanisms m = { .attentions = { &stepless, &stepless, &stepless, &stepless, &stepless },
+                     .program = &no_options };
 
     bench_take(&m, of_all_kinds, (Need)_i);
     for (int i = 0; i < COUNT(*want) && (i == 0 || want[_i][i - 1]); i++)
@@ -336,7 +340,9 @@ static const struct {
 
 static void wish(const char *number)
 {
-    bench_check_need(wishes[atoi(number)].named, wishes[atoi(number)].need);
+    const Mechanisms m = { .program = &no_options };
+
+    bench_check_need(&m, wishes[atoi(number)].named, wishes[atoi(number)].need);
 }
 
 START_TEST(an_attention_that_is_named_and_cannot_be_measured_is_refused)
@@ -385,6 +391,32 @@ START_TEST(programs_refuse_what_the_row_forbids)
             name = (*a)->name;
             check_dies(execute, number.at, EXIT_USAGE, lines[_i].why);
         }
+}
+END_TEST
+
+/* Whatever the row itself can do. */
+static const struct {
+    const char *words[9], *why;
+} with_settings[] = {
+    { { "./train", "--attn", "softmax", "--weight", "forgetting", "--task", "mlm" },
+      "--attn softmax with --weight forgetting is causal only: the task mlm" },
+    { { "./bench", "--attn", "gau", "--norm", "forgetting", "--bidirectional" },
+      "--attn gau with --norm forgetting is causal only: leave out --bidirectional" },
+    { { "./attend", "--attn", "local", "--weight", "forgetting", "in", "out" },
+      "--attn local with --weight forgetting is causal only: add --causal" },
+};
+
+static void execute_with(const char *number)
+{
+    char *const *word = (char *const *)(uintptr_t)with_settings[atoi(number)].words;
+
+    execv(*word, word);
+    _exit(127);
+}
+
+START_TEST(programs_refuse_what_a_setting_forbids)
+{
+    check_dies(execute_with, text_format("%d", _i).at, EXIT_USAGE, with_settings[_i].why);
 }
 END_TEST
 
@@ -506,5 +538,6 @@ Suite *suite_settings(void)
     tcase_add_loop_test(t, an_attention_that_is_named_and_cannot_be_measured_is_refused, 0,
                         COUNT(wishes));
     tcase_add_loop_test(t, programs_refuse_what_the_row_forbids, 0, COUNT(lines));
+    tcase_add_loop_test(t, programs_refuse_what_a_setting_forbids, 0, COUNT(with_settings));
     return s;
 }

@@ -42,6 +42,7 @@ const Attention attention_bigbird = {
     .summary = "longformer's, and random blocks of keys, O(n) (arXiv:2007.14062)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | BLOCKED,
     .more_traits = softmax_traits,
+    .operands = softmax_operands,
     .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX,
                                    SETTING_REACH,
                                    SETTING_GLOBAL,

@@ -21,6 +21,7 @@
  * The same in plain loops: plain/decay.c.
  */
 #include "ops/attention/engine/decay.h"
+#include "ops/attention/engine/pairs.h"
 
 #include "ops/ops.h"
 
@@ -34,7 +35,7 @@ static void spread(Tensor *b, Random random)
         b->data[h] = R(2 + 4.0 * (double)h / (double)(b->n > 1 ? b->n - 1 : 1));
 }
 
-static const Projection log_decay = { .f = &activation_log_sigmoid, .draw = spread };
+const Projection forgetting = { .f = &activation_log_sigmoid, .draw = spread };
 
 const Attention attention_decay = {
     .name = "decay",
@@ -44,7 +45,7 @@ const Attention attention_decay = {
     .operands = (const Operand[]){ { .name = "g",
                                      .shape = "BNH",
                                      .help = "logarithm of the decay, at most 0",
-                                     .from = &log_decay },
+                                     .from = &forgetting },
                                    { 0 } },
     .settings =
         (const Setting[]){

@@ -393,7 +393,7 @@ const Attention attention_flash_gau = {
                                    SETTINGS_OF_UNIT,
                                    { 0 } },
     .engine = &engine,
-    .rule = &(const PairsRule){ &(const Tiling){ &weighting_square, tau_sqrt, by_chunk },
+    .rule = &(const PairsRule){ &(const Tiling){ &weighting_square, tau_sqrt, by_chunk, false },
                                 .n0 = "chunk", .chunk = "chunk" },
     .plain = plain_flash_gau,
 };

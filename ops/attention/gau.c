@@ -10,7 +10,8 @@
  *     sum      c_i = guard(sum over j of max(s_ij, 0)^2)
  *
  * softmax, entropy and logn are a softmax of the scores instead, with the scale sqrt, entropy or
- * logn (softmax.c). With the first three, rows do not sum to 1.
+ * logn (softmax.c), and forgetting one of scores that fade. With the first three, rows do not sum
+ * to 1.
  *
  * Backward: w(s) = max(s, 0)^2 and w'(s) = 2 max(s, 0), so the rule of tiles.c becomes
  *
@@ -73,10 +74,9 @@ static real by_n_squared(int n0, int n)
     return R(n) * R(n);
 }
 
-enum { N, FIXED, N2, SUM, SOFTMAX, ENTROPY, LOGN };
-static const char *const norms[] = {
-    "n", "fixed", "n2", "sum", "softmax", "entropy", "logn", NULL
-};
+enum { N, FIXED, N2, SUM, SOFTMAX, ENTROPY, LOGN, FORGETTING };
+static const char *const norms[] = { "n",       "fixed", "n2",         "sum", "softmax",
+                                     "entropy", "logn",  "forgetting", NULL };
 static const Tiling tilings[] = {
     [N] = { &weighting_square, tau_sqrt, by_n },
     [FIXED] = { &weighting_square, tau_sqrt, by_n0 },
@@ -85,6 +85,7 @@ static const Tiling tilings[] = {
     [SOFTMAX] = { &weighting_softmax, tau_sqrt, NULL },
     [ENTROPY] = { &weighting_softmax, tau_entropy, NULL },
     [LOGN] = { &weighting_softmax, tau_logn, NULL },
+    [FORGETTING] = { &weighting_softmax, tau_sqrt, .forgets = true },
 };
 
 static unsigned traits_of(const Values *set)
@@ -92,9 +93,10 @@ static unsigned traits_of(const Values *set)
     const int norm = setting(set, "norm");
     const unsigned bias = setting(set, "rel-bias") ? BY_DISTANCE : 0;
 
-    return bias | (norm >= SOFTMAX ? AVERAGES | QUOTIENT | SMOOTH
-                   : norm == SUM   ? QUOTIENT | SQUARED
-                                   : SQUARED);
+    return bias | (norm == FORGETTING ? FORGETTING_TRAITS
+                   : norm >= SOFTMAX  ? AVERAGES | QUOTIENT | SMOOTH
+                   : norm == SUM      ? QUOTIENT | SQUARED
+                                      : SQUARED);
 }
 
 const Attention attention_gau = {
@@ -103,7 +105,7 @@ const Attention attention_gau = {
     .layer = "gated",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
     .more_traits = traits_of,
-    .operands = (const Operand[]){ OPERANDS_REL_BIAS, { 0 } },
+    .operands = (const Operand[]){ OPERANDS_REL_BIAS, OPERAND_FORGETTING("norm"), { 0 } },
     .settings = (const Setting[]){ { "norm", SETTING_CHOICE, .choices = norms,
                                      .help = "the divisor of a row of weights" },
                                    SETTING_REL_BIAS,

@@ -30,6 +30,7 @@ const Attention attention_local = {
     .summary = "exact attention within blocks, O(n) (arXiv:2011.04006)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | IS_LINEAR | BLOCKED,
     .more_traits = softmax_traits,
+    .operands = softmax_operands,
     .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX, SETTING_BLOCK, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_pairs,
     .rule = &softmax_rule,

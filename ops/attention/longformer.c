@@ -34,6 +34,7 @@ const Attention attention_longformer = {
     .summary = "exact attention over a window and global positions, O(n) (arXiv:2004.05150)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | IS_LINEAR | BLOCKED,
     .more_traits = softmax_traits,
+    .operands = softmax_operands,
     .settings =
         (const Setting[]){
             SETTINGS_OF_SOFTMAX, SETTING_REACH, SETTING_GLOBAL, SETTINGS_OF_HEADS, { 0 } },

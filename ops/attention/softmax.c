@@ -38,7 +38,18 @@
  *     softmax1    A_ij = e^s_ij / (1 + sum over l of e^s_il)
  *
  * (Miller, 2023): a softmax with one more key, of score 0 and value 0, so a row may attend to
- * nothing. It starts with m, c = 0, 1, and its derivative is that of softmax.
+ * nothing. It starts with m, c = 0, 1, and its derivative is that of softmax; and, causal only,
+ *
+ *     forgetting  A_ij = e^(s_ij + F_i - F_j) / sum over l of e^(s_il + F_i - F_l)
+ *                 F_i = sum of g_t over t <= i,  g_t = ln f_t,  f_t = sigmoid(w.h_t + b)
+ *
+ * (Lin et al., 2025, arXiv:2503.02130), where h is the normed input of the layer: what lies between
+ * query and key decides how much of the key is left. F_i gets the gradients of its row and, less
+ * them, those of its column,
+ *
+ *     dF_i = sum over j of ds_ij - sum over l of ds_li         dg_t = sum over i >= t of dF_i
+ *
+ * engine/forget.h computes both without the differences.
  *
  * The same in plain loops: plain/softmax.c.
  */
@@ -96,9 +107,9 @@ static const Weighting weighting_softmax1 = { -R(HUGE_VAL),    true, true, softm
 const char *const softmax_scales[] = { "sqrt", "entropy", "logn", NULL };
 static Tau *const taus[] = { tau_sqrt, tau_entropy, tau_logn };
 
-enum { SOFTMAX, SOFTMAX1, SIGMOID, RELU, RELU2, LAPLACE };
-const char *const softmax_weights[] = { "softmax", "softmax1", "sigmoid", "relu",
-                                        "relu2",   "laplace",  NULL };
+enum { SOFTMAX, SOFTMAX1, SIGMOID, RELU, RELU2, LAPLACE, FORGETTING };
+const char *const softmax_weights[] = { "softmax", "softmax1", "sigmoid",    "relu",
+                                        "relu2",   "laplace",  "forgetting", NULL };
 static const Tiling tilings[] = {
     [SOFTMAX] = { .weighting = &weighting_softmax },
     [SOFTMAX1] = { .weighting = &weighting_softmax1 },
@@ -106,6 +117,7 @@ static const Tiling tilings[] = {
     [RELU] = { .weighting = &weighting_relu, .divisor = by_n },
     [RELU2] = { .weighting = &weighting_square, .divisor = by_n },
     [LAPLACE] = { .weighting = &weighting_laplace, .divisor = by_one },
+    [FORGETTING] = { .weighting = &weighting_softmax, .forgets = true },
 };
 
 unsigned softmax_traits(const Values *set)
@@ -115,10 +127,13 @@ unsigned softmax_traits(const Values *set)
                                        [SIGMOID] = SMOOTH | COUNTS_KEYS,
                                        [RELU] = SQUARED,
                                        [RELU2] = SQUARED,
-                                       [LAPLACE] = SMOOTH };
+                                       [LAPLACE] = SMOOTH,
+                                       [FORGETTING] = FORGETTING_TRAITS };
 
     return traits[setting(set, "weight")];
 }
+
+const Operand softmax_operands[] = { OPERAND_FORGETTING("weight"), { 0 } };
 
 const PairsRule softmax_rule = { tilings, .by = "weight", .tau = taus, .scale = "scale",
                                  .n0 = "base" };
@@ -128,6 +143,7 @@ const Attention attention_softmax = {
     .summary = "exact attention, O(n^2): the baseline (arXiv:1706.03762)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES,
     .more_traits = softmax_traits,
+    .operands = softmax_operands,
     .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX, SETTING_WINDOW, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_pairs,
     .rule = &softmax_rule,

@@ -33,6 +33,7 @@ const Attention attention_sparse = {
     .summary = "exact attention over a window and every w-th key (arXiv:1904.10509)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | BY_DISTANCE,
     .more_traits = softmax_traits,
+    .operands = softmax_operands,
     .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX, SETTING_REACH, SETTINGS_OF_HEADS, { 0 } },
     .engine = &engine_pairs,
     .rule = &softmax_rule,

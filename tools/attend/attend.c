@@ -328,7 +328,7 @@ static void check_layer(const Attention *a)
 }
 
 /* Whether the mechanism can do what the command line asks. */
-static void check_row(const Attention *a)
+static void check_row(const Attention *a, const Values *set)
 {
     settings_check_rope(&program, "rope", a);
     check_layer(a);
@@ -340,9 +340,9 @@ static void check_row(const Attention *a)
     if (by_steps && !causal && options_given(&program, "causal"))
         die(EXIT_USAGE, "--steps is for causal attention: it cannot be combined with --no-causal");
     causal = causal || by_steps;
-    if (attention_refuses(a, causal))
-        die(EXIT_USAGE, "--attn %s %s: %s --causal", a->name, attention_refuses(a, causal),
-            causal ? "leave out" : "add");
+    const Text why = attention_refuses(a, set, causal);
+    if (why.n)
+        die(EXIT_USAGE, "--attn %s %s: %s --causal", a->name, why.at, causal ? "leave out" : "add");
 }
 
 /* Checks the command line before anything is read; returns the name in it. */
@@ -357,7 +357,7 @@ static const char *settle(int files, char **file, Input *in)
     if (rope_scale && !rope)
         die(EXIT_USAGE, "--rope-scale needs --rope");
     settings_check_rotated(&program, rope, "--rope");
-    check_row(in->attention);
+    check_row(in->attention, &in->set);
     check_files(files, file);
     if (threads == 0)
         threads = processors_available();
@@ -373,7 +373,7 @@ static void choose_member(Input *in, const char *name)
         if (!attention_takes(in->attention, s->name))
             *setting_at(&in->set, s->name) = s->value;
     in->attention = a;
-    check_row(a);
+    check_row(a, &in->set);
 }
 
 int main(int argc, char **argv)

@@ -172,7 +172,7 @@ static void check(int argc, char **argv)
     if (!runs(STEP) && recompute)
         die(EXIT_USAGE, "--recompute is for training steps: --only %s has none", sections[section]);
     if (named() && has_mechanisms())
-        bench_check_need(named(), section == DECODE ? NEED_DECODING : direction());
+        bench_check_need(&a, named(), section == DECODE ? NEED_DECODING : direction());
     settings_check_some(&program, runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
     if (runs(ATTENTION))
         bench_attention_check(&a);

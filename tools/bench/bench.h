@@ -144,7 +144,7 @@ typedef enum { NEED_CAUSAL, NEED_BOTH_SIDES, NEED_DECODING } Need;
 
 /* Fills in those of `from` that are; dies (EXIT_USAGE) of one that --attn names and is not. */
 void bench_take(Mechanisms *m, const Attention *const *from, Need need);
-void bench_check_need(const Attention *const *named, Need need);
+void bench_check_need(const Mechanisms *m, const Attention *const *named, Need need);
 
 /* The model of a mechanism and a length; only this function depends on them. */
 Config bench_config(const Mechanisms *m, const Attention *a, int length);

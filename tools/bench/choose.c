@@ -55,12 +55,14 @@ const Attention *const *bench_named(const char *names)
     }
 }
 
-/* Why it cannot be measured like this, or NULL. */
-static const char *refusal(const Attention *a, Need need)
+/* Why it cannot be measured like this, or empty. */
+static Text refusal(const Mechanisms *m, const Attention *a, Need need)
 {
-    if (need == NEED_DECODING)
-        return attention_decodes(a) ? NULL : "cannot decode";
-    return attention_refuses(a, need == NEED_CAUSAL);
+    const Values set = settings_part(m->program, &m->settings, a);
+
+    if (need == NEED_DECODING && !attention_decodes(a))
+        return text_format("cannot decode");
+    return attention_refuses(a, &set, need != NEED_BOTH_SIDES);
 }
 
 void bench_take(Mechanisms *m, const Attention *const *from, Need need)
@@ -68,19 +70,21 @@ void bench_take(Mechanisms *m, const Attention *const *from, Need need)
     int n = 0;
 
     for (; *from; from++)
-        if (!refusal(*from, need))
+        if (!refusal(m, *from, need).n)
             m->attentions[n++] = *from;
     m->attentions[n] = NULL;
 }
 
-void bench_check_need(const Attention *const *named, Need need)
+void bench_check_need(const Mechanisms *m, const Attention *const *named, Need need)
 {
     static const char *const advice[] = { [NEED_CAUSAL] = "add --bidirectional",
                                           [NEED_BOTH_SIDES] = "leave out --bidirectional",
                                           [NEED_DECODING] = "leave it out" };
 
-    for (; *named; named++)
-        if (refusal(*named, need))
-            die(EXIT_USAGE, "--attn %s %s: %s", (*named)->name, refusal(*named, need),
-                advice[need]);
+    for (; *named; named++) {
+        const Text why = refusal(m, *named, need);
+
+        if (why.n)
+            die(EXIT_USAGE, "--attn %s %s: %s", (*named)->name, why.at, advice[need]);
+    }
 }

@@ -12,12 +12,10 @@ const char settings_here[] = "the settings of the attention";
 /* What a mechanism cannot do. */
 static const char *limits(const Attention *a)
 {
-    const char *refuses[] = { attention_refuses(a, true), attention_refuses(a, false) };
-
-    return refuses[0]              ? "; bidirectional only"
-           : refuses[1]            ? "; causal only"
-           : !attention_decodes(a) ? "; cannot decode"
-                                   : "";
+    return a->traits & BIDIRECTIONAL_ONLY ? "; bidirectional only"
+           : a->traits & CAUSAL_ONLY      ? "; causal only"
+           : !attention_decodes(a)        ? "; cannot decode"
+                                          : "";
 }
 
 /* The summary with the limits, in static memory. */

@@ -59,6 +59,7 @@ static bool combination(const Attention *a, int number, MixCase *c)
                 s->kind == SETTING_CHOICE ? (s->value + value) % n : s->tries[0];
         c->longer |= value && s->with;
     }
+    c->in.causal |= attention_refuses(a, &c->in.set, false).n > 0;
     return number == 0;
 }
 

@@ -41,7 +41,7 @@ static void check_kind(Report *r, const Attention *a, int kind)
     uint64_t seed = 300;
 
     snprintf(c.set, sizeof c.set, "%s", kinds[kind].name);
-    config.task = attention_refuses(a, true) ? TASK_MLM : TASK_CAUSAL;
+    config.task = a->traits & BIDIRECTIONAL_ONLY ? TASK_MLM : TASK_CAUSAL;
     config.heads = layer_of(a)->one_head ? 1 : 2;
     config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config.set = settings_default(a);

@@ -68,9 +68,9 @@ static void settle(attnc_attention *a, const char *words)
     guard_unlock();
     if (mix->rope_scale.by > 0 && !mix->rope)
         die(EXIT_USAGE, "--rope-scale needs --rope");
-    const char *why = attention_refuses(mix->attention, mix->causal);
-    if (why)
-        die(EXIT_USAGE, "--attn %s %s: %s --causal", mix->attention->name, why,
+    const Text why = attention_refuses(mix->attention, &mix->set, mix->causal);
+    if (why.n)
+        die(EXIT_USAGE, "--attn %s %s: %s --causal", mix->attention->name, why.at,
             mix->causal ? "leave out" : "add");
 }
 

@@ -66,8 +66,19 @@ void pairs_reserve(const Pairs *op, int of_d, int of_e, int tiles)
     size_t T = (size_t)up_to(op->T, op->tile), D = (size_t)up_to(op->D, NR);
     size_t E = (size_t)up_to(op->E, NR), numbers = T * ((size_t)of_d * D + (size_t)of_e * E);
     size_t tile = (size_t)op->tile * (3 * D + 4 * E + (size_t)(tiles * op->tile));
+    size_t fade = op->g ? forget_room(op->T, op->tile) : 0;
 
-    pool_reserve(op->node.tape->pool, (numbers + tile) * sizeof(real));
+    pool_reserve(op->node.tape->pool, (numbers + tile + fade) * sizeof(real));
+}
+
+void pairs_forget(Work *w, Forget *x, real **scratch)
+{
+    const Pairs *op = w->op;
+
+    if (!op->g)
+        return;
+    *x = forget_open(scratch, &w->head, op->g, op->tile, w->t.view.length);
+    w->t.forget = x;
 }
 
 /* Before the first key: the rows' divisors, or 0 for those that are sums. */
@@ -102,7 +113,9 @@ static void forward_part(Work *w)
     const Pairs *op = w->op;
     const int tile = op->tile, step = op->parts * tile;
     real *free = pool_scratch(), *k = carve(&free, tile, w->t.D), *q = carve(&free, tile, w->t.D);
+    Forget forget;
 
+    pairs_forget(w, &forget, &free);
     w->t.kt = carve(&free, w->length, w->t.D);
     w->t.v = carve(&free, w->length, w->t.E);
     w->t.o = carve(&free, tile, w->t.E);
@@ -212,6 +225,7 @@ Tensor *pairs_mix(Tape *tape, const Mix *in)
     op->in = *in, op->how = pairs_tiling(in->attention, &in->set);
     op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
     op->tile = pairs_tile(op->T);
+    op->g = op->how.forgets ? mix_tensor(in, "g")->data : NULL;
     tabulate(op);
     find_pattern(op);
     op->angles = in->rope ? rope_angles(tape, op->T, op->D, in->rope_scale) : NULL;

@@ -13,6 +13,7 @@ typedef struct {
     const Weighting *weighting;
     Tau *tau;
     real (*divisor)(int n0, int n); /* NULL if the weighting averages */
+    bool forgets;                   /* scores fade: forget.h; causal only */
 } Tiling;
 
 /* Attention.rule: a tiling per value of the setting `by`, or one; names of other settings. */
@@ -58,6 +59,7 @@ Tau tau_sqrt, tau_entropy, tau_logn;
 
 /* The same with all its settings, for mechanisms whose rows see fewer keys. */
 extern const PairsRule softmax_rule;
+extern const Operand softmax_operands[];
 extern const char *const softmax_scales[], *const softmax_weights[];
 unsigned softmax_traits(const Values *set);
 #define SETTINGS_OF_SOFTMAX                                                                        \
@@ -71,6 +73,13 @@ unsigned softmax_traits(const Values *set);
           .quiet = true,                                                                           \
           .help = "the weight of a key as a function of its score" },                              \
         SETTING_BASE
+enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTANCE };
+extern const Projection forgetting; /* decay.c */
+#define OPERAND_FORGETTING(setting)                                                                \
+    {                                                                                              \
+        .name = "g", .shape = "BNH", .help = "logarithm of the share that is kept, at most 0",     \
+        .with = setting, .is = "forgetting", .from = &forgetting                                   \
+    }
 #define SETTING_REACH                                                                              \
     {                                                                                              \
         .name = "reach", .most = 1 << 24, .least = 1, .zero = 64, .tries = { 2, 5, 30 },           \
@@ -107,8 +116,10 @@ typedef struct {
     const int *drawn;                   /* of View */
     const bool *met;                    /* of Tiles */
     RowState *row;                      /* (B, H, T) */
+    const real *g;                      /* of forget.h; NULL: scores do not fade */
+    real *fade;                         /* (B, H, parts, ..): gradients of that */
     real *partial;                      /* dq of parts (B, H, parts, T', D') if parts > 1 */
-    Grad dq, dk, dv, da, db;
+    Grad dq, dk, dv, da, db, dg;
 } Pairs;
 
 /* A head, or a part of one: its view, and its copies in a thread's scratch memory. */
@@ -130,6 +141,9 @@ void pairs_gather_q(const Work *w, Rows to);
 
 /* Gathers the tile of k at to.t0, and rotates it by RoPE into its transpose kt. */
 void pairs_gather_k(const Work *w, Rows to, real *kt);
+
+/* Opens x for the head of this work; without g, the scores do not fade. */
+void pairs_forget(Work *w, Forget *x, real **scratch);
 
 /* Scratch for a head's copies: rows of D' and E', and this many tiles of each and of scores. */
 void pairs_reserve(const Pairs *op, int of_d, int of_e, int tiles);

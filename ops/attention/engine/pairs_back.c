@@ -60,12 +60,19 @@ static void find_delta(void *ctx, int begin, int end)
         delta_of_head(ctx, number);
 }
 
+/* Gradients for forget.h of a part of a head. */
+static real *fade_of(const Pairs *op, int number, int part)
+{
+    return op->fade + (size_t)(number * op->parts + part) * forget_grad_room(op->T, op->tile);
+}
+
 static void backward_part(Work *w)
 {
     const Pairs *op = w->op;
     size_t all = (size_t)w->length * (size_t)w->t.D;
     real *free = pool_scratch(), *v;
     int number = w->head.b * op->H + w->head.h, tile = op->tile;
+    Forget forget;
 
     w->t.q = carve(&free, w->length, w->t.D);
     w->t.g = carve(&free, w->length, w->t.E);
@@ -79,6 +86,9 @@ static void backward_part(Work *w)
     else
         delta_of_head(op, number); /* its rows are copied next, and so in cache */
     gather_rows(w);
+    pairs_forget(w, &forget, &free);
+    if (op->g)
+        forget_into(&forget, fade_of(op, number, w->part));
     for (int j0 = w->part * tile; j0 < op->T; j0 += op->parts * tile)
         backward_tile(w, j0, v);
     if (op->parts == 1)
@@ -133,11 +143,32 @@ static void bias_heads(void *ctx, int begin, int end)
     }
 }
 
+/* Adds the parts of a head's gradients for forget.h, in order, and leaves dg. */
+static void forget_heads(void *ctx, int begin, int end)
+{
+    const Pairs *op = ctx;
+    const size_t n = forget_grad_room(op->T, op->tile);
+
+    for (int number = begin; number < end; number++) {
+        Forget forget = { .T = op->T, .tile = op->tile };
+        const Head head = head_of(&op->in, number);
+        real *sum = fade_of(op, number, 0);
+
+        for (int part = 1; part < op->parts; part++)
+            for (size_t i = 0; i < n; i++)
+                sum[i] += fade_of(op, number, part)[i];
+        forget_into(&forget, sum);
+        forget_put(&forget, &head, pairs_view(&op->in, head.b).length, op->dg);
+    }
+}
+
 void pairs_backward(Node *node)
 {
     Pairs *op = (Pairs *)node;
     size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, op->tile) *
                    (size_t)up_to(op->D, NR) * sizeof(real);
+    size_t fades =
+        (size_t)(op->B * op->H * op->parts) * forget_grad_room(op->T, op->tile) * sizeof(real);
     size_t biases = (size_t)(op->B * op->H * op->parts) * 2 * (size_t)op->T * sizeof(real);
 
     /* in the order of writing: one tensor may be all three */
@@ -149,6 +180,10 @@ void pairs_backward(Node *node)
         op->dw = arena_take(node->tape->mem, biases);
         memset(op->dw, 0, biases);
     }
+    if (op->g) {
+        op->fade = arena_take(node->tape->mem, fades);
+        memset(op->fade, 0, fades);
+    }
     if (op->parts > 1) {
         op->partial = arena_take(node->tape->mem, bytes);
         pool_for(node->tape->pool, op->B * op->H, 1, find_delta, op);
@@ -157,6 +192,11 @@ void pairs_backward(Node *node)
     if (op->parts > 1) {
         pool_for(node->tape->pool, op->B * op->H, 1, add_parts, op);
         arena_give(node->tape->mem, op->partial, bytes);
+    }
+    if (op->g) {
+        op->dg = tape_grad(node->tape, mix_tensor(&op->in, "g"));
+        pool_for(node->tape->pool, op->B * op->H, 1, forget_heads, op);
+        arena_give(node->tape->mem, op->fade, fades);
     }
     if (op->gain) {
         op->da = tape_grad(node->tape, mix_tensor(&op->in, "rel_a"));

@@ -101,6 +101,10 @@ MixMemory pairs_memory(const MixSize *s)
     double partial = parts > 1 ? s->H * copies * parts * up_to(s->D, NR) : 0;
     double bias = bias_is_on(&s->set) ? 2.0 * s->H : 0;
 
+    double fade = pairs_tiling(s->attention, &s->set).forgets
+                      ? (double)forget_grad_room(s->T, pairs_tile(s->T)) / s->T
+                      : 0;
+
     return (MixMemory){ s->H * (double)(sizeof(RowState) / sizeof(real)) + bias,
-                        partial + parts * bias };
+                        partial + parts * (bias + s->H * fade) };
 }

@@ -11,7 +11,7 @@
  * The state holds the keys that later rows may see: rotated k and v of all heads for each position,
  * as a ring buffer if there is a window or a chunk, after the first keys if all rows see them.
  * Before that come the number of keys that are not padding, the angles, and memory for q; after it,
- * with a bias, w_-t of each head (bias.h).
+ * with a bias, w_-t of each head (bias.h), and if scores fade, F of each slot and head (forget.h).
  */
 static int ring_of(const View *v)
 {
@@ -39,8 +39,9 @@ size_t pairs_state(const MixSize *s)
 {
     const View view = pairs_pattern(s->attention, &s->set);
     const int n = slots(&view, s->T), bias = bias_is_on(&s->set);
+    const int fade = pairs_tiling(s->attention, &s->set).forgets ? 2 : 0;
 
-    return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E + bias);
+    return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E + bias + fade);
 }
 
 /* One row of one head: q times tau, and where k and v are cached. */
@@ -52,6 +53,8 @@ typedef struct {
     const View *view;
     const real *w; /* w_-t of the bias; NULL: none */
     real f;
+    const real *fade; /* F of the slots, in two parts that lie `lo` apart; NULL: none */
+    size_t lo;
     int t;
 } StepRow;
 
@@ -63,8 +66,9 @@ static const real *slot_of(const StepRow *x, int t)
 static real score(const StepRow *x, int j)
 {
     const real s = row_dot(x->q, slot_of(x, j) + x->of_k, x->D);
+    const real *F = x->fade ? x->fade + slot_at(x->view, j) : NULL;
 
-    return x->w ? s + x->f * x->w[x->t - j] : s;
+    return (x->w ? s + x->f * x->w[x->t - j] : s) + (F ? F[0] + F[x->lo] : 0);
 }
 
 /* Adds a span of keys to a row. */
@@ -127,9 +131,53 @@ static real *step_bias(const Step *s, real *w, int n, real *row)
     return w;
 }
 
+/* F of the n slots of all heads at this position: its own is 0. */
+static void step_fade(const Step *s, real *F, const View *v, int n)
+{
+    const int H = s->in->q->dim[2], at = slot_at(v, s->t);
+    const real *g = mix_tensor(s->in, "g")->data;
+    const size_t lo = (size_t)H * (size_t)n;
+
+    for (int h = 0; h < H && !s->padding; h++, F += n) {
+        forget_step(F, lo, min(s->t, n), g[h]);
+        F[at] = F[(size_t)at + lo] = 0;
+    }
+}
+
 const real *pairs_angles(const Step *s)
 {
     return s->state + 1;
+}
+
+/* q of head h, rotated and scaled. */
+static void step_q(const Mix *in, int h, const real *angles, real tau, real *q)
+{
+    const int D = in->q->dim[3];
+
+    memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
+    if (in->rope)
+        rope_rotate(q, angles, D, false);
+    for (int d = 0; d < D; d++)
+        q[d] *= tau;
+}
+
+/* The rows of all heads; x has what they share. */
+static void step_rows(const Step *s, StepRow x, const Tiling *how, int n)
+{
+    const int n0 = pairs_n0(s->in), H = s->in->q->dim[2], seen = view_count(x.view, s->t);
+    const real divisor = how->divisor ? how->divisor(n0, seen) : 0;
+    const real tau = how->tau(n0, x.D, seen), *w = x.w, *fade = x.fade;
+    real *angles = s->state + 1, *q = angles + x.D;
+
+    x.q = q, x.f = pairs_gain(how, n0, x.D, seen);
+    for (int h = 0; h < H; h++) {
+        RowState row = pairs_start(how->weighting, divisor);
+
+        x.of_k = h * x.D, x.of_v = H * x.D + h * x.E;
+        x.w = w ? w + h * n : NULL, x.fade = fade ? fade + h * n : NULL;
+        step_q(s->in, h, angles, tau, q);
+        step_row(&x, &row, s->o + h * x.E);
+    }
 }
 
 void pairs_step(const Step *s)
@@ -137,44 +185,32 @@ void pairs_step(const Step *s)
     const Mix *in = s->in;
     const Tiling how = pairs_tiling(in->attention, &in->set);
     const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
-    const int n0 = pairs_n0(in);
     View view = pairs_pattern(in->attention, &in->set);
     const int n = slots(&view, s->tape->decoding->most);
     real *angles = s->state + 1, *q = angles + D, *cache = q + D;
-
-    const real *w =
-        bias_is_on(&in->set) ? step_bias(s, cache + (size_t)n * (size_t)wide, n, q) : NULL;
+    real *more = cache + (size_t)n * (size_t)wide;
+    const real *w = bias_is_on(&in->set) ? step_bias(s, more, n, q) : NULL;
+    real *fade = how.forgets ? more + (w ? H * n : 0) : NULL;
 
     if (in->rope)
         rope_position(angles, s->t, D, in->rope_scale);
+    if (fade)
+        step_fade(s, fade, &view, n);
     if (!s->padding) {
         step_keep(in, angles, cache + (size_t)slot_at(&view, s->t) * (size_t)wide);
         s->state[0] += 1;
     }
     view.T = s->t + 1, view.length = (int)s->state[0], view.causal = true;
-    const int seen = view_count(&view, s->t);
-    real tau = how.tau(n0, D, seen);
-    for (int h = 0; h < H; h++) {
-        StepRow x = { .weighting = how.weighting,
-                      .q = q,
-                      .cache = cache,
-                      .D = D,
-                      .E = E,
-                      .of_k = h * D,
-                      .of_v = H * D + h * E,
-                      .wide = wide,
-                      .view = &view,
-                      .w = w ? w + h * n : NULL,
-                      .f = pairs_gain(&how, n0, D, seen),
-                      .t = s->t };
-        const real divisor = how.divisor ? how.divisor(n0, seen) : 0;
-        RowState row = pairs_start(how.weighting, divisor);
-
-        memcpy(q, in->q->data + h * D, (size_t)D * sizeof(real));
-        if (in->rope)
-            rope_rotate(q, angles, D, false);
-        for (int d = 0; d < D; d++)
-            q[d] *= tau;
-        step_row(&x, &row, s->o + h * E);
-    }
+    step_rows(s,
+              (StepRow){ .weighting = how.weighting,
+                         .cache = cache,
+                         .D = D,
+                         .E = E,
+                         .wide = wide,
+                         .view = &view,
+                         .w = w,
+                         .fade = fade,
+                         .lo = (size_t)H * (size_t)n,
+                         .t = s->t },
+              &how, n);
 }

@@ -116,7 +116,8 @@ bool pairs_sums(Tape *tape, const Mix *in, double *c)
 {
     const Tiling how = pairs_tiling(in->attention, &in->set);
 
-    if (!how.weighting->weight || bias_is_on(&in->set)) /* scores are those without a bias */
+    if (!how.weighting->weight || how.forgets ||
+        bias_is_on(&in->set)) /* scores are without these */
         return false;
     for_heads(tape, sum_heads, (Scores){ .in = in, .c = c });
     return true;

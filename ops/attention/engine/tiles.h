@@ -10,7 +10,7 @@
 #ifndef OPS_ATTENTION_ENGINE_TILES_H
 #define OPS_ATTENTION_ENGINE_TILES_H
 
-#include "ops/attention/engine/head.h"
+#include "ops/attention/engine/forget.h"
 
 /* The state of a row: m and c of the keys so far; delta in the backward pass. */
 typedef struct {
@@ -54,6 +54,7 @@ typedef struct {
     const real *w, *f;  /* w[j - i] f[n_i] is added to s_ij, for n_i keys; NULL: nothing */
     real *dw;           /* the gradient of w, to add to */
     RowState *row;      /* (T); NULL for weighting_plain */
+    Forget *forget;     /* fades the scores, and takes ds; NULL: nothing */
     const bool *met;    /* whether rows of a tile see keys of another; NULL: if their spans do */
 } Tiles;
 
@@ -98,7 +99,7 @@ Span tiles_hide(real *s, const Group *g, int r, real hidden);
 /* Weights, or their gradients, of row i times L. */
 void tiles_times_L(const Tiles *x, int i, Span seen, real *s);
 
-/* f_i of the bias of row i; and adds the bias to its scores. */
+/* f_i of the bias of row i; adds the bias to its scores, and what they fade by. */
 real tiles_gain(const Tiles *x, int i);
 void tiles_add_bias(const Tiles *x, int i, int j0, Span seen, real *s);
 

@@ -121,6 +121,8 @@ void tiles_backward(Tiles *x, int j0)
             continue;
         for (int i = i0; i < end; i += MR)
             backward_group(x, i, j0, x->s + (i - i0) * x->tile, x->ds + (i - i0) * x->tile);
+        if (x->forget)
+            forget_take(x->forget, i0, j0, x->ds);
         if (x->dk)
             backward_keys(x, i0, end, j0);
     }

@@ -138,4 +138,6 @@ void tiles_add_bias(const Tiles *x, int i, int j0, Span seen, real *s)
 
     for (int j = seen.from; w && j < seen.to; j++)
         s[j] += f * w[j];
+    if (x->forget)
+        forget_add(x->forget, i, j0, seen, s);
 }

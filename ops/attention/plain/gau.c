@@ -10,7 +10,8 @@
  *
  *     ds_ij = 2 max(s_ij, 0) (dA_ij - sum over l of dA_il A_il) / c_i
  *
- * except where the guard acts. The norms softmax, entropy and logn are softmax's scales.
+ * except where the guard acts. The norms softmax, entropy and logn are softmax's scales, and
+ * forgetting is that of plain/softmax.c.
  */
 #include "ops/attention/plain/pairs.h"
 
@@ -52,6 +53,10 @@ static void weigh(const PlainRow *r)
         plain_softmax_weigh(r, "norm");
         return;
     }
+    if (is(r, "forgetting")) {
+        plain_forgetting_weigh(r, "norm");
+        return;
+    }
     plain_put_sum(r->x, r->i, sum(r));
     for (int j = 0; j < r->x->T; j++)
         r->A[j] = pow(fmax(r->s[j], 0), 2) / divisor(r);
@@ -64,6 +69,8 @@ static void back(const PlainRow *r)
 
     if (is_softmax(r))
         plain_softmax_weigh_back(r, "norm");
+    else if (is(r, "forgetting"))
+        plain_forgetting_back(r, "norm");
     else
         for (int j = 0; j < r->x->T; j++)
             r->ds[j] = 2 * fmax(r->s[j], 0) * (r->dA[j] - shared) / divisor(r);

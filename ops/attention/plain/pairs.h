@@ -30,4 +30,8 @@ void plain_softmax_back(const double *A, const double *dA, double *ds, int n);
 void plain_softmax_weigh(const PlainRow *r, const char *scale);
 void plain_softmax_weigh_back(const PlainRow *r, const char *scale);
 
+/* The same for scores that also fade, by the operand g. */
+void plain_forgetting_weigh(const PlainRow *r, const char *scale);
+void plain_forgetting_back(const PlainRow *r, const char *scale);
+
 #endif

@@ -25,7 +25,12 @@
  *
  *     A_ij = e^x_ij / (1 + sum over l of e^x_il)
  *
- * whose derivative is that of softmax.
+ * whose derivative is that of softmax; or one of scores that fade (forgetting; Lin et al., 2025,
+ * arXiv:2503.02130), with F_i = sum of g_t over t <= i, where padding has g_t = 0:
+ *
+ *     A_i = softmax of x_ij + F_i - F_j        F_i - F_j = sum of g_t over j < t <= i
+ *
+ * whose derivative by x_ij goes to each g_t in its sum, too.
  */
 #include "ops/attention/plain/pairs.h"
 
@@ -76,6 +81,34 @@ void plain_softmax_weigh_back(const PlainRow *r, const char *scale)
 
     plain_softmax_back(r->A, r->dA, scaled, r->x->T);
     plain_add(r->ds, tau(r, scale), scaled, r->x->T);
+}
+
+/* x_ij + F_i - F_j, for j <= i. */
+static double *faded(const PlainRow *r, const char *scale)
+{
+    double *x = plain_zeros(r->x, r->x->T), *g = plain_operand(r->x, "g"), sum = 0;
+
+    for (int j = r->x->T - 1; j >= 0; j--) {
+        x[j] = tau(r, scale) * r->s[j] + sum;
+        sum += j <= r->i && j < r->x->length ? g[j] : 0;
+    }
+    return x;
+}
+
+void plain_forgetting_weigh(const PlainRow *r, const char *scale)
+{
+    plain_softmax_of(faded(r, scale), r->A, r->x->T);
+}
+
+void plain_forgetting_back(const PlainRow *r, const char *scale)
+{
+    double *dx = plain_zeros(r->x, r->x->T), *dg = plain_gradient(r->x, "g");
+
+    plain_softmax_back(r->A, r->dA, dx, r->x->T);
+    plain_add(r->ds, tau(r, scale), dx, r->x->T);
+    for (int t = 0; t <= r->i && t < r->x->length; t++)
+        for (int j = 0; j < t; j++)
+            dg[t] += dx[j];
 }
 
 static const double pi = 3.14159265358979323846;
@@ -162,6 +195,8 @@ static void weigh(const PlainRow *r)
 
     if (setting_is(&r->x->mix->set, "weight", "softmax1"))
         weigh_with_null(r);
+    else if (setting_is(&r->x->mix->set, "weight", "forgetting"))
+        plain_forgetting_weigh(r, "scale");
     else if (which < 0)
         plain_softmax_weigh(r, "scale");
     for (int j = 0; which >= 0 && j < r->x->T; j++)
@@ -175,7 +210,9 @@ static void back(const PlainRow *r)
     int which = own_weight(r);
     double n = plain_seen(r->x, r->i), t = tau(r, "scale");
 
-    if (which < 0)
+    if (setting_is(&r->x->mix->set, "weight", "forgetting"))
+        plain_forgetting_back(r, "scale");
+    else if (which < 0)
         plain_softmax_weigh_back(r, "scale");
     for (int j = 0; which >= 0 && j < r->x->T; j++)
         r->ds[j] = t * weights[which].slope(t * r->s[j], n) * r->dA[j];
