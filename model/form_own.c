@@ -72,6 +72,16 @@ static bool reads(const char *source, const Setting *s)
     return all;
 }
 
+/* A value of a setting with which the layer computes an operand, if the source does not name it. */
+static Text value_lacks(const Config *c, const char *source)
+{
+    for (const Operand *o = c->attention->operands; o && o->name; o++)
+        if (o->from && o->with && setting_is(&c->set, o->with, o->is) &&
+            !strstr(source, text_format("\"%s\"", o->is).at))
+            return text_format("--%s %s", o->with, o->is);
+    return (Text){ 0 };
+}
+
 Text form_lacks(const Config *c, const char *source)
 {
     const Values plain = settings_default(c->attention);
@@ -86,7 +96,7 @@ Text form_lacks(const Config *c, const char *source)
         return text_format("--task %s", task_names[c->task]);
     if (!strstr(source, text_format("\"%s\":", c->attention->name).at))
         return text_format("--attn %s", c->attention->name);
-    return s && s->name ? text_format("--%s", s->name) : (Text){ 0 };
+    return s && s->name ? text_format("--%s", s->name) : value_lacks(c, source);
 }
 
 #define OWN(kind)                                                                                  \

@@ -258,6 +258,21 @@ START_TEST(our_own_class_has_the_mechanisms_of_its_table)
 }
 END_TEST
 
+START_TEST(a_value_that_our_own_class_does_not_compute_is_noticed)
+{
+    Config c = config_of(0);
+    char *source = source_read();
+
+    c.attention = &attention_softmax, c.set = settings_default(c.attention);
+    setting_parse(attention_takes(c.attention, "weight"), "laplace", setting_at(&c.set, "weight"));
+    check_lacks(&c, source, "");
+    setting_parse(attention_takes(c.attention, "weight"), "forgetting",
+                  setting_at(&c.set, "weight"));
+    check_lacks(&c, source, "--weight forgetting");
+    free(source);
+}
+END_TEST
+
 /* A value that is not the default. */
 static int another(const Setting *s, int value)
 {
@@ -377,6 +392,7 @@ Suite *suite_form(void)
     tcase_add_test(t, the_configuration_is_in_the_words_of_the_class);
     tcase_add_test(t, without_a_class_the_configuration_is_in_our_words);
     tcase_add_loop_test(t, without_a_class_the_tensors_are_what_they_were, 0, VARIANTS);
+    tcase_add_test(t, a_value_that_our_own_class_does_not_compute_is_noticed);
     tcase_add_test(t, our_own_class_has_the_mechanisms_of_its_table);
     tcase_add_test(t, a_setting_that_our_own_class_does_not_read_is_noticed);
     tcase_add_test(t, another_task_or_attention_has_no_form_and_a_reason);
