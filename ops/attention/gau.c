@@ -78,14 +78,14 @@ enum { N, FIXED, N2, SUM, SOFTMAX, ENTROPY, LOGN, FORGETTING };
 static const char *const norms[] = { "n",       "fixed", "n2",         "sum", "softmax",
                                      "entropy", "logn",  "forgetting", NULL };
 static const Tiling tilings[] = {
-    [N] = { &weighting_square, tau_sqrt, by_n },
-    [FIXED] = { &weighting_square, tau_sqrt, by_n0 },
-    [N2] = { &weighting_square, tau_sqrt, by_n_squared },
-    [SUM] = { &weighting_square_sum, tau_sqrt, NULL },
-    [SOFTMAX] = { &weighting_softmax, tau_sqrt, NULL },
-    [ENTROPY] = { &weighting_softmax, tau_entropy, NULL },
-    [LOGN] = { &weighting_softmax, tau_logn, NULL },
-    [FORGETTING] = { &weighting_softmax, tau_sqrt, .forgets = true },
+    [N] = { &weighting_square, tau_sqrt, by_n, false },
+    [FIXED] = { &weighting_square, tau_sqrt, by_n0, false },
+    [N2] = { &weighting_square, tau_sqrt, by_n_squared, false },
+    [SUM] = { &weighting_square_sum, tau_sqrt, NULL, false },
+    [SOFTMAX] = { &weighting_softmax, tau_sqrt, NULL, false },
+    [ENTROPY] = { &weighting_softmax, tau_entropy, NULL, false },
+    [LOGN] = { &weighting_softmax, tau_logn, NULL, false },
+    [FORGETTING] = { &weighting_softmax, tau_sqrt, NULL, true },
 };
 
 static unsigned traits_of(const Values *set)

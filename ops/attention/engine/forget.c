@@ -7,7 +7,7 @@
 /* A g of -HUGE_VAL, which forgets everything, as a number: sums of it are finite. */
 #define ALL -R(1e30)
 
-static real finite(real g)
+static real bounded(real g)
 {
     return g < ALL ? ALL : g; /* NaN stays */
 }
@@ -52,7 +52,7 @@ Forget forget_open(real **scratch, const Head *x, const real *g, int tile, int l
 
     f.g = carve(scratch, 1, n), f.into = carve(scratch, 1, n), f.after = carve(scratch, 1, n);
     for (int t = 0; t < n; t++)
-        f.g[t] = t < length ? finite(g[head_place(x, t, 1)]) : 0;
+        f.g[t] = t < length ? bounded(g[head_place(x, t, 1)]) : 0;
     for (int t0 = 0; t0 < n; t0 += tile)
         sum_tile(&f, t0);
     return f;
@@ -180,7 +180,7 @@ void forget_put(const Forget *f, const Head *x, int length, Grad to)
 
 void forget_step(real *F, size_t lo, int n, real g)
 {
-    g = finite(g);
+    g = bounded(g);
     for (int j = 0; j < n; j++) {
         const real a = F[j], sum = a + g, part = sum - a;
 
