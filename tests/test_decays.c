@@ -259,6 +259,8 @@ START_TEST(a_g_of_minus_infinity_forgets_everything)
         Outcome other = mixing_outcome(mem, &m, NULL);
         ck_assert_msg(same_bits(other.y + CUT * n, cut.y + CUT * n, (size_t)((m.s.T - CUT) * n)),
                       "%s", m.name);
+        m.x[decays_of(v)]->data[CUT * m.s.H] = R(nan(""));
+        ck_assert(isnan(mixing_outcome(mem, &m, NULL).y[CUT * n]));
         arena_free(mem);
     }
 }
