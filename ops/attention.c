@@ -22,11 +22,13 @@ const Attention *attention_find(const char *name)
 const Operand *attention_operand(const Attention *a, int i)
 {
     static const Operand q = { .name = "q", .shape = "BNHd", .own_row = true },
+                         q_for_all = { .name = "q", .shape = "BNHd" },
                          k = { .name = "k", .shape = "BNHd" },
                          unit = { .name = "k", .shape = "BNHd", .unit = true },
                          v = { .name = "v", .shape = "BNHe" },
                          v_as_wide = { .name = "v", .shape = "BNHd" };
-    const Operand *const common[] = { &q, a->traits & UNIT_KEYS ? &unit : &k,
+    const Operand *const common[] = { a->keys_are_q ? &q_for_all : &q,
+                                      a->traits & UNIT_KEYS ? &unit : &k,
                                       a->traits & V_AS_WIDE ? &v_as_wide : &v };
 
     if (i < 3)
@@ -218,6 +220,9 @@ int operand_dimension(const MixSize *s, char letter)
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].letter == letter)
             return known[i].size;
+    for (const Setting *of = s->attention->settings; of && of->name; of++)
+        if (of->size == letter)
+            return setting_size(of, setting(&s->set, of->name), s->D) / (of->even ? 2 : 1);
     BUG("%c is not a dimension of a parameter", letter);
 }
 

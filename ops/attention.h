@@ -53,7 +53,8 @@
     ROW(linformer)                                                                                 \
     ROW(nystromformer)                                                                             \
     ROW(synthesizer)                                                                               \
-    ROW(poolingformer)
+    ROW(poolingformer)                                                                             \
+    ROW(reformer)
 
 /* How a layer computes an operand with positions from its normed input h: s f(h W^T + b). */
 typedef struct {
@@ -71,7 +72,7 @@ typedef struct {
 /*
  * A tensor that a mechanism takes. Its shape has a letter per dimension: B, N (positions), H, d
  * (width of q and k), e (width of v), m (a size of its own, such as the number of random features),
- * c (the context: the most positions that a sequence may have), and D for 2d.
+ * c (the context: the most positions that a sequence may have), D for 2d, and those of settings.
  */
 typedef struct {
     const char *name, *shape, *help;
@@ -201,6 +202,7 @@ typedef struct Attention {
     const char *position; /* ./train's default; NULL: rope if it can, else learned */
     unsigned traits;
     unsigned (*more_traits)(const Values *set); /* those that depend on settings; NULL: none */
+    bool keys_are_q; /* q_j is the key of position j, and a row in the padding sees no key */
     const Operand *operands; /* besides q, k and v; ends with zeros; NULL: none */
     const Setting *settings; /* ends with zeros; NULL: none */
     const Engine *engine;

@@ -29,6 +29,7 @@ typedef struct {
     SettingLength length;
     bool layer; /* it shapes the layer's tensors; the mix does not use it */
     char size;  /* the letter in shapes whose size it sets; 0: none */
+    bool even;  /* it must be even, and the letter is half of it */
     int of_key; /* of a size: 0 means this many times d */
     int zero;   /* what 0 means otherwise */
     int least;  /* the smallest number other than 0; of a choice, the first that the row allows */

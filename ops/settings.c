@@ -113,6 +113,8 @@ Text settings_misfit(const Attention *a, const Values *set)
                      s->choices[value], a->name, s->choices[s->least]);
         else if (value && s->without && setting(set, s->without))
             text_add(&why, "--%s and --%s exclude each other: give only one", s->name, s->without);
+        else if (s->even && value % 2)
+            text_add(&why, "--%s is %d: it must be even", s->name, value);
         else if (value < s->least && value && value != SETTING_CONTEXT)
             text_add(&why, "--%s is %d: it must be at least %d (or 0, the default)", s->name, value,
                      s->least);

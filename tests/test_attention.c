@@ -133,13 +133,13 @@ static Shape shape_of(int T)
 /*
  * How many of the first operands the result depends on, and from which on, for
  * differences of 0 have no digits. A key that is seen alone passes nothing on to q and k
- * or to what maps them, a pool of one vector nothing to what it is pooled by, and no position of
- * the first chunk has one before it.
+ * or to what maps them, nor one of two positions that do not see themselves, a pool of one vector
+ * nothing to what it is pooled by, and no position of the first chunk has one before it.
  */
 static int varying(const Mixing *m, int *from)
 {
     const Variant *v = m->variant;
-    bool alone = m->s.T == 1, blocked = v->traits & BLOCKED;
+    bool alone = m->s.T <= (v->attention->keys_are_q ? 2 : 1), blocked = v->traits & BLOCKED;
 
     *from = alone && (v->traits & (QUOTIENT | ALONE_FIXED)) ? V : Q;
     if (alone && (!(v->traits & HAS_MATRIX) || v->traits & (QUOTIENT | ALONE_FIXED)))
@@ -380,7 +380,9 @@ enum { TABLE, POSITION, GAIN, WQ, WK, WV, WO, LN_GAIN, LN_BIAS, W1, B1, W2, W3, 
 
 static Tensor *block_operand(Tape *tape, const Block *block, Tensor *a, int which)
 {
-    const Mixing size = { .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D } };
+    const Mixing size = { .variant = block->variant,
+                          .attention = block->attention,
+                          .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D } };
     const Operand *o = attention_operand(block->attention, which);
     Tensor *w = block->x[which <= V ? WQ + which : block->more[which]];
     int dim[4];
@@ -438,7 +440,9 @@ static Tensor *transform(Tape *tape, void *ctx)
 /* What the attention has beside q, k and v; of an operand with positions, its projection. */
 static void block_more(Arena *mem, Block *block)
 {
-    const Mixing size = { .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D },
+    const Mixing size = { .variant = block->variant,
+                          .attention = block->attention,
+                          .s = { BLOCK_B, BLOCK_T, BLOCK_H, BLOCK_D, BLOCK_D },
                           .m = 4,
                           .c = BLOCK_T + 1 };
     const Operand *o;

@@ -231,7 +231,13 @@ static Shape fitting(const Variant *v, Shape s)
 
 int mixing_shape(const Mixing *m, const Operand *o, int dim[4])
 {
-    const MixSize size = { .H = m->s.H, .D = m->s.D, .E = m->s.E, .m = m->m, .c = m->c };
+    const MixSize size = { .attention = m->attention,
+                           .H = m->s.H,
+                           .D = m->s.D,
+                           .E = m->s.E,
+                           .m = m->m,
+                           .c = m->c,
+                           .set = m->variant->set };
     int n = 0;
 
     for (; o->shape[n]; n++)

@@ -284,12 +284,12 @@ __attribute__((format(printf, 2, 3))) static void add(Text *text, const char *fm
 }
 
 /* A size that is 0 is shown as what it means. */
-static void add_size(Text *text, const Setting *s, const MixSize *size)
+static void add_size(Text *text, const Setting *s, int value, const MixSize *size)
 {
     if (s->size == 'd' && size->D != size->E)
         add(text, "keys of %d", size->D);
     if (s->size != 'd')
-        add(text, "%d %s", operand_dimension(size, s->size), s->name);
+        add(text, "%d %s", setting_size(s, value, size->D), s->name);
 }
 
 static void add_setting(Text *text, const Setting *s, int value, const MixSize *size)
@@ -297,7 +297,7 @@ static void add_setting(Text *text, const Setting *s, int value, const MixSize *
     if (s->kind == SETTING_CHOICE && !((s->layer || s->rope || s->quiet) && value == s->value))
         add(text, "%s %s", s->name, s->choices[value]);
     if (s->kind == SETTING_NUMBER && s->size)
-        add_size(text, s, size);
+        add_size(text, s, value, size);
     if (s->kind == SETTING_NUMBER && !s->size && (value || s->zero))
         add(text, "%s %d", s->name, value ? value : s->zero);
     if (s->kind == SETTING_FLAG && value != s->value)

@@ -116,7 +116,13 @@ static Tensor *operand_new(Arena *mem, uint64_t seed, int ndim, const int *dim)
 
 static Tensor *mix_operand_new(Arena *mem, const MixCase *c, const Operand *o, uint64_t seed)
 {
-    const MixSize size = { .H = c->H, .D = c->D, .E = c->E, .m = c->m, .c = c->T + 2 };
+    const MixSize size = { .attention = c->in.attention,
+                           .H = c->H,
+                           .D = c->D,
+                           .E = c->E,
+                           .m = c->m,
+                           .c = c->T + 2,
+                           .set = c->in.set };
     int n = 0, dim[4];
 
     for (; o->shape[n]; n++)

@@ -38,7 +38,7 @@ static int size_of(const PlainMix *mix, char letter)
     case 'c':
         return mix->context;
     }
-    BUG("%c is not a size", letter);
+    return operand_dimension(&(MixSize){ .attention = mix->attention, .set = mix->set }, letter);
 }
 
 /* The size of an operand in one head. */
@@ -124,8 +124,9 @@ bool plain_sees(const PlainHead *x, int i, int j)
 {
     PlainSees *sees = x->mix->attention->sees;
 
-    return j < x->length && (j <= i || !x->mix->causal) &&
-           (abs(i - j) <= x->window || !x->window) && (!sees || sees(x, i, j));
+    return j < x->length && (i < x->length || !x->mix->attention->keys_are_q) &&
+           (j <= i || !x->mix->causal) && (abs(i - j) <= x->window || !x->window) &&
+           (!sees || sees(x, i, j));
 }
 
 int plain_seen(const PlainHead *x, int i)

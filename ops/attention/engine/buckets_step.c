@@ -1,0 +1,105 @@
+/*
+ * Decoding of reformer.c. For each head, round and bucket there is the number of keys so far, and a
+ * ring of the last 2 c keys, of length 1, with their values: a row's own chunk and the one before.
+ * The number is counted to 4 c and then from 2 c on, so that it remains exact.
+ */
+#include "ops/attention/engine/buckets.h"
+
+#include "ops/kernel/elementary.h"
+
+#include <string.h>
+
+/* The numbers of a ring. */
+static size_t ring_size(const Buckets *b, int E)
+{
+    return 1 + 2 * (size_t)b->chunk * (size_t)(b->D + E);
+}
+
+size_t buckets_state(const MixSize *s)
+{
+    const Buckets b = buckets_sized(s);
+
+    return (size_t)s->H * (size_t)b.rounds * (size_t)b.buckets * ring_size(&b, s->E);
+}
+
+/* A head of a position: its row q and result o, its key k, and the sums so far. */
+typedef struct {
+    Buckets b;
+    int E;
+    const real *q, *v;
+    real *o, *k;
+    real top, c;
+} Row;
+
+static real *slot_of(const Row *x, real *ring, int number)
+{
+    return ring + 1 + (size_t)(number % (2 * x->b.chunk)) * (size_t)(x->b.D + x->E);
+}
+
+/* One more key, and its value behind it. */
+static void absorb(Row *x, const real *k)
+{
+    const real s = row_dot(x->q, k, x->b.D) / sqrt(R(x->b.D)), top = s > x->top ? s : x->top;
+    const real fade = x->c > 0 ? exp_below(x->top - top) : 0, weight = exp_below(s - top);
+
+    x->top = top, x->c = x->c * fade + weight;
+    for (int e = 0; e < x->E; e++)
+        x->o[e] = x->o[e] * fade + weight * k[x->b.D + e];
+}
+
+/* Sees what is in the ring of its own chunk and the one before. */
+static void see(Row *x, real *ring)
+{
+    const int count = (int)ring[0], chunk = x->b.chunk;
+    const int seen = count < chunk ? count : chunk + count % chunk;
+
+    for (int number = count - seen; number < count; number++)
+        absorb(x, slot_of(x, ring, number));
+}
+
+static void store(const Row *x, real *ring)
+{
+    const int count = (int)ring[0], chunk = x->b.chunk;
+    real *slot = slot_of(x, ring, count);
+
+    memcpy(slot, x->k, (size_t)x->b.D * sizeof(real));
+    memcpy(slot + x->b.D, x->v, (size_t)x->E * sizeof(real));
+    ring[0] = R(count + 1 == 4 * chunk ? 2 * chunk : count + 1);
+}
+
+/* All rounds of a row whose rings are at `rings`; a key that is alone sees itself. */
+static void step_row(Row *x, real *rings, const int *bucket)
+{
+    const size_t size = ring_size(&x->b, x->E);
+
+    x->top = -R(HUGE_VAL), x->c = 0;
+    for (int r = 0; r < x->b.rounds; r++)
+        see(x, rings + (size_t)(r * x->b.buckets + bucket[r]) * size);
+    for (int e = 0; e < x->E; e++)
+        x->o[e] = x->c > 0 ? x->o[e] / x->c : x->v[e];
+    for (int r = 0; r < x->b.rounds; r++)
+        store(x, rings + (size_t)(r * x->b.buckets + bucket[r]) * size);
+}
+
+void buckets_step(const Step *s)
+{
+    const MixSize size = mix_size(s->in);
+    Row x = { .b = buckets_of(s->in), .E = size.E };
+    const size_t n = buckets_numbers(&x.b), head = buckets_state(&size) / (size_t)size.H;
+    double *turned = arena_take(s->tape->mem, 2 * n * sizeof *turned);
+    int *bucket = arena_take(s->tape->mem, (size_t)x.b.rounds * sizeof *bucket);
+    bool guarded;
+
+    memset(s->o, 0, s->in->v->n * sizeof(real));
+    x.k = arena_take(s->tape->mem, (size_t)size.D * sizeof *x.k);
+    for (int h = 0; h < size.H && !s->padding; h++) {
+        x.q = s->in->q->data + h * size.D, x.v = s->in->v->data + h * size.E;
+        x.o = s->o + h * size.E;
+        buckets_turn(&x.b, mix_tensor(s->in, "omega"), h, turned);
+        buckets_find(&x.b, turned, x.q, turned + n, bucket);
+        const real by = buckets_inverse(&x.b, x.q, &guarded);
+        for (int d = 0; d < size.D; d++)
+            x.k[d] = x.q[d] * by;
+        step_row(&x, s->state + (size_t)h * head, bucket);
+    }
+}
