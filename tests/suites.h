@@ -30,6 +30,7 @@
     ROW(patterns)    /* rows that see several spans of keys */                                     \
     ROW(promises)    /* what holds for every attention */                                          \
     ROW(placed)      /* attentions whose weights depend on positions, in short */                  \
+    ROW(buckets)     /* attentions that sort their keys */                                         \
     ROW(safetensors) /* tensors in files */                                                        \
     ROW(headers)     /* which headers of tensor files are valid */                                 \
     ROW(file)        /* whole files, in and out */                                                 \

@@ -133,13 +133,13 @@ static Shape shape_of(int T)
 /*
  * How many of the first operands the result depends on, and from which on, for
  * differences of 0 have no digits. A key that is seen alone passes nothing on to q and k
- * or to what maps them, nor one of two positions that do not see themselves, a pool of one vector
- * nothing to what it is pooled by, and no position of the first chunk has one before it.
+ * or to what maps them, which may be so in all of a few rows that do not see themselves, a pool of
+ * one vector nothing to what it is pooled by, and no position of the first chunk has one before it.
  */
 static int varying(const Mixing *m, int *from)
 {
     const Variant *v = m->variant;
-    bool alone = m->s.T <= (v->attention->keys_are_q ? 2 : 1), blocked = v->traits & BLOCKED;
+    bool alone = m->s.T <= (v->attention->keys_are_q ? 5 : 1), blocked = v->traits & BLOCKED;
 
     *from = alone && (v->traits & (QUOTIENT | ALONE_FIXED)) ? V : Q;
     if (alone && (!(v->traits & HAS_MATRIX) || v->traits & (QUOTIENT | ALONE_FIXED)))
