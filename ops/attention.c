@@ -39,12 +39,17 @@ const Operand *attention_operand(const Attention *a, int i)
     return NULL;
 }
 
+/* Whether the setting has that value, or is on; NULL: there is no such condition. */
+static bool meets(const Values *set, const char *with, const char *is)
+{
+    return !with || (is ? setting_is(set, with, is) : setting(set, with));
+}
+
 bool attention_needs(const Attention *a, const Values *set, int i)
 {
     const Operand *o = attention_operand(a, i);
 
-    return o && (!o->with || setting_is(set, o->with, o->is)) &&
-           (!o->and || setting_is(set, o->and, o->as));
+    return o && meets(set, o->with, o->is) && meets(set, o->and, o->as);
 }
 
 bool operand_learned(const Operand *o, const Values *set)

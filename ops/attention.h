@@ -79,7 +79,8 @@ typedef struct {
     void (*draw)(Tensor *x, Random random); /* drawn by this rule; NULL: learned */
     const char *learn;     /* if drawn: learned with this flag, else fixed, without a gradient */
     bool learned;          /* if drawn: learned without a flag */
-    const char *with, *is; /* used only if this setting has that value; NULL: always */
+    const char *with, *is; /* used only if this setting has that value, or, without a value, is on;
+                              NULL: always */
     const char *and, *as;  /* and that one this value */
     const Projection
         *from;    /* how a layer computes it; NULL: it is a parameter, or the layer knows */

@@ -80,17 +80,20 @@ static void add_masks(Variant v)
     }
 }
 
-/* A number, at all that is tried; the first also with a window, and with RoPE. */
+static Variant windowed(Variant v)
+{
+    return attention_takes(v.attention, "window") ? with(v, "window", 5) : v;
+}
+
+/* A number, at all that is tried; the first also with a window, if they go together, and RoPE. */
 static void add_numbers(Variant v, const Setting *s)
 {
     const int *try = tries_of(s);
-    Variant first = with(v, s->name, *try);
+    const Variant first = with(v, s->name, *try), near = windowed(first);
 
     for (; try < s->tries + COUNT(s->tries) && *try; try++)
         add(with(v, s->name, *try));
-    if (attention_takes(v.attention, "window"))
-        first = with(first, "window", 5);
-    add(rotated(first, unscaled));
+    add(rotated(settings_misfit(v.attention, &near.set).n ? first : near, unscaled));
 }
 
 static bool is_window(const Setting *s)

@@ -35,7 +35,7 @@ static void spread(Tensor *b, Random random)
         b->data[h] = R(2 + 4.0 * (double)h / (double)(b->n > 1 ? b->n - 1 : 1));
 }
 
-const Projection forgetting = { .f = &activation_log_sigmoid, .draw = spread };
+const Projection decay_projection = { .f = &activation_log_sigmoid, .draw = spread };
 
 const Attention attention_decay = {
     .name = "decay",
@@ -45,7 +45,7 @@ const Attention attention_decay = {
     .operands = (const Operand[]){ { .name = "g",
                                      .shape = "BNH",
                                      .help = "logarithm of the decay, at most 0",
-                                     .from = &forgetting },
+                                     .from = &decay_projection },
                                    { 0 } },
     .settings =
         (const Setting[]){

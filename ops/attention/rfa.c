@@ -23,8 +23,20 @@
  * The division is done on y, not x: y = (omega x) / |x|. So with h = dy / |x|, domega_r is a sum of
  * h_r x, and dx = omega^T h less its part along x.
  *
+ * With --gated (section 3.2 of the paper) what is past fades, as in decay.c, by a number a_t for
+ * each head and position that the layer computes from its normed input h,
+ *
+ *     S_t = a_t S_t-1 + psi(k_t) v_t^T       o_t = S_t^T phi(q_t)       a_t = sigmoid(w.h_t + b)
+ *
+ * or A_ij = e^(-|B_i - B_j|) phi(q_i).psi(k_j) for j in V(i), with B_t the sum of ln a_s over s <=
+ * t, which also holds bidirectionally. The operand is g = ln a. (The paper multiplies psi by 1 -
+ * a_t, and divides by the same sum of psi alone. Here is no denominator, as in others with a state
+ * that fades: --out-norm rms keeps o near the size of v.) The scan is that of engine/decay.c.
+ *
  * The same in plain loops: plain/rfa.c.
  */
+#include "ops/attention/engine/decay.h"
+#include "ops/attention/engine/decay_features.h"
 #include "ops/attention/engine/directions.h"
 #include "ops/attention/engine/head.h"
 #include "ops/attention/engine/head_matrix.h"
@@ -117,21 +129,90 @@ static const FeatureMap map = { .features = sines_and_cosines,
                                 .prepare = lay_out,
                                 .learn = { "omega", "omega" } };
 
+static bool is_gated(const Values *set)
+{
+    return setting(set, "gated");
+}
+
+static Tensor *rfa_mix(Tape *tape, const Mix *in)
+{
+    return (is_gated(&in->set) ? decay_features_mix : linear_mix)(tape, in);
+}
+
+static void rfa_step(const Step *s)
+{
+    (is_gated(&s->in->set) ? decay_features_step : linear_step)(s);
+}
+
+static size_t rfa_state(const MixSize *s)
+{
+    return (is_gated(&s->set) ? decay_features_state : linear_state)(s);
+}
+
+static double rfa_cost(const MixSize *s)
+{
+    return (is_gated(&s->set) ? decay_features_cost : linear_cost)(s);
+}
+
+static MixMemory rfa_memory(const MixSize *s)
+{
+    return (is_gated(&s->set) ? decay_features_memory : linear_memory)(s);
+}
+
+/* Factors that depend on both i and j leave A any rank. */
+static int rfa_rank(const MixSize *s)
+{
+    return is_gated(&s->set) ? s->T : linear_rank(s);
+}
+
+static bool rfa_sums(Tape *tape, const Mix *in, double *c)
+{
+    return !is_gated(&in->set) && linear_sums(tape, in, c);
+}
+
+static unsigned traits(const Values *set)
+{
+    return linear_traits(set) | (is_gated(set) ? BY_DISTANCE | SMOOTH : SIGNED | QUOTIENT);
+}
+
+static const Engine engine = {
+    .mix = rfa_mix,
+    .step = rfa_step,
+    .state = rfa_state,
+    .cost = rfa_cost,
+    .memory = rfa_memory,
+    .rotated = linear_rotated,
+    .rank = rfa_rank,
+    .sums = rfa_sums,
+};
+
 const Attention attention_rfa = {
     .name = "rfa",
     .summary = "linear, random sines and cosines of q and k of length 1 (arXiv:2103.02143)",
-    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | SIGNED | QUOTIENT | BOUNDED,
-    .more_traits = linear_traits,
-    .operands = (const Operand[]){ OPERAND_OMEGA(directions_draw_normal), { 0 } },
+    .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BOUNDED,
+    .more_traits = traits,
+    .operands = (const Operand[]){ OPERAND_OMEGA(directions_draw_normal),
+                                   { .name = "g",
+                                     .shape = "BNH",
+                                     .help = "logarithm of the decay, at most 0",
+                                     .with = "gated",
+                                     .from = &decay_projection },
+                                   { 0 } },
     .settings =
         (const Setting[]){ SETTING_FEATURES(2, "random directions per head, 2 features each "
                                                "(0: 2 times the width of a key)"),
                            SETTING_LEARN_OMEGA,
+                           { .name = "gated",
+                             .kind = SETTING_FLAG,
+                             .tries = { 1 },
+                             .without = "window",
+                             .help = "a state that fades at a rate of the layer's input, without a "
+                                     "denominator" },
                            SETTING_ROPE_AT(0, 0),
                            SETTING_WINDOW,
                            SETTINGS_OF_HEADS,
                            { 0 } },
-    .engine = &engine_linear,
+    .engine = &engine,
     .rule = &map,
     .plain = plain_rfa,
 };

@@ -27,6 +27,9 @@ typedef struct {
 /* The engines, for a number and for a vector; the row's rule is its DecayRule. */
 extern const Engine engine_decay, engine_decay_each;
 
+/* g = ln sigmoid(w.h + b) of the layer's normed input h: that of the mechanism `decay`. */
+extern const Projection decay_projection;
+
 /* Decoding, for both, and q's factor. */
 void decay_step(const Step *s);
 size_t decay_state(const MixSize *size);

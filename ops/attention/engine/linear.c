@@ -26,8 +26,8 @@ static size_t learned_bytes(const Linear *op, int key)
     return (size_t)(op->B * op->H) * linear_learned_size(op->w[key]->dim[1], op->D) * sizeof(real);
 }
 
-/* Memory for the gradients of learned operands: one, if both sides have the same. */
-static void open_learned(Linear *op, Arena *mem)
+/* One, if both sides have the same. */
+void linear_open_learned(Linear *op, Arena *mem)
 {
     for (int key = 0; key < 2; key++) {
         const Operand *o = learned(op->in.attention, &op->in.set, key);
@@ -58,7 +58,7 @@ static void add_learned(const Linear *op, int key, real *dw)
     }
 }
 
-static void close_learned(const Linear *op, Tape *tape)
+void linear_close_learned(const Linear *op, Tape *tape)
 {
     for (int key = 0; key < 2; key++)
         if (op->w[key] && !(key && op->w[1] == op->w[0])) {
@@ -80,16 +80,15 @@ static void linear_backward(Node *node)
     op->dk = tape_grad(tape, op->in.k);
     op->dv = tape_grad(tape, op->in.v);
     op->dz = bytes ? arena_take(tape->mem, bytes) : NULL;
-    open_learned(op, tape->mem);
+    linear_open_learned(op, tape->mem);
     pool_reserve(tape->pool, (op->window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
     pool_for(tape->pool, op->B * op->H, 1, op->window ? band_backward : scan_backward, op);
-    close_learned(op, tape);
+    linear_close_learned(op, tape);
     if (bytes)
         arena_give(tape->mem, op->dz, bytes);
 }
 
-/* Whether RoPE rotates q and k instead of features. */
-static bool is_before(const Attention *a, const Values *set)
+bool linear_rotates_before(const Attention *a, const Values *set)
 {
     return attention_takes(a, "rope-at") && setting_is(set, "rope-at", "before");
 }
@@ -97,7 +96,7 @@ static bool is_before(const Attention *a, const Values *set)
 static void make_angles(Linear *op, Tape *tape, const MixSize *size)
 {
     const Mix *in = &op->in;
-    const real **at = is_before(in->attention, &in->set) ? &op->before : &op->angles;
+    const real **at = linear_rotates_before(in->attention, &in->set) ? &op->before : &op->angles;
 
     op->ladder = linear_rotated(size);
     op->angles = op->before = NULL;
@@ -105,20 +104,26 @@ static void make_angles(Linear *op, Tape *tape, const MixSize *size)
         *at = rope_angles(tape, op->T, op->ladder, in->rope_scale);
 }
 
-static Linear *mix(Tape *tape, const Mix *in)
+void linear_open(Linear *op, const Mix *in)
 {
     const FeatureMap *map = map_of(in->attention);
     const MixSize s = mix_size(in);
 
-    Linear *op = tape_node(tape, sizeof *op, linear_backward, 4, in->v->dim);
     op->in = *in, op->map = map;
     op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
     op->F = map->features(op->D, s.m);
     op->stats = map->stats ? map->stats(op->F) : 0;
     op->window = setting(&in->set, "window");
     op->dw[0] = op->dw[1] = NULL;
-    make_angles(op, tape, &s);
+    make_angles(op, op->node.tape, &s);
     op->prepared = map->prepare ? map->prepare(&op->node, in) : NULL;
+}
+
+static Linear *mix(Tape *tape, const Mix *in)
+{
+    Linear *op = tape_node(tape, sizeof *op, linear_backward, 4, in->v->dim);
+
+    linear_open(op, in);
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
     op->c = tape_keep(&op->node, rows * sizeof(real));
     op->stat = op->stats ? tape_keep(&op->node, rows * (size_t)op->stats * sizeof(real)) : NULL;
@@ -310,7 +315,8 @@ void linear_step(const Step *s)
                        .window = window,
                        .keys = view_keys(&view, s->t),
                        .ladder = ladder,
-                       .before = s->in->rope && is_before(s->in->attention, &s->in->set),
+                       .before =
+                           s->in->rope && linear_rotates_before(s->in->attention, &s->in->set),
                        .angles = own,
                        .x = own + wide,
                        .psi = own + 2 * wide,
@@ -356,7 +362,7 @@ int linear_rotated(const MixSize *s)
 {
     const FeatureMap *map = map_of(s->attention);
 
-    if (is_before(s->attention, &s->set))
+    if (linear_rotates_before(s->attention, &s->set))
         return s->D;
     return map->ladder ? map->ladder(s) : map->features(s->D, s->m);
 }

@@ -67,6 +67,16 @@ typedef struct {
     real *dw[2];
 } Linear;
 
+/* Sets all up to `prepared`, which the node keeps. */
+void linear_open(Linear *op, const Mix *in);
+
+/* Whether RoPE rotates q and k instead of features. */
+bool linear_rotates_before(const Attention *a, const Values *set);
+
+/* Memory for the gradients of learned operands; and adds these up. */
+void linear_open_learned(Linear *op, Arena *mem);
+void linear_close_learned(const Linear *op, Tape *tape);
+
 /* One head of one sequence; D', E', F' are the padded widths of copies (head.h). */
 typedef struct {
     const Linear *op;
@@ -108,6 +118,8 @@ void linear_chain_queries(const LinearHead *h, Features q, Rows dphi, const real
                           int ldz);
 /* dz of row t. */
 void linear_dz(const LinearHead *h, int t, const real *phi, real dc, real *dz);
+/* dx of the rows up to the last position, from df. */
+Rows linear_chain(const LinearHead *h, bool key, Features at, real *df);
 /* From dpsi and dv of the rows: computes dk and writes dv. */
 void linear_chain_keys(const LinearHead *h, Features k, Rows dpsi, Rows dv);
 

@@ -198,8 +198,7 @@ static void leave_dz(const LinearHead *h, int t, const real *phi, const real *dp
         dz[f] = z[f] > 0 ? -phi[f] * dphi[f] / z[f] : 0;
 }
 
-/* Computes dx of the rows up to the last position, from df. */
-static Rows chain_rows(const LinearHead *h, bool key, Features at, real *df)
+Rows linear_chain(const LinearHead *h, bool key, Features at, real *df)
 {
     Rows dx = { at.dx.at, at.dx.ld, at.x.t0, rows_inside(h, at.x) };
     MapRows m = map_rows(h, key, at.x, at.f.ld);
@@ -225,13 +224,13 @@ void linear_chain_queries(const LinearHead *h, Features q, Rows dphi, const real
         if (!linear_has_quotient(op->map))
             leave_dz(h, dphi.t0 + r, row_of(q.f.at, r, q.f.ld), row);
     }
-    head_scatter(&h->head, op->dq, chain_rows(h, false, q, dphi.at), op->D);
+    head_scatter(&h->head, op->dq, linear_chain(h, false, q, dphi.at), op->D);
 }
 
 void linear_chain_keys(const LinearHead *h, Features k, Rows dpsi, Rows dv)
 {
     const Linear *op = h->op;
-    Rows dk = chain_rows(h, true, k, dpsi.at);
+    Rows dk = linear_chain(h, true, k, dpsi.at);
 
     for (int r = max(0, min(dk.n, h->view.length - dpsi.t0)); r < dk.n; r++) {
         /* padding is seen by no row, whatever its contents */

@@ -5,6 +5,7 @@
 #ifndef OPS_ATTENTION_ENGINE_PAIRS_H
 #define OPS_ATTENTION_ENGINE_PAIRS_H
 
+#include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/tiles.h"
 
 /* n0 is the value of the setting PairsRule.n0. */
@@ -74,11 +75,10 @@ unsigned softmax_traits(const Values *set);
           .help = "the weight of a key as a function of its score" },                              \
         SETTING_BASE
 enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTANCE };
-extern const Projection forgetting; /* decay.c */
 #define OPERAND_FORGETTING(setting)                                                                \
     {                                                                                              \
         .name = "g", .shape = "BNH", .help = "logarithm of the share that is kept, at most 0",     \
-        .with = setting, .is = "forgetting", .from = &forgetting                                   \
+        .with = setting, .is = "forgetting", .from = &decay_projection                             \
     }
 #define SETTING_REACH                                                                              \
     {                                                                                              \

@@ -118,6 +118,18 @@ static void give_rows(const Linear *l)
     }
 }
 
+/* Calls f for each row of q and of k, with the gradients of their features. */
+static void each_row(const Linear *l, const double *df, const double *de,
+                     void (*f)(const PlainFeatures *r))
+{
+    for (int i = 0; i < l->x->T; i++) {
+        PlainFeatures q = row(l, i, false, df), k = row(l, i, true, de);
+
+        f(&q);
+        f(&k);
+    }
+}
+
 void plain_linear(const PlainHead *x, int F, int ladder, void (*phi)(const PlainFeatures *r),
                   void (*back)(const PlainFeatures *r))
 {
@@ -126,22 +138,32 @@ void plain_linear(const PlainHead *x, int F, int ladder, void (*phi)(const Plain
 
     l.f = plain_zeros(x, x->T * F), l.e = plain_zeros(x, x->T * F);
     take_rows(&l);
-    for (int i = 0; i < x->T; i++) {
-        PlainFeatures q = row(&l, i, false, df), k = row(&l, i, true, de);
-
-        phi(&q);
-        phi(&k);
-    }
+    each_row(&l, df, de, phi);
     forward(&l);
     if (!x->g)
         return;
 
     backward(&l, df, de);
-    for (int i = 0; i < x->T; i++) {
-        PlainFeatures q = row(&l, i, false, df), k = row(&l, i, true, de);
+    each_row(&l, df, de, back);
+    give_rows(&l);
+}
 
-        back(&q);
-        back(&k);
-    }
+void plain_linear_decay(const PlainHead *x, int F, void (*phi)(const PlainFeatures *r),
+                        void (*back)(const PlainFeatures *r))
+{
+    Linear l = { .x = x, .F = F };
+    PlainMix mix = *x->mix;
+    PlainHead of = *x; /* with the features for q and k */
+
+    l.f = of.in.q = plain_zeros(x, x->T * F), l.e = of.in.k = plain_zeros(x, x->T * F);
+    of.d.q = plain_zeros(x, x->T * F), of.d.k = plain_zeros(x, x->T * F);
+    of.mix = &mix, of.D = F, mix.rope = mix.rope && !plain_rotates_before(x);
+    take_rows(&l);
+    each_row(&l, of.d.q, of.d.k, phi);
+    plain_decay(&of);
+    if (!x->g)
+        return;
+
+    each_row(&l, of.d.q, of.d.k, back);
     give_rows(&l);
 }

@@ -29,4 +29,8 @@ typedef struct {
 void plain_linear(const PlainHead *x, int F, int ladder, void (*phi)(const PlainFeatures *r),
                   void (*back)(const PlainFeatures *r));
 
+/* The same without the denominator, with the decays g of plain/decay.c. */
+void plain_linear_decay(const PlainHead *x, int F, void (*phi)(const PlainFeatures *r),
+                        void (*back)(const PlainFeatures *r));
+
 #endif

@@ -8,6 +8,9 @@
  *
  *     dy_r = df_r cos(y_r) - df_(m+r) sin(y_r)        domega_r = sum over all rows of dy_r u'
  *     du' = sum over r of dy_r omega_r                du = du' / L - [|u| >= 10^-6] u' (u'.du') / L
+ *
+ * If gated, there is no denominator: S_t = e^(g_t) S_t-1 + f(k_t) v_t^T and o_t = S_t^T f(q_t), as
+ * in plain/decay.c.
  */
 #include "ops/attention/plain/linear.h"
 
@@ -53,5 +56,8 @@ static void back(const PlainFeatures *r)
 
 void plain_rfa(const PlainHead *x)
 {
-    plain_linear(x, 2 * x->m, 2 * x->m, phi, back);
+    if (setting(&x->mix->set, "gated"))
+        plain_linear_decay(x, 2 * x->m, phi, back);
+    else
+        plain_linear(x, 2 * x->m, 2 * x->m, phi, back);
 }
