@@ -1,22 +1,23 @@
 /*
  * Reformer (Kitaev et al., 2020, arXiv:2001.04451): exact attention among keys that are hashed into
- * the same buckets. Queries are keys, too: k_j = q_j / |q_j|. In each of R rounds (--rounds), with
- * b buckets (--buckets) and b / 2 random directions omega of its own, normal numbers, the bucket is
- * the direction that is nearest to a row, or opposite,
+ * the same buckets. Queries are keys, too, of length 1: k_j = q_j / |q_j|. With N_ij the number of
+ * rounds in which row i sees key j,
+ *
+ *     A_ij = N_ij e^s_ij / sum over l of N_il e^s_il       s_ij = q_i . k_j / sqrt(D)
+ *
+ * which is the sum of the rounds' results, weighted by their sums of e^s. Each of R rounds
+ * (--rounds) has b / 2 random directions omega of its own, normal numbers, and b buckets
+ * (--buckets): the direction that is nearest to a row, or opposite,
  *
  *     h(x) = the index of the largest of [omega x ; -omega x]
  *
  * All positions but padding are sorted by bucket, those of a bucket by position, and the order is
- * cut into chunks of c (--chunk). A row sees its chunk and the one before, as far as V(i) goes.
- * What two rounds see counts twice, which is the sum of rounds weighted by the sums of their e^s,
- *
- *     A_ij = N_ij e^s_ij / sum over l of N_il e^s_il       s_ij = q_i . k_j / sqrt(D)
- *
- * where N_ij is the number of rounds in which i sees j. N_ii = 0, since s_ii would outweigh all
- * others; but 1 if i sees no other key in any round. (In the paper s_ij is less by ln N_ij, and
- * keys of other buckets are hidden.) If causal, each bucket is cut into chunks by itself: in the
- * order of all buckets a place would depend on later positions, and so would what a row sees. A row
- * in the padding has no place: it sees no key.
+ * cut into chunks of c (--chunk). A row sees its chunk and the one before, as far as V(i) goes, but
+ * not itself, since s_ii would outweigh all others: N_ii = 0, or 1 if i sees no other key in any
+ * round. If causal, each bucket is cut into chunks by itself, since in the order of all buckets a
+ * place, and with it what a row sees, would depend on later positions. A row in the padding has no
+ * place: it sees no key. (In the paper keys of other buckets are hidden from a row, and ln N_ij is
+ * subtracted from s_ij, so that no key counts twice.)
  *
  * N is piecewise constant: it has no derivative. So the backward pass is that of a softmax, and as
  * in tiles.c, with the sums over the rounds in which i sees j,
@@ -346,35 +347,36 @@ const Attention attention_reformer = {
                                      .help = "random directions of the hash, b / 2 in each round",
                                      .draw = directions_draw_normal },
                                    { 0 } },
-    .settings = (const Setting[]){ { .name = "buckets",
-                                     .most = 1 << 16,
-                                     .layer = true,
-                                     .size = 'b',
-                                     .even = true,
-                                     .zero = 16,
-                                     .tries = { 2, 4, 6, 8 },
-                                     .pattern = true,
-                                     .help = "hash buckets, an even number (0: 16)" },
-                                   { .name = "rounds",
-                                     .most = 1 << 10,
-                                     .layer = true,
-                                     .size = 'r',
-                                     .zero = 2,
-                                     .tries = { 2, 3, 1, 2 },
-                                     .pattern = true,
-                                     .help = "rounds of hashing, with directions of their own "
-                                             "(0: 2)" },
-                                   { .name = "chunk",
-                                     .value = 64,
-                                     .most = 1 << 24,
-                                     .zero = 256,
-                                     .tries = { 2, 3, 16, 1 },
-                                     .pattern = true,
-                                     .help = "positions per chunk (0: 256)" },
-                                   SETTING_KEY_SIZE,
-                                   SETTING_OUT_NORM(0),
-                                   SETTING_OUT_GATE(0),
-                                   { 0 } },
+    .settings =
+        (const Setting[]){ { .name = "buckets",
+                             .most = 1 << 16,
+                             .layer = true,
+                             .size = 'b',
+                             .even = true,
+                             .zero = 16,
+                             .tries = { 2, 4, 6, 8 },
+                             .pattern = true,
+                             .help = "hash buckets, an even number (0: 16)" },
+                           { .name = "rounds",
+                             .most = 1 << 10,
+                             .layer = true,
+                             .size = 'r',
+                             .zero = 2,
+                             .tries = { 2, 3, 1, 2 },
+                             .pattern = true,
+                             .help = "rounds of hashing, with directions of their own "
+                                     "(0: 2)" },
+                           { .name = "chunk",
+                             .value = 64,
+                             .most = 1 << 24,
+                             .zero = 256,
+                             .tries = { 2, 3, 16, 1 },
+                             .pattern = true,
+                             .help = "positions per chunk (0: 256; reformer's default: 64)" },
+                           SETTING_KEY_SIZE,
+                           SETTING_OUT_NORM(0),
+                           SETTING_OUT_GATE(0),
+                           { 0 } },
     .engine = &engine,
     .plain = plain_reformer,
 };
