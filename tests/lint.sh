@@ -97,7 +97,7 @@ tools/figure 1240
 tools/export 340
 tools/import 1490
 tools/fill 460
-tools/gradcheck 670
+tools/gradcheck 680
 tools/report 2400
 tools/train 1790
 tools/lib 1170
