@@ -240,6 +240,18 @@ double operand_numbers(const MixSize *s, const Operand *o)
     return n;
 }
 
+/* Settings that are sizes are those of the operands, whoever made them. */
+static void measure(MixSize *size, const char *shape, const Tensor *x)
+{
+    for (const Setting *s = size->attention->settings; s && s->name; s++) {
+        const char *at =
+            s->size && s->size != 'd' && s->size != 'm' ? strchr(shape, s->size) : NULL;
+
+        if (at)
+            *setting_at(&size->set, s->name) = x->dim[at - shape] * (s->even ? 2 : 1);
+    }
+}
+
 MixSize mix_size(const Mix *in)
 {
     const int *q = in->q->dim;
@@ -262,6 +274,8 @@ MixSize mix_size(const Mix *in)
             size.m = in->x[i]->dim[m - o->shape];
         if (c && in->x[i])
             size.c = in->x[i]->dim[c - o->shape];
+        if (in->x[i])
+            measure(&size, o->shape, in->x[i]);
     }
     return size;
 }

@@ -54,8 +54,8 @@ bool can_try(const Attention *a, const Trial *t)
 
 static int size_of(const Case *c, char letter)
 {
-    static const char letters[] = "BNHdeDmc";
-    const int size[] = { c->B, c->T, c->H, c->D, c->E, 2 * c->D, 10, c->T + 2 };
+    static const char letters[] = "BNHdeDmcrb";
+    const int size[] = { c->B, c->T, c->H, c->D, c->E, 2 * c->D, 10, c->T + 2, 3, 2 };
 
     ck_assert_msg(strchr(letters, letter) != NULL, "%c is no dimension", letter);
     return size[strchr(letters, letter) - letters];

@@ -3,22 +3,19 @@
 #include <math.h>
 #include <string.h>
 
-Buckets buckets_of(const Mix *in)
-{
-    const Tensor *omega = mix_tensor(in, "omega");
-
-    return (Buckets){ .rounds = omega->dim[1],
-                      .buckets = 2 * omega->dim[2],
-                      .chunk = setting_or_zero(&in->set, "chunk"),
-                      .D = omega->dim[3] };
-}
-
 Buckets buckets_sized(const MixSize *s)
 {
     return (Buckets){ .rounds = setting_or_zero(&s->set, "rounds"),
                       .buckets = setting_or_zero(&s->set, "buckets"),
                       .chunk = setting_or_zero(&s->set, "chunk"),
                       .D = s->D };
+}
+
+Buckets buckets_of(const Mix *in)
+{
+    const MixSize s = mix_size(in);
+
+    return buckets_sized(&s);
 }
 
 static int directions(const Buckets *b)
