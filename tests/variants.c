@@ -169,6 +169,18 @@ static void add_patterns(const Variant v)
     }
 }
 
+/* All flags at once, if they go together. */
+static void add_flags(Variant v)
+{
+    int n = 0;
+
+    for (const Setting *s = v.attention->settings; s && s->name; s++)
+        if (is_flag(s))
+            v = with(v, s->name, !s->value), n++;
+    if (n > 1 && !settings_misfit(v.attention, &v.set).n)
+        add(v);
+}
+
 static void add_attention(const Attention *a)
 {
     const Variant v = { .attention = a, .set = settings_default(a) };
@@ -182,6 +194,7 @@ static void add_attention(const Attention *a)
             add_numbers(v, s);
     }
     add_patterns(v);
+    add_flags(v);
 }
 
 const Variant *variant_next(const Variant *v)
