@@ -85,11 +85,6 @@ void operand_fit(const Operand *o, Tensor *x)
         x->data[i] *= R((from->by == 0 ? 1 : from->by) * (from->rate ? -1 : 1));
 }
 
-const char *const out_norm_names[] = { "none", "rms", "all", NULL };
-const char *const qk_norm_names[] = { "none", "l2", "rms", NULL };
-const char *const rel_bias_names[] = { "none", "rope", NULL };
-const char *const rope_at_names[] = { "after", "before", NULL };
-
 Tensor *mix_tensor(const Mix *in, const char *name)
 {
     const Operand *o;

@@ -76,12 +76,12 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3620
+ops 3660
 ops/base 2470
 ops/kernel 1660
-ops/attention 4170
-ops/attention/engine 7890
-ops/attention/plain 2830
+ops/attention 4690
+ops/attention/engine 8950
+ops/attention/plain 3030
 model 4160
 data 4300
 data/synthetic 960

@@ -28,6 +28,7 @@
  * The same in plain loops: plain/based.c.
  */
 #include "ops/attention/engine/features.h"
+#include "ops/attention/engine/settings.h"
 
 #define HALF_ROOT R(0.70710678118654752) /* 1 / sqrt(2) */
 

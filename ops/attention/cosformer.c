@@ -42,6 +42,7 @@
  * The same in plain loops: plain/cosformer.c.
  */
 #include "ops/attention/engine/features.h"
+#include "ops/attention/engine/settings.h"
 #include "ops/decoding.h"
 
 #include <string.h>

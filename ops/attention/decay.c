@@ -23,6 +23,7 @@
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/pairs.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/ops.h"
 
 static const DecayRule rule = { .log_decay = NULL };

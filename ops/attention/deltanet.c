@@ -25,6 +25,7 @@
  */
 #include "ops/attention/engine/delta.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/ops.h"
 
 static const DeltaRule rule = { .decay = NULL };

@@ -26,6 +26,7 @@
  */
 #include "ops/attention/engine/features.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 #include <string.h>

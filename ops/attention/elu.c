@@ -9,6 +9,7 @@
  */
 #include "ops/attention/engine/features.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 static void elu_apply(const MapRows *m, const real *restrict x, real *restrict f)

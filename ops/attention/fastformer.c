@@ -40,6 +40,7 @@
  *
  * The same in plain loops: plain/fastformer.c.
  */
+#include "ops/attention/engine/settings.h"
 #include "ops/attention/engine/walk.h"
 
 #include "ops/kernel/elementary.h"

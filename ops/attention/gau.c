@@ -25,6 +25,7 @@
  */
 #include "ops/attention/engine/pairs.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 static void square_weigh(real *restrict s, int n, real *o, int E, RowState *row)

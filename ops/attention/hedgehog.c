@@ -24,6 +24,7 @@
  */
 #include "ops/attention/engine/head_matrix.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 static int two_softmaxes(int D, int m)

@@ -7,6 +7,7 @@
  * The same in plain loops: plain/identity.c.
  */
 #include "ops/attention/engine/features.h"
+#include "ops/attention/engine/settings.h"
 
 static void identity_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

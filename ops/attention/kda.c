@@ -21,6 +21,7 @@
  */
 #include "ops/attention/engine/delta.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/ops.h"
 
 enum { RANK = 16 };

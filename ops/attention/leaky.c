@@ -6,6 +6,7 @@
  * The same in plain loops: plain/leaky.c.
  */
 #include "ops/attention/engine/features.h"
+#include "ops/attention/engine/settings.h"
 
 static void leaky_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

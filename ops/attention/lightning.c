@@ -18,6 +18,7 @@
  * The same in plain loops: plain/lightning.c.
  */
 #include "ops/attention/engine/decay.h"
+#include "ops/attention/engine/settings.h"
 
 #include <math.h>
 

@@ -22,6 +22,7 @@
  */
 #include "ops/attention/engine/cross.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/transpose.h"
 
 #include <string.h>

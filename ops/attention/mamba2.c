@@ -33,6 +33,7 @@
  */
 #include "ops/attention/engine/decay.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/ops.h"
 
 #include <math.h>

@@ -25,6 +25,7 @@
  */
 #include "ops/attention/engine/cross.h"
 #include "ops/attention/engine/pinv.h"
+#include "ops/attention/engine/settings.h"
 
 #include <string.h>
 

@@ -26,6 +26,7 @@
 #include "ops/attention/engine/directions.h"
 #include "ops/attention/engine/head_matrix.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 #define LEAST R(1e-3)

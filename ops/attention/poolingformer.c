@@ -23,6 +23,7 @@
  */
 #include "ops/attention/engine/cross.h"
 #include "ops/attention/engine/pools.h"
+#include "ops/attention/engine/settings.h"
 
 #include <string.h>
 

@@ -37,6 +37,7 @@
 #include "ops/attention/engine/cross.h"
 #include "ops/attention/engine/directions.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 #include <string.h>

@@ -9,6 +9,7 @@
  * The same in plain loops: plain/relu.c.
  */
 #include "ops/attention/engine/features.h"
+#include "ops/attention/engine/settings.h"
 
 static void relu_apply(const MapRows *m, const real *restrict x, real *restrict f)
 {

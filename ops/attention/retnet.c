@@ -14,6 +14,7 @@
  * The same in plain loops: plain/retnet.c.
  */
 #include "ops/attention/engine/decay.h"
+#include "ops/attention/engine/settings.h"
 
 static double log_decay(const MixSize *size, int head)
 {

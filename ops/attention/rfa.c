@@ -41,6 +41,7 @@
 #include "ops/attention/engine/head.h"
 #include "ops/attention/engine/head_matrix.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 static int sines_and_cosines(int D, int m)

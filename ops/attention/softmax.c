@@ -55,6 +55,7 @@
  */
 #include "ops/attention/engine/pairs.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/kernel/elementary.h"
 
 real tau_sqrt(int n0, int D, int n)

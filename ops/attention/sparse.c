@@ -21,6 +21,7 @@
  * The same in plain loops: plain/sparse.c.
  */
 #include "ops/attention/engine/pairs.h"
+#include "ops/attention/engine/settings.h"
 #include "ops/attention/plain/plain.h"
 
 static void view(View *v, const Values *set)

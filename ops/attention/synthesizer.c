@@ -26,6 +26,7 @@
  */
 #include "ops/attention/engine/cross.h"
 
+#include "ops/attention/engine/settings.h"
 #include "ops/decoding.h"
 #include "ops/kernel/elementary.h"
 #include "ops/kernel/transpose.h"

@@ -15,6 +15,7 @@
 #define OPS_ATTENTION_ENGINE_DELTA_H
 
 #include "ops/attention.h"
+#include "ops/attention/engine/settings.h"
 
 typedef struct {
     const char *decay; /* the operand g: "g" (B, N, H) or "ga" (B, N, H, d); NULL: w is 1 */

@@ -6,6 +6,7 @@
 #define OPS_ATTENTION_ENGINE_PAIRS_H
 
 #include "ops/attention/engine/decay.h"
+#include "ops/attention/engine/settings.h"
 #include "ops/attention/engine/tiles.h"
 
 /* n0 is the value of the setting PairsRule.n0. */
