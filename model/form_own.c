@@ -76,7 +76,7 @@ static bool reads(const char *source, const Setting *s)
 static Text value_lacks(const Config *c, const char *source)
 {
     for (const Operand *o = c->attention->operands; o && o->name; o++)
-        if (o->from && o->with && setting_is(&c->set, o->with, o->is) &&
+        if (o->from && o->is && setting_is(&c->set, o->with, o->is) &&
             !strstr(source, text_format("\"%s\"", o->is).at))
             return text_format("--%s %s", o->with, o->is);
     return (Text){ 0 };

@@ -35,8 +35,11 @@ static int vectors_of_heads(const Config *c)
     const bool rms_of_all = setting_is(&c->set, "out-norm", "all");
     int n = rms_of_all ? c->width : 0;
 
-    for (const Operand *o = c->attention->operands; o && o->name; o++)
-        n += o->from ? c->heads * (o->from->rate ? 2 : 1) : 0;
+    const Operand *o;
+
+    for (int i = 0; (o = attention_operand(c->attention, i)); i++)
+        if (o->from && attention_needs(c->attention, &c->set, i))
+            n += c->heads * (o->from->rate ? 2 : 1);
     if (attention_takes(c->attention, "skip"))
         n += setting(&c->set, "skip") ? c->heads : 0;
     return n;
@@ -53,7 +56,7 @@ static int vectors_of_mixes(const Config *c)
     int pairs = 2; /* q, k, and what else is made of z */
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
-        pairs += *o->shape == 'B';
+        pairs += strcmp(o->shape, "BNHd") == 0;
     if (layer_of(c->attention) == &layer_gated)
         return 2 * (vectors_around(c, keys + 2 * width) +
                     (2 * pairs + (setting(&c->set, "rel-bias") ? 2 : 0)) * keys +

@@ -183,7 +183,7 @@ static double step_memory(const Config *c, int B, Tape tape)
 #ifdef PROOF
 enum { WIDTH = 16, LENGTH = 256 };
 #else
-enum { WIDTH = 64, LENGTH = 64 };
+enum { WIDTH = 64, LENGTH = 128 };
 #endif
 
 /* A model of that attention; what is not said is. */
