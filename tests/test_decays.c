@@ -75,7 +75,7 @@ START_TEST(extreme_decays_are_those_of_the_plain_twin)
     EACH_VARIANT(v)
     for (int i = 0; decays_of(v) && i < COUNT(patterns); i++) {
         Arena *mem = arena_new();
-        Mixing m = mixing(mem, v, (Shape){ 1, is_softmax(v) ? 220 : 300, 2, 4, 3 }, _i);
+        Mixing m = mixing(mem, v, (Shape){ 1, is_softmax(v) ? 150 : 300, 2, 4, 3 }, _i);
 
         fill_decays(&m, patterns[i]);
         if (m.causal == _i)

@@ -86,7 +86,7 @@ static void describe_tensors(void)
 
             fprintf(to, "  %-29s %s: %s", name.at, (*a)->name, o->help);
             if (o->with)
-                fprintf(to, ", with --%s %s", o->with, o->is);
+                fprintf(to, ", with --%s%s%s", o->with, o->is ? " " : "", o->is ? o->is : "");
             fputs("\n", to);
         }
     fputs("\n"
