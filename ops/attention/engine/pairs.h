@@ -78,7 +78,7 @@ unsigned softmax_traits(const Values *set);
 enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTANCE };
 #define OPERAND_FORGETTING(setting)                                                                \
     {                                                                                              \
-        .name = "g", .shape = "BNH", .help = "logarithm of a decay, at most 0", .with = setting,   \
+        .name = "g", .shape = "BNH", .help = "log of the decay, at most 0", .with = setting,       \
         .is = "forgetting", .from = &decay_projection                                              \
     }
 #define SETTING_REACH                                                                              \
