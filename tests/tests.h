@@ -18,7 +18,14 @@
 
 static const bool in_double = sizeof(real) == sizeof(double);
 
-/* A new test case of the suite, with two minutes for each of its tests. */
+/* Differences and long sequences repeat what a sanitizer has seen: other builds have them. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
+
+/* A new test case of the suite, with ten minutes for each of its tests. */
 TCase *group(Suite *s, const char *name);
 
 /* A tape with an arena and `threads` threads, and its end. */
