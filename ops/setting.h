@@ -24,6 +24,7 @@ typedef struct {
     const char *name; /* "chunk" is --chunk, and the key "chunk" in files */
     SettingKind kind;
     int value, most;            /* the default; the largest number (the smallest is 0) */
+    int both;                   /* the default where both sides are seen; 0: the same */
     const char *const *choices; /* the names of a choice or a set, ending with NULL */
     const char *help;
     SettingLength length;

@@ -114,6 +114,7 @@ refused 'an unknown mechanism in a list'      2 'did you mean softmax' $t --attn
 refused 'an unknown setting in a list'        2 "no setting 'windw'" $t --attn relu,softmax:windw=3 $text
 refused 'a list with a gated unit'            2 'take turns'        $t --attn relu,gau $text
 refused 'an even convolution, masked'         2 'odd number'        $t --task mlm --conv 4 $text
+refused 'an even convolution by name'         2 'odd number'        $t --task mlm --attn mamba2 --conv 4 $text
 refused '/dev/random as corpus'               4 'is a device'       $t /dev/random
 refused 'a symbolic link to itself'           4 'symbolic link'     $t ../in/loop
 refused 'a symbolic link to nothing'          4 'No such file'      $t ../in/dangling

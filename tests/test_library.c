@@ -464,6 +464,27 @@ START_TEST(a_gated_unit_has_one_head_unless_more_are_set)
 }
 END_TEST
 
+static long long parameters_of(const char *options)
+{
+    attnc_model *m = must(attnc_model_new(
+        text_format("--attn mamba2 --n-layer 1 --n-embd 16 %s", options).at, NULL, 0));
+    const long long count = attnc_model_number(m, "parameters");
+
+    attnc_model_free(m);
+    return count;
+}
+
+START_TEST(a_default_convolution_has_a_middle_where_both_sides_are_seen)
+{
+    const long long masked = parameters_of("--task mlm");
+
+    ck_assert_int_eq(parameters_of(""), parameters_of("--conv 4"));
+    ck_assert_int_eq(masked, parameters_of("--task mlm --conv 3"));
+    ck_assert_int_gt(masked, parameters_of("--task mlm --conv 1"));
+    must_not(attnc_model_new("--attn mamba2 --task mlm --conv 4", NULL, 0), "odd number");
+}
+END_TEST
+
 START_TEST(too_much_memory_is_returned)
 {
     must_not(attnc_model_new("--attn softmax --n-layer 1000 --n-embd 16384", NULL, 0), "GiB");
@@ -517,6 +538,7 @@ Suite *suite_library(void)
     tcase_add_test(t, a_text_has_tokens_and_back);
     tcase_add_test(t, a_classifier_has_a_target_per_sequence);
     tcase_add_test(t, a_gated_unit_has_one_head_unless_more_are_set);
+    tcase_add_test(t, a_default_convolution_has_a_middle_where_both_sides_are_seen);
     tcase_add_test(t, too_much_memory_is_returned);
     return s;
 }

@@ -61,6 +61,8 @@ Config bench_config(const Mechanisms *m, const Attention *a, int length)
     c.context = length, c.attention = a;
     c.task = m->bidirectional ? TASK_MLM : TASK_CAUSAL;
     c.set = settings_part(m->program, &m->settings, a);
+    if (m->bidirectional)
+        settings_see_both(m->program, a, &c.set);
     settings_fit_context(&c.set, a, CONTEXT_AT_LEAST, length);
     c.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     if (layer_of(a)->one_head && !options_set(m->program, "n-head"))

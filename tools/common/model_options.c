@@ -56,7 +56,8 @@ static const char *settings_after(const OptionSequence *all, int i)
 }
 
 /* Part i of --attn, with the settings of options, and its own. */
-static Mechanism mechanism_of(const Program *program, const ModelOptions *options, int i)
+static Mechanism mechanism_of(const Program *program, const ModelOptions *options, const Config *c,
+                              int i)
 {
     const OptionSequence *all = &options->mechanism.layers;
     const char *own = settings_after(all, i);
@@ -64,6 +65,8 @@ static Mechanism mechanism_of(const Program *program, const ModelOptions *option
 
     m.set = (all->n > 1 ? settings_given_part : settings_part)(program, &options->mechanism,
                                                                m.attention);
+    if (c->task != TASK_CAUSAL)
+        settings_see_both(program, m.attention, &m.set);
     if (own) {
         const Text words = text_format("%.*s", (int)strcspn(own, ","), own);
         const Text why = mechanism_apply(&m, words.at);
@@ -96,7 +99,7 @@ static void settle_mechanisms(const Program *program, ModelOptions *options, con
 
     check_settings(program, all);
     for (int i = 0; i < all->n; i++) {
-        list[i] = mechanism_of(program, options, i);
+        list[i] = mechanism_of(program, options, c, i);
         check_layer(program, list[i].attention);
         settings_fit_context(&list[i].set, list[i].attention, CONTEXT_IF_ASKED,
                              c->context > 1 ? c->context : 2);

@@ -86,10 +86,11 @@ KeyOption model_option_of(const Setting *key, int value);
 void model_options_add(Program *program, ModelOptions *options);
 
 /*
- * Sets the configuration, except for the task and the vocabulary size. Fills in defaults that
- * depend on other options, also in the options: lengths in a mechanism's settings become the
- * context. Settings that were not given keep their value in `was`, the configuration of a resumed
- * run, or NULL. Dies (EXIT_USAGE) if an option does not apply to the attention.
+ * Sets the configuration, except for the vocabulary size and the task, which is set already. Fills
+ * in defaults that depend on these and on other options, also in the options: lengths in a
+ * mechanism's settings become the context. Settings that were not given keep their value in `was`,
+ * the configuration of a resumed run, or NULL. Dies (EXIT_USAGE) if an option does not apply to the
+ * attention.
  */
 void model_options_settle(const Program *program, ModelOptions *options, const Config *was,
                           Config *c);

@@ -225,6 +225,13 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, V
     return a;
 }
 
+void settings_see_both(const Program *program, const Attention *a, Values *set)
+{
+    for (const Setting *s = a->settings; s && s->name; s++)
+        if (s->both && !options_set(program, s->name))
+            *setting_at(set, s->name) = s->both;
+}
+
 void settings_keep(const Program *program, const Config *was, Config *c)
 {
     for (int i = 0; c->attention == was->attention && settings_at(i); i++)

@@ -58,6 +58,9 @@ Values settings_part(const Program *program, const SettingsOptions *s, const Att
  */
 Values settings_given_part(const Program *program, const SettingsOptions *s, const Attention *a);
 
+/* Where both sides are seen, a setting that no option sets may have another default. */
+void settings_see_both(const Program *program, const Attention *a, Values *set);
+
 /* The first setting given as an option, or NULL. */
 const char *settings_given(const Program *program);
 

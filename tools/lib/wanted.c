@@ -81,8 +81,8 @@ const ModelWanted *wanted_read(const char *words)
     Config *c = &to.w.config;
 
     read_words(words);
-    model_options_settle(&program, &to.model, NULL, c);
     c->task = to.task;
+    model_options_settle(&program, &to.model, NULL, c);
     c->classes = to.classes;
     settle_optimiser();
     if (to.best)

@@ -151,8 +151,8 @@ static void settle_model(void)
 {
     Config *c = &job.config;
 
-    model_options_settle(&program, &model, job.from ? &job.from->model.config : NULL, c);
     c->task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
+    model_options_settle(&program, &model, job.from ? &job.from->model.config : NULL, c);
     c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
     c->classes = c->task != TASK_CLASSIFY ? 0
                  : job.made               ? job.made->classes

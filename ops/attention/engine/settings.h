@@ -59,7 +59,9 @@ extern const char *const qk_norm_names[];
 #define SETTING_CONV(by_default)                                                                   \
     {                                                                                              \
         .name = "conv", .value = by_default, .most = 16, .layer = true,                            \
-        .help = "convolve q, k and v over N positions, each column by itself (0: do not; masked "  \
+        .both = (by_default) ? ((by_default)-1) / 2 * 2 + 1 : 0, /* it has a middle */             \
+            .help =                                                                                \
+                "convolve q, k and v over N positions, each column by itself (0: do not; masked "  \
                 "models: N odd)"                                                                   \
     }
 #define SETTING_CONV_SILU                                                                          \
