@@ -89,7 +89,7 @@ static void interact(const Product *m, int j)
     int D = m->x->D;
     const double *y = m->y + j * D, *k = m->k + j * D;
 
-    for (int c = 0; c < D && plain_seen(m->x, j); c++)
+    for (int c = 0; c < D; c++)
         if (m->mul || m->add)
             m->p[j * D + c] = m->mul ? y[c] * k[c] : y[c] + k[c];
         else {
@@ -105,7 +105,7 @@ static void interact_back(const Product *m, const double *dp, int j)
     const double *y = m->y + j * D, *k = m->k + j * D;
     double *dy = m->dy + j * D, *dk = m->dk + j * D;
 
-    for (int c = 0; c < D && plain_seen(m->x, j); c++) {
+    for (int c = 0; c < D; c++) {
         double d = dp[j * D + c];
 
         if (m->mul || m->add) {
@@ -130,19 +130,23 @@ void plain_fastformer(const PlainHead *x)
 
     first.p = plain_zeros(x, n), first.dy = q.dy, first.dk = x->d.k;
     for (int j = 0; j < x->T; j++)
-        interact(&first, j);
+        if (plain_seen(x, j))
+            interact(&first, j);
     h = pool(x, first.p, dp, "pool_k");
     second = product(x, true, h.y, x->in.v);
     second.p = x->o, second.dy = h.dy, second.dk = x->d.v;
     for (int i = 0; i < x->T; i++)
-        interact(&second, i);
+        if (plain_seen(x, i))
+            interact(&second, i);
     if (!x->g)
         return;
 
     for (int i = 0; i < x->T; i++)
-        interact_back(&second, x->g, i);
+        if (plain_seen(x, i))
+            interact_back(&second, x->g, i);
     pool_back(x, &h);
     for (int j = 0; j < x->T; j++)
-        interact_back(&first, dp, j);
+        if (plain_seen(x, j))
+            interact_back(&first, dp, j);
     pool_back(x, &q);
 }

@@ -49,6 +49,8 @@ static bool is_softmax(const PlainRow *r)
 
 static void weigh(const PlainRow *r)
 {
+    const double c = divisor(r);
+
     if (is_softmax(r)) {
         plain_softmax_weigh(r, "norm");
         return;
@@ -59,12 +61,13 @@ static void weigh(const PlainRow *r)
     }
     plain_put_sum(r->x, r->i, sum(r));
     for (int j = 0; j < r->x->T; j++)
-        r->A[j] = pow(fmax(r->s[j], 0), 2) / divisor(r);
+        r->A[j] = pow(fmax(r->s[j], 0), 2) / c;
 }
 
 static void back(const PlainRow *r)
 {
-    bool through_sum = is(r, "sum") && divisor(r) == sum(r);
+    const double c = divisor(r);
+    bool through_sum = is(r, "sum") && c == sum(r);
     double shared = through_sum ? plain_dot(r->dA, r->A, r->x->T) : 0;
 
     if (is_softmax(r))
@@ -73,7 +76,7 @@ static void back(const PlainRow *r)
         plain_forgetting_back(r, "norm");
     else
         for (int j = 0; j < r->x->T; j++)
-            r->ds[j] = 2 * fmax(r->s[j], 0) * (r->dA[j] - shared) / divisor(r);
+            r->ds[j] = 2 * fmax(r->s[j], 0) * (r->dA[j] - shared) / c;
 }
 
 void plain_gau(const PlainHead *x)

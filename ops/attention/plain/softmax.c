@@ -50,8 +50,10 @@ void plain_softmax_of(const double *s, double *A, int n)
 
 void plain_softmax_back(const double *A, const double *dA, double *ds, int n)
 {
+    const double mean = plain_dot(A, dA, n);
+
     for (int j = 0; j < n; j++)
-        ds[j] = A[j] * (dA[j] - plain_dot(A, dA, n));
+        ds[j] = A[j] * (dA[j] - mean);
 }
 
 static double tau(const PlainRow *r, const char *scale)
@@ -87,9 +89,10 @@ void plain_softmax_weigh_back(const PlainRow *r, const char *scale)
 static double *faded(const PlainRow *r, const char *scale)
 {
     double *x = plain_zeros(r->x, r->x->T), *g = plain_operand(r->x, "g"), sum = 0;
+    double t = tau(r, scale);
 
     for (int j = r->x->T - 1; j >= 0; j--) {
-        x[j] = tau(r, scale) * r->s[j] + sum;
+        x[j] = t * r->s[j] + sum;
         sum += j <= r->i && j < r->x->length ? g[j] : 0;
     }
     return x;
@@ -102,13 +105,14 @@ void plain_forgetting_weigh(const PlainRow *r, const char *scale)
 
 void plain_forgetting_back(const PlainRow *r, const char *scale)
 {
-    double *dx = plain_zeros(r->x, r->x->T), *dg = plain_gradient(r->x, "g");
+    double *dx = plain_zeros(r->x, r->x->T), *dg = plain_gradient(r->x, "g"), sum = 0;
 
     plain_softmax_back(r->A, r->dA, dx, r->x->T);
     plain_add(r->ds, tau(r, scale), dx, r->x->T);
-    for (int t = 0; t <= r->i && t < r->x->length; t++)
-        for (int j = 0; j < t; j++)
-            dg[t] += dx[j];
+    for (int t = 0; t <= r->i && t < r->x->length; t++) {
+        dg[t] += sum;
+        sum += dx[t];
+    }
 }
 
 static const double pi = 3.14159265358979323846;
