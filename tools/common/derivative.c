@@ -117,23 +117,48 @@ double derivative_of_along(const Tensor *x, const real *got, const real *u)
     return sum;
 }
 
-double derivative_off(Loss l, Tensor *x, const real *got, size_t most)
+/* How far a gradient is off along a random direction of all elements, relative to their size. */
+static double off_along(Loss l, Tensor *x, const real *got)
+{
+    Arena *mem = arena_new();
+    real *u = arena_take(mem, x->n * sizeof *u);
+    double length = 0;
+
+    fill(u, x->n, 23, 1 / sqrt((double)x->n));
+    for (size_t i = 0; i < x->n; i++)
+        length += (double)got[i] * (double)got[i] / (double)x->n;
+    double off = fabs(derivative_of_along(x, got, u) - derivative_along(l, x, u));
+    arena_free(mem);
+    return off / (sqrt(length) + 1e-300);
+}
+
+static size_t largest(const real *x, size_t n)
+{
+    size_t at = 0;
+
+    for (size_t i = 1; i < n; i++)
+        if (!(fabs((double)x[i]) <= fabs((double)x[at])))
+            at = i;
+    return at;
+}
+
+double derivative_off(Loss l, Tensor *x, const real *got, size_t most, uint64_t seed)
 {
     static const real one = 1;
     size_t n = x->n < most ? x->n : most;
     Arena *mem = arena_new();
-    Random r = random_stream(n, RANDOM_TEST, 1);
+    Random r = random_stream(seed, RANDOM_TEST, 1);
     real *want = arena_take(mem, n * sizeof *want), *have = arena_take(mem, n * sizeof *have);
 
     for (size_t i = 0; i < n; i++) {
-        size_t at = x->n == n ? i : (size_t)random_below(r, i, x->n);
+        size_t at = x->n == n ? i : i == 0 ? largest(got, x->n) : random_below(r, i, x->n);
         real x0 = x->data[at];
         Line line = { l, x->data + at, &x0, &one, 1 };
 
         want[i] = R(slope(loss_along, &line));
         have[i] = got[at];
     }
-    double off = distance(have, want, n);
+    double off = distance(have, want, n), along = n < x->n ? off_along(l, x, got) : 0;
     arena_free(mem);
-    return off;
+    return off > along ? off : along;
 }

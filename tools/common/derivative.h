@@ -44,8 +44,9 @@ double derivative_of_along(const Tensor *x, const real *got, const real *u);
 
 /*
  * The distance() between a gradient `got` of the operand x and finite differences, over all
- * elements, or over `most` random ones if there are more.
+ * elements; if there are more than `most`, over the largest of `got`, random others, and along a
+ * random direction of all. NaN is infinite.
  */
-double derivative_off(Loss l, Tensor *x, const real *got, size_t most);
+double derivative_off(Loss l, Tensor *x, const real *got, size_t most, uint64_t seed);
 
 #endif

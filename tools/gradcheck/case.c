@@ -23,6 +23,10 @@ void print_header(const Report *r)
            "random number. `off`\nis the largest difference over all elements of an operand, "
            "relative to the largest element;\nat most %.0e is allowed.\n",
            DERIVATIVE_TOLERANCE);
+    if (r->most != SIZE_MAX)
+        printf("Of an operand with more than %zu elements only so many are compared, and the "
+               "derivative\nalong one random direction of all.\n",
+               r->most);
     if (r->verbose)
         printf("The two numbers on a line are derivatives along one random direction.\n\n"
                "    %-22s %-14s %19s  %19s  %8s\n",
@@ -32,11 +36,11 @@ void print_header(const Report *r)
                r->plain ? "  from fast" : "");
 }
 
-static void tally(Tally *t, const Case *c, int j, double off)
+static void tally(Tally *t, const Case *c, int j, double off, size_t most)
 {
     t->operands++;
     t->over += is_over(off);
-    t->derivatives += c->x[j]->n;
+    t->derivatives += c->x[j]->n < most ? c->x[j]->n : most;
     if (off > t->worst || !t->what[0]) {
         t->worst = off;
         snprintf(t->what, sizeof t->what, "%s of %s%s%s", c->x_name[j], c->name,
@@ -71,7 +75,7 @@ static void check_operand(Report *r, const Case *c, Loss l, int j)
 
     if (!x->has_grad) /* no gradient arrived: that is an error even where 0 would be right */
         fill(x->grad, x->n, 0, HUGE_VAL);
-    double off = derivative_off(l, x, x->grad, SIZE_MAX);
+    double off = derivative_off(l, x, x->grad, r->most, (uint64_t)r->all.operands);
 
     if (!r->verbose && is_over(off) && r->shown != r->all.cases)
         print_case(c);
@@ -79,8 +83,8 @@ static void check_operand(Report *r, const Case *c, Loss l, int j)
         print_operand(r, c, l, j, off);
         r->shown = r->all.cases;
     }
-    tally(&r->these, c, j, off);
-    tally(&r->all, c, j, off);
+    tally(&r->these, c, j, off, r->most);
+    tally(&r->all, c, j, off, r->most);
 }
 
 Loss loss_of(Report *r, const Case *c)

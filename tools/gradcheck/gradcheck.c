@@ -12,13 +12,15 @@
 #include "tools/common/options.h"
 #include "tools/common/settings.h"
 
-static int attention = -1;
+static int attention = -1, elements;
 static bool verbose, plain;
 
 static Option options[] = {
     { .name = "Options" },
     { "attn", OPTION_CHOICE, &attention, .choice = settings_attention,
       .help = "check this attention only, and no other op" },
+    { "elements", OPTION_INT, &elements, .max = 1 << 24,
+      .help = "check the largest derivative of each operand and random others, N in all; 0: all" },
     { "plain", OPTION_FLAG, &plain,
       .help = "check the plain twins of attentions too, and their distance from the fast ones" },
     { "verbose", OPTION_FLAG, &verbose, .letter = 'v', .help = "print a line for every operand" },
@@ -39,7 +41,8 @@ int main(int argc, char **argv)
     Report r = { .tape = { .mem = arena_new(), .pool = pool_new(1) },
                  .mem = arena_new(),
                  .verbose = verbose,
-                 .plain = plain };
+                 .plain = plain,
+                 .most = elements ? (size_t)elements : SIZE_MAX };
 
     print_header(&r);
     if (attention < 0)

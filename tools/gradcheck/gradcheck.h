@@ -41,6 +41,7 @@ typedef struct {
     Arena *mem;   /* operands of the case; empty after check() */
     bool verbose; /* a line for every operand */
     bool plain;   /* the plain twins as well */
+    size_t most;  /* elements of an operand */
     Tally all, these;
     int shown; /* the last case whose name was printed */
 } Report;
