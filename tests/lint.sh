@@ -87,7 +87,7 @@ data 4300
 data/synthetic 960
 training 4920
 tools 940
-tools/common 3710
+tools/common 3740
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710
@@ -97,7 +97,7 @@ tools/figure 1240
 tools/export 340
 tools/import 1490
 tools/fill 460
-tools/gradcheck 680
+tools/gradcheck 690
 tools/report 2400
 tools/train 1790
 tools/lib 1170
