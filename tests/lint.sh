@@ -81,7 +81,7 @@ ops/base 2470
 ops/kernel 1660
 ops/attention 4690
 ops/attention/engine 8950
-ops/attention/plain 3030
+ops/attention/plain 3040
 model 4160
 data 4300
 data/synthetic 960
