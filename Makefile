@@ -103,7 +103,7 @@ $(FUZZ:%=$(OUT)/fuzz/%): $(OUT)/fuzz/%: $(OUT)/float/tests/fuzz/%.o $(call objec
     $(if $(fuzzer),,$(OUT)/float/tests/fuzz/replay.o)
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) $(fuzzer) $^ $(REPLACED:%=-Wl,--wrap=%) \
-	    $(if $(findstring checkpoint,$@),-Wl$(comma)--wrap=file_replace) -lm -o $@
+	    $(if $(findstring checkpoint,$@),-Wl$(comma)--wrap=file_replace_keeping) -lm -o $@
 fuzz:
 	$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined fuzz-now
 fuzz-now: $(FUZZ:%=$(OUT)/fuzz/%)

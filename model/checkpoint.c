@@ -109,7 +109,7 @@ void checkpoint_save(const char *path, const Model *model, Beside beside)
         put_entry(&file, beside.entry[i]);
     put_meta(&file, HASH,
              arena_format(mem, "%016llx", (unsigned long long)meta_hash(file.meta, file.metas)));
-    safetensors_write(path, file.entry, file.entries, file.meta, file.metas);
+    safetensors_write_keeping(path, beside.as, file.entry, file.entries, file.meta, file.metas);
     arena_free(mem);
 }
 
@@ -243,9 +243,8 @@ static void check_size(const Safetensors *s, const char *path, const Config *c)
         die(EXIT_DATA, "%s has fewer numbers than its configuration needs", path);
 }
 
-Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
+void checkpoint_model(const Safetensors *s, const char *path, Model *model, Arena *mem)
 {
-    Safetensors *s = safetensors_read(path);
     Config c = load_config(s, path);
     int entries = 0;
 
@@ -259,5 +258,12 @@ Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
     for (const Param *p = model->params.first; p; p = p->next)
         checkpoint_fill(s, path, checkpoint_entry(p->name, p->tensor, p->tensor->data));
     check_hashes(s, path); /* last, since the errors above are more specific */
+}
+
+Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
+{
+    Safetensors *s = safetensors_read(path);
+
+    checkpoint_model(s, path, model, mem);
     return s;
 }

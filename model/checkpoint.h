@@ -19,16 +19,19 @@ typedef struct {
     int metas;
     const Entry *entry;
     int entries;
+    const char *as; /* the name under which the file that is replaced is kept; NULL: it is not */
 } Beside;
 
 void checkpoint_save(const char *path, const Model *model, Beside beside);
 
 /*
- * Reads a model written by checkpoint_save() into `mem`; returns the file, with its other contents,
- * for safetensors_free(). Dies with EXIT_DATA if the file is not valid: a hash differs, metadata
- * are missing or out of range, a tensor is missing, superfluous or of the wrong shape, or a number
- * is not finite.
+ * Reads a model written by checkpoint_save() into `mem`. Dies with EXIT_DATA if the file, which was
+ * read from `path`, is not valid: a hash differs, metadata are missing or out of range, a tensor is
+ * missing, superfluous or of the wrong shape, or a number is not finite.
  */
+void checkpoint_model(const Safetensors *file, const char *path, Model *model, Arena *mem);
+
+/* Reads the file as well, and returns it, with its other contents, for safetensors_free(). */
 Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem);
 
 /* A tensor as a file entry; `numbers` has the build's type. */

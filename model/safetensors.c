@@ -106,7 +106,6 @@ typedef struct {
     int metas;
 } Header;
 
-/* The JSON with its padding. */
 static void put_header(FILE *to, void *header)
 {
     const Header *h = header;
@@ -123,15 +122,20 @@ static void put_header(FILE *to, void *header)
     for (int i = 0; i < h->entries; begin += h->entry[i++].bytes)
         put_entry(to, &h->entry[i], begin);
     putc('}', to);
-    while (ftell(to) % PADDED_TO)
-        putc(' ', to);
 }
 
 void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas)
 {
+    safetensors_write_keeping(path, NULL, entry, n, meta, metas);
+}
+
+void safetensors_write_keeping(const char *path, const char *as, const Entry *entry, int n,
+                               const Meta *meta, int metas)
+{
+    static const char spaces[PADDED_TO] = "       ";
     Entry *sorted = xmalloc((size_t)n * sizeof *sorted);
     Meta *all = xmalloc(((size_t)metas + 1) * sizeof *all);
-    Piece *piece = xmalloc(((size_t)n + 2) * sizeof *piece);
+    Piece *piece = xmalloc(((size_t)n + 3) * sizeof *piece);
     unsigned char prefix[LENGTH_BYTES];
     size_t length;
 
@@ -143,20 +147,22 @@ void safetensors_write(const char *path, const Entry *entry, int n, const Meta *
         all[i + 1] = meta[i];
     check_names(all, metas + 1, sizeof *all);
     char *header = print_to_memory(put_header, &(Header){ sorted, n, all, metas + 1 }, &length);
-    if (length > HEADER_MAX)
+    const size_t padded = (length + PADDED_TO - 1) / PADDED_TO * PADDED_TO;
+    if (padded > HEADER_MAX)
         BUG("a header of %zu bytes", length);
     for (int i = 0; i < LENGTH_BYTES; i++)
-        prefix[i] = (unsigned char)(length >> 8 * i);
+        prefix[i] = (unsigned char)(padded >> 8 * i);
     piece[0] = (Piece){ prefix, sizeof prefix };
     piece[1] = (Piece){ header, length };
+    piece[2] = (Piece){ spaces, padded - length };
     for (int i = 0; i < n; i++)
-        piece[i + 2] =
+        piece[i + 3] =
             (Piece){ file_order(sorted[i].data, sorted[i].bytes, dtype_size(sorted[i].dtype)),
                      sorted[i].bytes };
-    file_replace(path, piece, n + 2);
+    file_replace_keeping(path, as, piece, n + 3);
     for (int i = 0; i < n; i++)
-        if (piece[i + 2].at != sorted[i].data)
-            free((void *)(uintptr_t)piece[i + 2].at);
+        if (piece[i + 3].at != sorted[i].data)
+            free((void *)(uintptr_t)piece[i + 3].at);
     free(header);
     free(piece);
     free(all);

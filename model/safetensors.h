@@ -56,6 +56,10 @@ Dtype dtype_find(const char *name);  /* DTYPES if unknown */
  */
 void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas);
 
+/* The same, with file_replace_keeping() if `as` is not NULL. */
+void safetensors_write_keeping(const char *path, const char *as, const Entry *entry, int n,
+                               const Meta *meta, int metas);
+
 /* A valid file; both tables are sorted by name (strcmp). */
 typedef struct {
     int entries;

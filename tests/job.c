@@ -87,8 +87,7 @@ void do_job(const char *path)
     TextSource source = learnt = lesson_open();
     const Origin origin = { .task = "copy" }; /* one without a tokenizer */
     Saved *from = job.resume ? saved_read(path, false) : NULL;
-    Run *run =
-        from ? run_resume(path, from->progress, &origin) : run_open(path, NULL, true, &origin);
+    Run *run = from ? run_resume(path, from, &origin) : run_open(path, NULL, true, &origin);
     Model model;
 
     if (from) {

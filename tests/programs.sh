@@ -361,7 +361,8 @@ folder_is_valid() {
     for file in model.safetensors ${2:-best.safetensors} log.jsonl config.json tokenizer.json loss.svg; do
         [ -s "$1/$file" ] || no "$file is missing" || return
     done
-    [ "$(find "$1" ! -type d | wc -l)" -le 6 ] || no "more than six files in $1" || return
+    [ "$(find "$1" ! -type d | wc -l)" -le 7 ] || no "more than seven files in $1" || return
+    [ ! -e "$1/previous.safetensors" ] || safetensors_is_valid "$1/previous.safetensors" || return
     log_is_valid "$1" && safetensors_is_valid "$1/model.safetensors" || return
     [ $# -gt 1 ] || safetensors_is_valid "$1/best.safetensors" || return
     case $(cat "$1/config.json") in
@@ -431,6 +432,7 @@ cp ../out/r.html ../out/again.html
 check 'a report once more' report -o ../out/r.html --text $text --threads 3 "$run" "$run-2"
 check 'it is the same to the byte, whatever the threads' cmp -s ../out/r.html ../out/again.html
 head -c 3000 "$run/model.safetensors" >"$run-2/best.safetensors"
+rm "$run-2/previous.safetensors"
 printf damaged | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
 check 'a report of damaged weights' report -o ../out/r.html --text $text "$run" "$run-2"
 check 'it has the maps of the run that is whole' [ "$(grep -c 'class="map"' ../out/r.html)" = 2 ]
@@ -647,6 +649,43 @@ check 'with the options of this part of the run' part 130 longer --resume --max-
 check 'as they are written again' said '^    .*/train --resume --out-dir ../out/longer --max-time 5400s --threads 1$'
 goes_on() { $patience "$train" "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'its folder may be the first word' goes_on --resume ../out/again
+
+# The newest checkpoint is damaged.
+check 'a run that stops at 7' part 130 cut $steps --stop-at 7 $text
+mkdir ../out/sound
+cp ../out/cut/* ../out/sound
+damage() { printf damaged | dd of="../out/cut/$1" bs=1 seek=9000 conv=notrunc 2>/dev/null; }
+damage model.safetensors
+warned() { # of both files and the fault, in one line
+    [ "$(grep -c '^attn.c: warning: .*/model.safetensors is damaged: attnc.hash.*, previous.safetensors of step 4$' "$dir/err")" = 1 ] &&
+        [ "$(grep -c 'warning\|error' "$dir/err")" = 1 ] || no "$(cat "$dir/err")"
+}
+uses_previous() { $patience "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return; warned; }
+check 'eval of a damaged run uses the checkpoint before' uses_previous "$evaluate" --lengths 16 ../out/cut
+check 'so does sample' uses_previous "$sample" --tokens 3 ../out/cut
+check 'and analyse' uses_previous "$analyse" ../out/cut
+check 'and tokenize' uses_previous "$tokenize" --run ../out/cut $text
+check 'and export' uses_previous "$export" ../out/cut ../out/exported
+check 'and a run that starts with it' uses_previous "$train" --init ../out/cut --dry-run $text
+check 'and a dry run that goes on' uses_previous "$train" --resume --dry-run ../out/cut
+rm -r ../out/exported
+check 'a file that is named is used, or nothing' eval '! "$sample" --tokens 3 ../out/cut/model.safetensors >/dev/null 2>&1'
+rm ../out/cut/best.safetensors
+check 'a report of a damaged run' $patience "$report" -o ../out/r.html --text $text ../out/cut >"$dir/stdout" 2>"$dir/err"
+check 'has maps, of the checkpoint before' grep -q 'class="map"' ../out/r.html
+check 'a damaged run goes on from the checkpoint before' part 0 cut --resume
+check 'and says so' warned
+check 'it ends as if it had not been damaged' same_run cut whole
+cp ../out/sound/* ../out/cut
+damage model.safetensors
+damage previous.safetensors
+find ../out/cut | sort >"$dir/dry"
+refused 'both checkpoints damaged' 5 'model.safetensors is damaged: ' $train --resume ../out/cut
+refused 'both, for other programs' 5 '; nor can the one before it be used: ' "$sample" ../out/cut
+check 'nothing of it is changed' eval 'find ../out/cut | sort | cmp -s - "$dir/dry"'
+cp ../out/sound/* ../out/cut
+rm -r ../out/sound
+check 'a run goes on' part 0 cut --resume
 
 cp ../in/text ../in/other
 echo more >>../in/other

@@ -33,7 +33,7 @@ START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
 
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
         safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
         check_same_configuration(&loaded.model.config, &s->model.config);
         ck_assert(same_parameters(&loaded.model, &s->model));
@@ -50,7 +50,7 @@ START_TEST(a_masked_model_comes_back_as_one)
 
     c.task = TASK_MLM;
     Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
     safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
     check_same_configuration(&loaded.model.config, &c);
     ck_assert(same_bits(small_logits(&loaded, s->batch.id, B, T, 1),
@@ -68,7 +68,7 @@ START_TEST(what_is_put_beside_a_model_is_in_its_file)
     const Entry beside = checkpoint_entry("optimizer.m.embed", numbers, numbers->data);
     Model loaded;
 
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1 });
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1, NULL });
     Safetensors *file = checkpoint_load(in_folder("model"), &loaded, s->mem);
     ck_assert(same_parameters(&loaded, &s->model));
     for (int i = 0; i < 2; i++)
@@ -95,7 +95,7 @@ START_TEST(a_bit_that_turned_anywhere_is_noticed)
 
     c.layers = 1, c.width = 4, c.vocab = 3;
     Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
     unsigned char *file = file_read(in_folder("model"), &bytes);
     for (size_t i = 0; i < bytes; i += 37) { /* every bit of a byte in its turn */
         file[i] ^= (unsigned char)(1 << i % 8);
@@ -175,7 +175,7 @@ static void save_damaged(void (*damage)(Safetensors *s), const char *key, const 
 
     c.tied = false;
     Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
     Safetensors *file = safetensors_read(in_folder("model"));
     int metas = 0;
     bool found = false;
@@ -316,7 +316,7 @@ START_TEST(an_unknown_setting_is_refused_unless_it_is_zero)
     for (int i = 0; i < COUNT(values); i++) {
         const Meta meta = { "attnc.config.of_tomorrow", values[i] };
 
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ &meta, 1, NULL, 0 });
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ &meta, 1, NULL, 0, NULL });
         if (strcmp(values[i], "0") != 0)
             check_dies(load, in_folder("model"), EXIT_DATA,
                        "a setting that this version does not know");
@@ -335,7 +335,7 @@ START_TEST(a_setting_at_its_default_is_not_in_the_file)
         const Config *c = &s->model.config;
         const Values plain = settings_unsaved(c->attention);
 
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0 });
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
         Safetensors *file = safetensors_read(in_folder("model"));
         for (int k = 0; settings_at(k); k++) {
             char key[64];

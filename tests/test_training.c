@@ -348,7 +348,7 @@ START_TEST(every_line_of_the_log_is_a_json_object)
     }
     ck_assert_int_eq(
         lines, 1 + 5 + 4); /* the start; steps 1, 3, 6, 9, 10; after 4, 8, 10, and of all rows */
-    ck_assert_int_eq(files(false), 4); /* text, log, last and best weights */
+    ck_assert_int_eq(files(false), 5); /* text, log, the last two weights and the best */
     free(log);
 }
 END_TEST

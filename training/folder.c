@@ -17,8 +17,10 @@
 #define EVENTS "events.out.tfevents."
 
 /* The first three tell that there is a run. */
-static const char *const files[] = { "model.safetensors", "log.jsonl",      "config.json",
-                                     "best.safetensors",  "tokenizer.json", "loss.svg" };
+static const char *const files[] = { "model.safetensors", "log.jsonl",
+                                     "config.json",       "previous.safetensors",
+                                     "best.safetensors",  "tokenizer.json",
+                                     "loss.svg" };
 enum { FILES = sizeof files / sizeof *files, TELLING = 3 };
 
 static struct {

@@ -20,6 +20,7 @@ struct Run {
     int log;
     const Origin *origin;
     Tensorboard *board; /* NULL: there is none */
+    bool damaged;       /* the latest checkpoint, so that only the one before it is worth keeping */
     LossCurve train, validation;
 };
 
@@ -216,26 +217,35 @@ static void keep_log(Run *run, Progress p)
     free(log);
 }
 
-Run *run_resume(const char *path, Progress p, const Origin *origin)
+Run *run_resume(const char *path, const Saved *from, const Origin *origin)
 {
+    const Progress p = from->progress;
     Run *run = run_new(origin);
 
     use_folder(run, path);
+    run->damaged = from->previous;
     folder_lock(run->path);
     keep_log(run, p);
     open_log(run, 0);
     return run;
 }
 
-void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
-              Progress progress)
+void run_save(Run *run, const Model *model, const Optimiser *o, Progress progress)
 {
     char path[PATH_BYTES];
 
-    join(path, run->path, name);
+    join(path, run->path, SAVED_LAST);
+    (run->damaged ? saved_write : saved_write_next)(path, model, o, progress, run->origin);
+    run->damaged = false;
+    folder_drop(); /* of a run that is overwritten */
+}
+
+void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress)
+{
+    char path[PATH_BYTES];
+
+    join(path, run->path, SAVED_BEST);
     saved_write(path, model, o, progress, run->origin);
-    if (strcmp(name, "model.safetensors") == 0)
-        folder_drop(); /* of a run that is overwritten */
 }
 
 const LossCurve *run_training_curve(const Run *run)

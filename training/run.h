@@ -1,6 +1,7 @@
 /*
  * The folder of a run: config.json, log.jsonl, model.safetensors (the latest weights),
- * best.safetensors (those with the lowest validation loss), loss.svg.
+ * previous.safetensors (those saved before them), best.safetensors (those with the lowest
+ * validation loss), loss.svg.
  */
 #ifndef TRAINING_RUN_H
 #define TRAINING_RUN_H
@@ -38,9 +39,9 @@ typedef struct {
  */
 Run *run_open(const char *path, const char *name, bool overwrite, const Origin *origin);
 
-/* Resumes a run in its folder from this progress: log lines of later steps, and those of its end,
+/* Resumes a run in its folder from that checkpoint: log lines of later steps, and those of its end,
  * are dropped. */
-Run *run_resume(const char *path, Progress p, const Origin *origin);
+Run *run_resume(const char *path, const Saved *from, const Origin *origin);
 const char *run_path(const Run *run);
 
 /* Atomically replaces a file in the folder with what `print` prints. */
@@ -54,8 +55,10 @@ void run_board(Run *run, int first, const char *config);
  * is an object with these members. */
 void run_start(Run *run, int step, const char *members);
 void run_log(Run *run, LogLine line);
-void run_save(const Run *run, const char *name, const Model *model, const Optimiser *o,
-              Progress progress);
+
+/* Saves the latest weights, and keeps the checkpoint before them; or the best ones. */
+void run_save(Run *run, const Model *model, const Optimiser *o, Progress progress);
+void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress);
 
 /* The losses logged so far, by step; valid until the next run_log(). */
 typedef struct {

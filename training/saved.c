@@ -2,11 +2,9 @@
 
 #include "ops/base/error.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* The beginning of any message about a checkpoint. */
 #define PATH "%.200s"
@@ -105,8 +103,8 @@ static void put_optimiser(Parts *parts, const Optimiser *o)
                 checkpoint_entry(moment_name(parts->mem, &moment[i], p), p->tensor, moment[i].at);
 }
 
-void saved_write(const char *path, const Model *model, const Optimiser *o, Progress progress,
-                 const Origin *origin)
+static void write_as(const char *path, const char *as, const Model *model, const Optimiser *o,
+                     Progress progress, const Origin *origin)
 {
     Arena *mem = arena_new();
     char *tokenizer = origin->tokenizer ? tokenizer_save(origin->tokenizer) : NULL;
@@ -119,9 +117,22 @@ void saved_write(const char *path, const Model *model, const Optimiser *o, Progr
     put_progress(&parts, progress);
     put_origin(&parts, origin, tokenizer);
     put_optimiser(&parts, o);
-    checkpoint_save(path, model, (Beside){ parts.meta, parts.metas, parts.entry, parts.entries });
+    checkpoint_save(path, model,
+                    (Beside){ parts.meta, parts.metas, parts.entry, parts.entries, as });
     free(tokenizer);
     arena_free(mem);
+}
+
+void saved_write(const char *path, const Model *model, const Optimiser *o, Progress progress,
+                 const Origin *origin)
+{
+    write_as(path, NULL, model, o, progress, origin);
+}
+
+void saved_write_next(const char *path, const Model *model, const Optimiser *o, Progress progress,
+                      const Origin *origin)
+{
+    write_as(path, SAVED_PREVIOUS, model, o, progress, origin);
 }
 
 static bool all_finite(const real *x, size_t n)
@@ -229,46 +240,24 @@ static void read_tokenizer(Saved *s)
             s->path, size, vocab);
 }
 
-/* The file of a run's folder, or the path itself, in `to`. */
-static void find_file(char *to, size_t room, const char *path, bool best)
+void saved_load(Saved *s)
 {
-    struct stat info;
-    const bool found = stat(path, &info) == 0, folder = found && S_ISDIR(info.st_mode);
-    const char *name = best ? "/best.safetensors" : "/model.safetensors";
-
-    if (!found && strcmp(path, "-") != 0)
-        die(EXIT_IO, "cannot open '%.200s': %s", path, strerror(errno));
-    if (best && !folder)
-        die(EXIT_USAGE, "--best needs a run's folder, and %.200s is not one", path);
-    if (snprintf(to, room, "%s%s", path, folder ? name : "") >= (int)room)
-        die(EXIT_IO, "the path %.60s... is too long", path);
-    if (folder && stat(to, &info) != 0)
-        die(EXIT_IO, "%.200s is not a run's folder: there is no %s in it (%s)", path, name + 1,
-            strerror(errno));
-}
-
-/* Nothing is allocated before the file is found: a caller of the library may go on without it. */
-Saved *saved_read(const char *path, bool best)
-{
-    char at[sizeof((Saved *)0)->path];
-
-    find_file(at, sizeof at, path, best);
-    Saved *s = xmalloc(sizeof *s);
-    *s = (Saved){ .mem = arena_new() };
-    memcpy(s->path, at, sizeof at);
-    s->file = checkpoint_load(s->path, &s->model, s->mem);
+    s->mem = arena_new();
+    s->file = safetensors_read(s->path);
+    checkpoint_model(s->file, s->path, &s->model, s->mem);
     read_progress(s);
     read_tokenizer(s);
-    return s;
 }
 
-void saved_free(Saved *s)
+void saved_drop(Saved *s)
 {
     if (s->tokenizer)
         tokenizer_free(s->tokenizer);
-    safetensors_free(s->file);
-    arena_free(s->mem);
-    free(s);
+    if (s->file)
+        safetensors_free(s->file);
+    if (s->mem)
+        arena_free(s->mem);
+    s->tokenizer = NULL, s->file = NULL, s->mem = NULL;
 }
 
 const char *saved_task(const Saved *s)

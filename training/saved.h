@@ -30,9 +30,18 @@ typedef struct {
     int options;
 } Origin;
 
+/* The checkpoints in a run's folder: the latest, the one before it, and the best. */
+#define SAVED_LAST "model.safetensors"
+#define SAVED_PREVIOUS "previous.safetensors"
+#define SAVED_BEST "best.safetensors"
+
 /* `o` NULL: a model to use, which cannot be resumed. */
 void saved_write(const char *path, const Model *model, const Optimiser *o, Progress progress,
                  const Origin *origin);
+
+/* The same, where the file that is replaced is kept as SAVED_PREVIOUS. */
+void saved_write_next(const char *path, const Model *model, const Optimiser *o, Progress progress,
+                      const Origin *origin);
 
 /* The name of a tensor with a number that is not finite, which no checkpoint may have; or empty. */
 Text saved_not_finite(const Model *model, const Optimiser *o);
@@ -44,14 +53,20 @@ typedef struct {
     Tokenizer *tokenizer; /* NULL: as above */
     Progress progress;
     Safetensors *file;
+    bool previous; /* the one before the latest, which cannot be used */
 } Saved;
 
 /*
- * Reads a checkpoint: a file, or model.safetensors in a run's folder, or with `best`
- * best.safetensors there. Dies with EXIT_IO or EXIT_DATA if it is not a checkpoint.
+ * Reads a checkpoint: a file, or the latest in a run's folder, or with `best` the best there. Dies
+ * with EXIT_IO or EXIT_DATA if it is not a checkpoint; if it is the latest of a folder that has a
+ * whole one before it, warns and reads that.
  */
 Saved *saved_read(const char *path, bool best);
 void saved_free(Saved *s);
+
+/* The parts of both: reads the file at `path`; frees what there is of a checkpoint. */
+void saved_load(Saved *s);
+void saved_drop(Saved *s);
 
 const char *saved_task(const Saved *s);
 uint64_t saved_corpus(const Saved *s);

@@ -134,21 +134,24 @@ static void show(Loop *l, const LogLine *line, bool logged)
 }
 
 /* Numbers that are not finite would replace a good checkpoint: the run has failed. */
-static bool save(Loop *l, const char *name)
+static bool save(Loop *l, bool best)
 {
     double start = seconds_now();
 
     l->broken = saved_not_finite(l->t->model, &l->optimiser);
     if (l->broken.n)
         return false;
-    run_save(l->t->run, name, l->t->model, &l->optimiser, l->progress);
+    if (best)
+        run_save_best(l->t->run, l->t->model, &l->optimiser, l->progress);
+    else
+        run_save(l->t->run, l->t->model, &l->optimiser, l->progress);
     pace_mean(&l->pace.saves, 1, seconds_now() - start);
     return true;
 }
 
 static bool save_last(Loop *l)
 {
-    if (!save(l, "model.safetensors"))
+    if (!save(l, false))
         return false;
     l->saved_at = seconds_now();
     l->saved = l->progress.step;
@@ -199,7 +202,7 @@ static bool validate(Loop *l)
     p->evaluated = p->step;
     if (best) {
         p->best = e.loss, p->best_step = p->step;
-        if (!save(l, "best.safetensors"))
+        if (!save(l, true))
             return false;
     }
     display_validation(&line, best);

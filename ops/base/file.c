@@ -187,7 +187,32 @@ static bool synced(int fd)
     return !failed;
 }
 
+/* By a second link, so that the file is under its own name at every moment. rename() does nothing
+ * if both names are the same file already, as after a kill: then the new link is left to remove.
+ * A file system without links leaves a moment with only the other name. */
+static bool keep_old(const Replacement *r, const char *as)
+{
+    char link[NAME_ROOM];
+
+    snprintf(link, sizeof link, ".%.200s.%ld.tmp", as, (long)getpid());
+    unlinkat(r->dir, link, 0);
+    if (linkat(r->dir, r->name, r->dir, link, 0)) {
+        const bool links = errno != EPERM && errno != ENOTSUP && errno != EMLINK && errno != ENOSYS;
+
+        return errno == ENOENT || (!links && renameat(r->dir, r->name, r->dir, as) == 0);
+    }
+    const int failed = renameat(r->dir, link, r->dir, as), cause = errno;
+    unlinkat(r->dir, link, 0);
+    errno = cause;
+    return !failed;
+}
+
 void file_replace(const char *path, const Piece *piece, int n)
+{
+    file_replace_keeping(path, NULL, piece, n);
+}
+
+void file_replace_keeping(const char *path, const char *as, const Piece *piece, int n)
 {
     Replacement r = { .path = path };
 
@@ -199,32 +224,13 @@ void file_replace(const char *path, const Piece *piece, int n)
         give_up(&r, "write");
     if (close(r.fd) && errno != EINTR)
         give_up(&r, "write");
+    if (as && !keep_old(&r, as))
+        give_up(&r, "keep the file that is replaced by");
     if (renameat(r.dir, r.temporary, r.dir, r.name))
         give_up(&r, "replace");
     if (!synced(r.dir) && errno != EINVAL) /* EINVAL: not supported by the file system */
         die(EXIT_IO, "wrote " PATH ", but its folder cannot be synced: %s", path, strerror(errno));
     close(r.dir);
-}
-
-char *print_to_memory(Print *print, void *ctx, size_t *bytes)
-{
-    char *text = NULL;
-    FILE *out = open_memstream(&text, bytes);
-
-    if (out)
-        print(out, ctx);
-    if (!out || (ferror(out) | fclose(out)) != 0)
-        die(EXIT_MEMORY, "out of memory for a text");
-    return text;
-}
-
-void file_print(const char *path, Print *print, void *ctx)
-{
-    size_t bytes;
-    char *text = print_to_memory(print, ctx, &bytes);
-
-    file_replace(path, &(Piece){ text, bytes }, 1);
-    free(text);
 }
 
 void file_ignore_signals(void)

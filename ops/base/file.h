@@ -36,8 +36,15 @@ unsigned char *file_read(const char *path, size_t *bytes);
 void file_replace(const char *path, const Piece *piece, int n);
 
 /*
+ * The same, but the old file, if there is one, stays in the folder under the name `as`, instead of
+ * what had that name. At every moment one of both names leads to a complete file.
+ */
+void file_replace_keeping(const char *path, const char *as, const Piece *piece, int n);
+
+/*
  * What `print` prints, for free(), with a 0 after it that is not counted; or as the new contents
- * of `path`. EXIT_MEMORY if there is not enough memory.
+ * of `path`. EXIT_MEMORY if there is not enough memory, even if `print` looks at no result of its
+ * calls.
  */
 typedef void Print(FILE *out, void *ctx);
 char *print_to_memory(Print *print, void *ctx, size_t *bytes);

@@ -66,14 +66,9 @@ static Program program = {
 };
 
 /* The notes of --help, with the operands of all rows. */
-static void describe_tensors(void)
+static void put_notes(FILE *to, void *unused)
 {
-    static char *notes;
-    size_t n;
-    FILE *to = open_memstream(&notes, &n);
-
-    if (!to)
-        die(EXIT_MEMORY, "no memory for --help");
+    (void)unused;
     fputs("IN, in F32 or F64\n"
           "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
           "  dout [B,N,H,e]                the gradient of out; optional, enables gradients\n"
@@ -94,8 +89,6 @@ static void describe_tensors(void)
           "  out [B,N,H,e]                 with dout also dq, dk, dv, dpool_q, ...\n"
           "  A [B,H,N,N]                   with --matrix; out = A v",
           to);
-    fclose(to);
-    program.notes = notes;
 }
 
 /* A mix and its results. */
@@ -378,8 +371,10 @@ static void choose_member(Input *in, const char *name)
 
 int main(int argc, char **argv)
 {
+    size_t bytes;
+
     settings_add(&program, &settings, false);
-    describe_tensors();
+    program.notes = print_to_memory(put_notes, NULL, &bytes);
     const int files = options_parse(&program, argc, argv);
     Input in = { 0 };
 

@@ -130,8 +130,7 @@ static void write_run(const Facts *f, const char *path, const Model *model, cons
 
     run_start(run, 0, facts);
     run_file(run, "config.json", put_config, (void *)(uintptr_t)f);
-    run_save(run, "model.safetensors", model, NULL,
-             (Progress){ .best = HUGE_VAL, .loss = (double)NAN });
+    run_save(run, model, NULL, (Progress){ .best = HUGE_VAL, .loss = (double)NAN });
     run_close(run);
     free(facts);
 }

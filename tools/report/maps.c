@@ -8,6 +8,7 @@
 
 #include "model/layer.h"
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 #include "tools/draw/axis.h"
 #include "tools/draw/svg.h"
@@ -239,19 +240,31 @@ static int tokens_of(Maps *m, const Report *report, const Saved *s, int *id)
     return n;
 }
 
+/* What the maps are of, while they are printed. */
+typedef struct {
+    Maps *maps;
+    const Model *model;
+    const int *id;
+} Watched;
+
+static void put_maps(FILE *out, void *ctx)
+{
+    const Watched *w = ctx;
+    Tape tape = { .mem = arena_new(), .pool = w->maps->tape.pool, .forward_only = true };
+
+    w->maps->out = out;
+    model_watch(&tape, w->model, w->id, w->maps->n, (Watch){ .see = see, .ctx = w->maps });
+    arena_free(tape.mem);
+}
+
 /* The overview, and the maps folded under it. */
 static void draw_maps(Maps *m, const Model *model, const int *id)
 {
     const int mixes = layer_of(m->config->attention)->mixes;
     const int all = config_mixes(m->config) * config_mix_size(m->config).H;
     FILE *out = m->overview;
-    char *maps;
     size_t bytes;
-    Tape tape = { .mem = arena_new(), .pool = m->tape.pool, .forward_only = true };
 
-    m->out = open_memstream(&maps, &bytes);
-    if (!m->out)
-        die(EXIT_MEMORY, "no memory for the attention maps");
     fputs("<p class=\"soft\">", out);
     if ((size_t)m->n < m->of)
         fprintf(out, "The first %d of the text's %zu tokens. ", m->n, m->of);
@@ -260,10 +273,8 @@ static void draw_maps(Maps *m, const Model *model, const int *id)
           out);
     fprintf(out, "<div class=\"overview\" style=\"--heads:%d\">\n",
             mixes > 1 ? mixes : config_mix_size(m->config).H);
-    model_watch(&tape, model, id, m->n, (Watch){ .see = see, .ctx = m });
+    char *maps = print_to_memory(put_maps, &(Watched){ m, model, id }, &bytes);
     fputs("</div>\n", out);
-    if (fclose(m->out) != 0)
-        die(EXIT_MEMORY, "no memory for the attention maps");
     if (m->maps < all)
         fprintf(out, "<p class=\"soft\">The first %d of %d maps.</p>\n", m->maps, all);
     fprintf(
@@ -276,7 +287,6 @@ static void draw_maps(Maps *m, const Model *model, const int *id)
     fwrite(maps, 1, bytes, out);
     fputs("</div>\n</details>\n", out);
     free(maps);
-    arena_free(tape.mem);
 }
 
 void maps_write(const Report *report, const Saved *s, Pool *pool, FILE *out)

@@ -71,25 +71,37 @@ static int run_child(const Report *report, const Record *r, FILE *out, FILE *err
     if (child == 0) {
         dup2(fileno(errors), STDERR_FILENO);
         write_all(report, r, out);
-        _exit(fflush(out) == 0 ? EXIT_SUCCESS : EXIT_IO);
+        _exit(fflush(out) == 0 && !ferror(out) ? EXIT_SUCCESS : EXIT_IO);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)
         die(EXIT_FAILED, "cannot start a process: %s", strerror(errno));
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-/* "attn.c: error: runs/a: ..." without its beginning. */
-static void note_error(Record *r, FILE *errors)
+/* The first line of what the child said, without "attn.c: error: "; empty: it said nothing. */
+static Text line_in(FILE *errors)
 {
-    static const char before[] = "attn.c: error: ";
-    char line[512];
+    static const char *const before[] = { "attn.c: error: ", "attn.c: warning: " };
+    char line[512] = "", *from = line;
 
     rewind(errors);
-    if (!fgets(line, sizeof line, errors))
-        strcpy(line, "The weights cannot be used.");
-    line[strcspn(line, "\n")] = 0;
-    const bool said = strncmp(line, before, strlen(before)) == 0;
-    record_note(r, "No sample and no maps: %s", line + (said ? strlen(before) : 0));
+    if (fgets(line, sizeof line, errors))
+        line[strcspn(line, "\n")] = 0;
+    for (int i = 0; i < 2; i++)
+        from += strncmp(line, before[i], strlen(before[i])) == 0 ? strlen(before[i]) : 0;
+    return text_format("%s", from);
+}
+
+/* A lack of memory is not the run's fault. */
+static void note_line(Record *r, int code, Text line)
+{
+    if (code == EXIT_MEMORY)
+        die(code, "%s", line.at);
+    if (code != 0)
+        record_note(r, "No sample and no maps: %s",
+                    line.n ? line.at : "The weights cannot be used.");
+    else if (line.n)
+        record_note(r, "%s", line.at);
 }
 
 /* Whether to draw a sample of the run: by default of the best runs, if their models are small. */
@@ -119,11 +131,11 @@ void model_write(Report *report, Record *r, FILE *out)
     FILE *part = tmpfile(), *errors = tmpfile();
     if (!part || !errors)
         die(EXIT_IO, "cannot create a temporary file: %s", strerror(errno));
-    if (run_child(&wanted, r, part, errors) == 0)
+    const int code = run_child(&wanted, r, part, errors);
+    if (code == 0)
         for (rewind(part); (c = getc(part)) != EOF;)
             putc(c, out);
-    else
-        note_error(r, errors);
+    note_line(r, code, line_in(errors));
     fclose(part);
     fclose(errors);
 }

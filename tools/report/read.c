@@ -4,11 +4,11 @@
  */
 #include "tools/report/report.h"
 
-#include "model/checkpoint.h"
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "training/saved.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -311,11 +311,11 @@ static void read_text(Record *r, const Safetensors *s)
 
 static void read_weights(Record *r)
 {
-    static const char *const names[] = { "best.safetensors", "model.safetensors" };
+    static const char *const names[] = { SAVED_BEST, SAVED_LAST, SAVED_PREVIOUS };
     char why[SAFETENSORS_WHY];
     size_t bytes;
 
-    for (int i = 0; i < 2 && !r->checkpoint; i++) {
+    for (int i = 0; i < 3 && !r->checkpoint; i++) {
         unsigned char *file = contents(r, names[i], &bytes);
         Safetensors *s = file ? safetensors_parse(file, bytes, why) : NULL;
 
@@ -323,7 +323,7 @@ static void read_weights(Record *r)
             record_note(r, "%s %s.", names[i], why);
         if (!s)
             continue;
-        r->checkpoint = path_of(r, names[i]);
+        r->checkpoint = i == 1 ? r->path : path_of(r, names[i]); /* of the last two, either */
         r->parameters = parameters_in(s);
         read_text(r, s);
         safetensors_free(s);

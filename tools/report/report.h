@@ -60,7 +60,7 @@ typedef struct {
     const char *protocol[PROTOCOLS];
     int protocols;
     double parameters;      /* NaN: unknown */
-    const char *checkpoint; /* the path of the best weights, or of the last; NULL: none */
+    const char *checkpoint; /* the best weights, or the folder for the last; NULL: none */
     const char *corpus;     /* identifies its text; NULL: unknown */
     const char *text;       /* a name for it, or NULL */
     int number, rank;       /* on the page, and in its group, both from 0 */

@@ -304,7 +304,7 @@ static int labelled_files(const Lesson *l, CorpusFile file[2])
 static Run *open_run(const Job *job, const Lesson *l, const Model *model, const Origin *origin)
 {
     const Text name = job_name(job);
-    Run *run = job->from ? run_resume(job->out_dir, job->from->progress, origin)
+    Run *run = job->from ? run_resume(job->out_dir, job->from, origin)
                          : run_open(job->out_dir, name.at, job->overwrite, origin);
 
     CorpusFile file[2];

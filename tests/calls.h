@@ -1,0 +1,22 @@
+/*
+ * Calls to the system, as the tests replace them: recorded, interrupted, or the end of the process.
+ */
+#ifndef TESTS_CALLS_H
+#define TESTS_CALLS_H
+
+#include <stdbool.h>
+
+enum { CALLS_MOST = 200 };
+extern struct {
+    bool on; /* all else means nothing before */
+    /* A letter each: w a write, f an fsync of a file, d of a folder, l a link, r a renaming. */
+    char made[CALLS_MOST];
+    int n;
+    int end_at;      /* the process is killed when it makes this one, from 1; 0: it is not */
+    bool interrupts; /* a write is interrupted, or writes three bytes, in turn */
+} calls;
+
+/* Starts to record. */
+void calls_record(void);
+
+#endif

@@ -1,0 +1,274 @@
+/* The last two checkpoints of a run: how files are written so that one of them is always whole. */
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "tests/calls.h"
+#include "tests/folder.h"
+#include "tests/job.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void replace(const char *path)
+{
+    file_replace_keeping(path, "previous", (Piece[]){ { "3", 1 }, { "+", 1 } }, 2);
+}
+
+static void replace_and_record(const char *path)
+{
+    calls_record();
+    replace(path);
+    calls.on = false;
+    fputs(calls.made, stderr);
+}
+
+static bool has(const char *name, const char *text)
+{
+    size_t n;
+
+    if (access(in_folder(name), F_OK) != 0)
+        return false;
+    char *at = (char *)file_read(in_folder(name), &n);
+    const bool same = strcmp(at, text) == 0;
+    free(at);
+    return same;
+}
+
+static void put_two(void)
+{
+    files(true);
+    put(in_folder("model"), "2", 1);
+    put(in_folder("previous"), "1", 1);
+}
+
+/* Whatever is not synced may be lost, and a renaming may come before the bytes. */
+START_TEST(a_file_and_its_folder_are_synced_in_order)
+{
+    put_two();
+    ck_assert_int_eq(exit_code_of(replace_and_record, in_folder("model")), 0);
+    ck_assert_str_eq(said, "wwflrrd");
+    ck_assert(has("model", "3+") && has("previous", "2"));
+    ck_assert_int_eq(files(false), 2);
+}
+END_TEST
+
+static void replace_until(const char *path)
+{
+    const int end_at = calls.end_at;
+
+    calls_record();
+    calls.end_at = end_at;
+    replace(path);
+}
+
+/* Before each call: the next save is none the worse for it. */
+START_TEST(at_every_moment_a_whole_file_is_there)
+{
+    for (int end = 1; end <= 7; end++) {
+        put_two();
+        calls.end_at = end;
+        ck_assert_int_eq(exit_code_of(replace_until, in_folder("model")), -SIGKILL);
+        const bool old = end < 7;
+        ck_assert(has("model", old ? "2" : "3+"));
+        ck_assert(has("previous", end < 6 ? "1" : "2"));
+        replace(in_folder("model"));
+        ck_assert(has("model", "3+") && has("previous", old ? "2" : "3+"));
+    }
+}
+END_TEST
+
+/* As after a kill between the two: rename() leaves both names then. */
+START_TEST(two_names_of_one_file_become_two_files)
+{
+    files(true);
+    put(in_folder("model"), "2", 1);
+    ck_assert_int_eq(link(in_folder("model"), in_folder("previous")), 0);
+    replace(in_folder("model"));
+    ck_assert(has("model", "3+") && has("previous", "2"));
+    ck_assert_int_eq(files(false), 2);
+}
+END_TEST
+
+START_TEST(the_first_file_has_none_before_it)
+{
+    replace(in_folder("model"));
+    ck_assert_int_eq(files(false), 1);
+    ck_assert_int_eq(mkdir(in_folder("previous"), 0777), 0);
+    put(in_folder("model"), "2", 1);
+    check_dies(replace, in_folder("model"), EXIT_IO, "what was there before is untouched");
+    ck_assert(has("model", "2"));
+    ck_assert_int_eq(files(false), 2);
+}
+END_TEST
+
+static void replace_with_interruptions(const char *path)
+{
+    static char text[100];
+
+    memset(text, 'x', sizeof text);
+    calls_record();
+    calls.interrupts = true;
+    file_replace(path, &(Piece){ text, sizeof text }, 1);
+}
+
+START_TEST(a_write_that_is_interrupted_or_short_goes_on)
+{
+    char text[101] = "";
+
+    memset(text, 'x', 100);
+    ck_assert_int_eq(exit_code_of(replace_with_interruptions, in_folder("model")), 0);
+    ck_assert(has("model", text));
+}
+END_TEST
+
+static int step_in(const char *name)
+{
+    Safetensors *s = safetensors_read(in_folder(name));
+    const int step = atoi(safetensors_meta(s, "attnc.step"));
+
+    safetensors_free(s);
+    return step;
+}
+
+/* Another bit, 5000 bytes before the end. */
+static void damage(const char *name)
+{
+    size_t n;
+    unsigned char *at = file_read(in_folder(name), &n);
+
+    at[n - 5000] ^= 4;
+    put(in_folder(name), at, n);
+    free(at);
+}
+
+START_TEST(a_run_keeps_its_last_two_checkpoints)
+{
+    job.options.stop_at = 3;
+    check_trains();
+    ck_assert_int_ne(access(in_folder("previous.safetensors"), F_OK), 0);
+    job.resume = true, job.options.stop_at = 6;
+    check_trains();
+    ck_assert_int_eq(step_in("previous.safetensors"), 4);
+    ck_assert_int_eq(step_in("model.safetensors"), 6);
+    job.options.stop_at = 0;
+    check_trains();
+    ck_assert_int_eq(step_in("previous.safetensors"), 10); /* from before the last evaluation */
+    ck_assert_int_eq(step_in("model.safetensors"), 10);
+}
+END_TEST
+
+static void print_step(const char *path)
+{
+    Saved *s = saved_read(path, false);
+
+    fprintf(stderr, "step %d, %d\n", s->progress.step, s->previous);
+    saved_free(s);
+}
+
+static void check_step(int step, bool previous)
+{
+    ck_assert_int_eq(exit_code_of(print_step, folder), 0);
+    const char *end = strchr(said, '\n');
+    const Text want = text_format("step %d, %d\n", step, previous);
+    ck_assert_str_eq(previous ? end + 1 : said, want.at);
+}
+
+START_TEST(a_damaged_checkpoint_is_replaced_by_the_one_before_it)
+{
+    check_trains();
+    check_step(10, false);
+    damage("model.safetensors");
+    check_step(10, true);
+    ck_assert_int_eq(strncmp(said, "attn.c: warning: ", 17), 0);
+    ck_assert_ptr_nonnull(strstr(said, "/model.safetensors is damaged: attnc.hash."));
+    ck_assert_ptr_nonnull(strstr(said, "; using the checkpoint before it, previous.safetensors"));
+    remove(in_folder("model.safetensors"));
+    check_step(10, true);
+    ck_assert_ptr_nonnull(strstr(said, "No such file"));
+    check_dies(print_step, in_folder("model.safetensors"), EXIT_IO, "No such file");
+    put(in_folder("model.safetensors"), "", 0);
+    check_step(10, true);
+    damage("previous.safetensors");
+    check_dies(print_step, folder, EXIT_DATA, "/model.safetensors (0 bytes) is not");
+    ck_assert_ptr_nonnull(strstr(said, "nor can the one before it be used: "));
+    ck_assert_ptr_nonnull(strstr(said, "/previous.safetensors is damaged"));
+}
+END_TEST
+
+START_TEST(the_best_weights_have_none_before_them)
+{
+    check_trains();
+    damage("best.safetensors");
+    check_dies(print_step, in_folder("best.safetensors"), EXIT_DATA, "is damaged");
+    check_step(10, false);
+}
+END_TEST
+
+/* The damaged one is never kept: it would be all there is while the next one is written. */
+START_TEST(a_run_goes_on_from_the_checkpoint_before_a_damaged_one)
+{
+    const Weights whole = trained_weights(1);
+
+    job.options.stop_at = 6;
+    check_trains();
+    ck_assert_int_eq(step_in("previous.safetensors"), 4);
+    damage("model.safetensors");
+    job.resume = true, job.options.stop_at = 5;
+    check_trains();
+    ck_assert_ptr_nonnull(strstr(said, "warning: "));
+    ck_assert_int_eq(step_in("previous.safetensors"), 4);
+    check_step(5, false);
+    job.options.stop_at = 0;
+    const Weights w = trained_weights(1);
+    check_same_files(&w, &whole, "after damage");
+    weights_free(w), weights_free(whole);
+}
+END_TEST
+
+/* In the length of its header, and all over the rest. */
+START_TEST(wherever_a_checkpoint_is_damaged_the_one_before_it_is_used)
+{
+    size_t n;
+
+    check_trains();
+    unsigned char *at = file_read(in_folder("model.safetensors"), &n);
+    int silent = open("/dev/null", O_WRONLY), kept = dup(STDERR_FILENO);
+    dup2(silent, STDERR_FILENO);
+    for (size_t i = 0; i < n; i += i < 15 ? 1 : n / 100) {
+        at[i] ^= 1u << i % 8;
+        put(in_folder("model.safetensors"), at, n);
+        Saved *s = saved_read(folder, false);
+        ck_assert(s->previous && s->progress.step == 10);
+        saved_free(s);
+        at[i] ^= 1u << i % 8;
+    }
+    dup2(kept, STDERR_FILENO);
+    close(silent), close(kept);
+    free(at);
+}
+END_TEST
+
+Suite *suite_generations(void)
+{
+    Suite *s = suite_create("generations");
+    TCase *t = with_folder(s, "generations");
+
+    tcase_add_test(t, a_file_and_its_folder_are_synced_in_order);
+    tcase_add_test(t, at_every_moment_a_whole_file_is_there);
+    tcase_add_test(t, two_names_of_one_file_become_two_files);
+    tcase_add_test(t, the_first_file_has_none_before_it);
+    tcase_add_test(t, a_write_that_is_interrupted_or_short_goes_on);
+    t = with_folder(s, "of a run");
+    tcase_add_checked_fixture(t, job_open, NULL);
+    tcase_add_test(t, a_run_keeps_its_last_two_checkpoints);
+    tcase_add_test(t, a_damaged_checkpoint_is_replaced_by_the_one_before_it);
+    tcase_add_test(t, the_best_weights_have_none_before_them);
+    tcase_add_test(t, a_run_goes_on_from_the_checkpoint_before_a_damaged_one);
+    tcase_add_test(t, wherever_a_checkpoint_is_damaged_the_one_before_it_is_used);
+    return s;
+}
