@@ -4,6 +4,8 @@
 #                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make check-quick              what fits into a minute: float, without the suites that take longest
+# make check-full               make test, and what takes minutes: make faults
+# make faults                   allocations and calls for files fail, one after the other
 # make fuzz SECONDS=60          gives the readers of files any bytes (clang); FUZZ="json csv" these alone
 # make mutants                  plants bugs one at a time; the tests must notice each
 # make lib                      the library; make install, make dist: see tools/install.mk
@@ -89,6 +91,10 @@ test-fuzz: $(FUZZ:%=$(OUT)/fuzz/%)
 	    tests/fuzz/unpack tests/fuzz/corpus/$$name.base64 $$corpus && \
 	    $(OUT)/fuzz/$$name $$corpus/* || exit; done
 
+faults: all
+	CC='$(CC)' tests/faults.sh
+check-full: test faults
+
 LONG  = attention promises masks tape headers
 QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *ROW.\([a-z]*\)..*/\1/p' tests/suites.h))
 check-quick: $(OUT)/float/check all
@@ -171,5 +177,5 @@ $(OUT)/%.o: %.py Makefile
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults check-full mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))

@@ -274,6 +274,27 @@ START_TEST(weights_that_end_their_reader_are_a_note)
 }
 END_TEST
 
+START_TEST(a_damaged_last_checkpoint_is_a_note_and_the_one_before_it_is_used)
+{
+    size_t bytes;
+
+    put_model(&attention_softmax, TASK_CAUSAL);
+    unsigned char *file = file_read(in_folder("best.safetensors"), &bytes);
+    put(in_folder("previous.safetensors"), file, bytes);
+    file[bytes - 1] ^= 1;
+    put(in_folder("model.safetensors"), file, bytes);
+    free(file);
+    remove(in_folder("best.safetensors"));
+    Record *r = record_read(folder);
+    char *page = page_of(&r, 1, "text");
+    ck_assert(noted(r, "model.safetensors is damaged: "));
+    ck_assert(!noted(r, "warning"));
+    ck_assert_int_eq(times(page, "class=\"map\""), 4);
+    free(page);
+    record_free(r);
+}
+END_TEST
+
 START_TEST(an_overview_has_every_head_and_its_cells_once)
 {
     put_model(&attention_softmax, TASK_CAUSAL);
@@ -341,6 +362,7 @@ Suite *suite_maps(void)
     tcase_add_test(t, damaged_weights_are_a_note_and_the_last_ones_are_taken);
     tcase_add_test(t, a_run_that_predicts_text_has_a_sample);
     tcase_add_test(t, weights_that_end_their_reader_are_a_note);
+    tcase_add_test(t, a_damaged_last_checkpoint_is_a_note_and_the_one_before_it_is_used);
     tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);
     tcase_add_test(t, what_is_drawn_once_is_no_parameter);
     return s;

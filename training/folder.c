@@ -132,7 +132,8 @@ void folder_check(const char *path, bool overwrite)
     close(dir);
 }
 
-static void visit(int dir, void (*f)(int dir, const char *name, int to), int to)
+/* Calls f for every file; false: they cannot be listed. */
+static bool visit(int dir, void (*f)(int dir, const char *name, int to), int to)
 {
     const int copy = open_in(dir, ".");
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
@@ -141,6 +142,9 @@ static void visit(int dir, void (*f)(int dir, const char *name, int to), int to)
         f(dir, e->d_name, to);
     if (list)
         closedir(list);
+    else if (copy >= 0)
+        close(copy);
+    return list != NULL;
 }
 
 /* "NAME" and a rest that begins with a '.' or is empty. */
@@ -196,20 +200,27 @@ void folder_put_aside(void)
         die(EXIT_IO, "cannot create %.200s/" ASIDE ": %s", held.path, strerror(errno));
     if (exists(held.dir, *files))
         move(held.dir, *files, aside);
-    visit(held.dir, move, aside);
+    if (!visit(held.dir, move, aside))
+        die(errno == ENOMEM ? EXIT_MEMORY : EXIT_IO, "cannot list the files of %.200s: %s",
+            held.path, strerror(errno));
     close(aside);
 }
 
-/* The files that were put aside are dropped, or moved back if there are no weights but theirs. */
+/* The files that were put aside are dropped, or moved back if there are no weights but theirs:
+ * without a list of them if there is no memory for one, as the program may end for that reason. */
 static void end_aside(bool back)
 {
+    void (*const f)(int dir, const char *name, int to) = back ? move : drop;
     const int aside = open_in(held.dir, ASIDE);
 
     if (aside < 0)
         return;
     if (back)
         warn("the run in %.200s is not overwritten: the new one saved nothing", held.path);
-    visit(aside, back ? move : drop, held.dir);
+    if (!visit(aside, f, held.dir))
+        for (int i = 0; i < FILES; i++)
+            if (exists(aside, files[i]))
+                f(aside, files[i], held.dir);
     close(aside);
     unlinkat(held.dir, ASIDE, AT_REMOVEDIR);
 }

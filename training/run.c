@@ -138,7 +138,7 @@ static void show_on_board(const Run *run, const LogLine *l)
 /* In one call, so that a reader never sees half a line. */
 static void append(const Run *run, const char *line, size_t n)
 {
-    if (write(run->log, line, n) != (ssize_t)n)
+    if (!file_append(run->log, line, n))
         die(EXIT_IO, "cannot write %.200s/log.jsonl: %s", run->path, strerror(errno));
 }
 

@@ -21,6 +21,7 @@
 #include "training/tensorboard.h"
 
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "ops/base/hash.h"
 
 #include <errno.h>
@@ -136,8 +137,7 @@ static void write_event(Tensorboard *t)
     put_fixed(m, masked(m->at, 8), 4);
     m->n = all;
     put_fixed(m, masked(m->at + HEAD, all - HEAD), 4);
-    errno = ENOSPC; /* what a short write() means */
-    if (write(t->fd, m->at, m->n) != (ssize_t)m->n)
+    if (!file_append(t->fd, m->at, m->n))
         die(EXIT_IO, "cannot write %.200s: %s", t->path, strerror(errno));
 }
 

@@ -160,20 +160,21 @@ static void open_temporary(Replacement *r)
         die(EXIT_IO, "cannot write " PATH ": %s", r->path, strerror(errno));
 }
 
-static void write_all(const Replacement *r, Piece piece)
+bool file_append(int fd, const void *at, size_t bytes)
 {
-    const unsigned char *from = piece.at;
+    const unsigned char *from = at;
 
-    for (size_t left = piece.bytes; left > 0;) {
-        ssize_t put = write(r->fd, from, left < AT_ONCE ? left : AT_ONCE);
+    for (size_t left = bytes; left > 0;) {
+        ssize_t put = write(fd, from, left < AT_ONCE ? left : AT_ONCE);
 
         if (put == 0)
             errno = ENOSPC;
         if (put == 0 || (put < 0 && errno != EINTR))
-            give_up(r, "write");
+            return false;
         if (put > 0)
             from += put, left -= (size_t)put;
     }
+    return true;
 }
 
 /* A failed fsync is never repeated: the pages it lost are marked clean afterwards. */
@@ -219,7 +220,8 @@ void file_replace_keeping(const char *path, const char *as, const Piece *piece, 
     open_directory(&r);
     open_temporary(&r);
     for (int i = 0; i < n; i++)
-        write_all(&r, piece[i]);
+        if (!file_append(r.fd, piece[i].at, piece[i].bytes))
+            give_up(&r, "write");
     if (!synced(r.fd))
         give_up(&r, "write");
     if (close(r.fd) && errno != EINTR)

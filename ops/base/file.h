@@ -41,6 +41,9 @@ void file_replace(const char *path, const Piece *piece, int n);
  */
 void file_replace_keeping(const char *path, const char *as, const Piece *piece, int n);
 
+/* Writes all of it, in one call unless that is interrupted; false: it failed, see errno. */
+bool file_append(int fd, const void *at, size_t bytes);
+
 /*
  * What `print` prints, for free(), with a 0 after it that is not counted; or as the new contents
  * of `path`. EXIT_MEMORY if there is not enough memory, even if `print` looks at no result of its
