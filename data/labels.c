@@ -1,7 +1,6 @@
 #include "data/labels.h"
 
 #include "data/stories.h"
-#include "data/stream.h"
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
@@ -44,7 +43,7 @@ static const char *wrong_label(Bytes label)
 
         if (n == 0)
             return "the label is not UTF-8";
-        if (stream_controls(code))
+        if (text_controls(code))
             return "the label has a control character";
         i += (size_t)n;
     }

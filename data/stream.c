@@ -24,22 +24,10 @@ static bool may_become(const Stream *s)
     return false;
 }
 
-/* Embeddings, overrides and isolates of Unicode's bidirectional algorithm, and its marks. */
-static bool turns(uint32_t code)
-{
-    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
-           code == 0x200e || code == 0x200f || code == 0x61c;
-}
-
-bool stream_controls(uint32_t code)
-{
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || turns(code);
-}
-
 /* Prints the character that is held, or its replacement. */
 static void put(Stream *s, uint32_t code)
 {
-    bool control = stream_controls(code) && code != '\n' && code != '\t';
+    bool control = text_controls(code) && code != '\n' && code != '\t';
     unsigned char c[4];
     int n = utf8_encode(c, control ? '?' : code == '\n' && s->one_line ? ' ' : code);
 

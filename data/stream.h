@@ -28,7 +28,4 @@ typedef struct {
 bool stream_write(Stream *s, Bytes bytes);
 bool stream_end(Stream *s); /* an incomplete character is invalid */
 
-/* Whether a character controls a terminal or the direction of writing; \n and \t do. */
-bool stream_controls(uint32_t code);
-
 #endif

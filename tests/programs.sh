@@ -29,6 +29,7 @@ export=$root/export import=$root/import analyse=$root/analyse figure=$root/figur
 classify=$root/classify
 escape=$(printf '\033') newline='
 '
+turned=$(printf '\342\200\256') isolated=$(printf '\342\201\246') c1=$(printf '\302\233')
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
        --sample-tokens 20 --threads 1'
 
@@ -98,6 +99,8 @@ refused 'a corpus without a name'             4 'No such file'      $t ''
 refused 'a name of 5000 characters'           4 'too long'          $t "$long"
 refused 'a name with a newline'               4 'a?b'               $t "a${newline}b"
 refused 'a name with an escape'               4 '?]0;x'             $t "${escape}]0;x"
+refused 'a name written backwards'            4 '?x?y?'             $t "${turned}x${isolated}y$c1"
+refused 'an option written backwards'         2 'unknown option --?x' $t "--${turned}x"
 refused 'a name that begins like an option'   2 'unknown option'    $t -odd
 refused 'an empty corpus'                     5 'is empty'          $t ../in/empty
 refused 'an empty corpus with a long name'    5 'is empty'          $t "$deep/empty"
@@ -399,7 +402,10 @@ has_sample() { # 20 tokens are as many characters, or fewer where bytes make up 
     set -- "$(sed '1,/^a sample:$/d' "$dir/stdout" | characters)"
     [ "$1" -ge 8 ] && [ "$1" -le 21 ] || no "$1"
 }
-no_controls() { [ "$(cat "$dir/stdout" "$dir/err" | tr -d '\n' | tr -dc '[:cntrl:]' | wc -c)" -eq 0 ]; }
+no_controls() {
+    [ "$(cat "$dir/stdout" "$dir/err" | tr -d '\n' | tr -dc '[:cntrl:]' | wc -c)" -eq 0 ] &&
+        ! grep -q -e "$turned" -e "$isolated" -e "$c1" "$dir/stdout" "$dir/err"
+}
 lone() { set -- * .[!.]*; [ "$*" = '* .[!.]*' ]; }
 
 works 'a small run' $text
@@ -479,10 +485,19 @@ check 'no byte is added or taken' uses 1018
 { printf ' \r\n<!DOCTYPE html>'; cat $text; } >../in/page
 works 'a web page' ../in/page
 check 'a web page is warned of' said '^attn.c: warning: ../in/page looks like a web page'
-hostile="../in/e${escape}]0;x${newline}f"
+hostile="../in/e${escape}]0;x${newline}f$turned$isolated$c1"
 cp $text "$hostile"
 works 'a text whose name has control characters' "$hostile"
 check 'control characters of a name reach no terminal' no_controls
+look() { $patience "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
+hostile_run=$run
+for program in "$evaluate --lengths 16" "$sample --tokens 40" "$analyse"; do
+    check "${program##*/} of a run on such a name" look $program $hostile_run
+    check 'prints none of them' no_controls
+    case $program in *sample*) continue ;; esac
+    check "${program##*/} of such a name" look $program $hostile_run "$hostile"
+    check 'prints none of them' no_controls
+done
 
 # Masked tokens instead of the next one.
 says() { grep -q "$1" "$dir/stdout" || no "$(cat "$dir/stdout")"; }
@@ -1247,7 +1262,7 @@ check 'the second folder ends in -2' folder_is_valid runs/text-softmax-2
 check 'the first folder is left alone' cmp -s runs/text-softmax/log.jsonl "$dir/log"
 check 'a run on a name with control characters' unnamed "$hostile"
 check 'control characters of a folder reach no terminal' no_controls
-check 'a folder is named without control characters' folder_is_valid 'runs/e?]0;x?f-softmax'
+check 'a folder is named without control characters' folder_is_valid 'runs/e?]0;x?f???-softmax'
 rm -rf runs
 
 # The same bits. The model is wide enough for its work to be shared.

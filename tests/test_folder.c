@@ -22,15 +22,19 @@ static void put_text(const char *name, const char *text)
 
 static void put_run(const char *text)
 {
-    static const char *const name[] = { "model.safetensors", "best.safetensors",
-                                        "log.jsonl",         "config.json",
-                                        "loss.svg",          "events.out.tfevents.1.x.1.0",
+    static const char *const name[] = { "model.safetensors",
+                                        "previous.safetensors",
+                                        "best.safetensors",
+                                        "log.jsonl",
+                                        "config.json",
+                                        "loss.svg",
+                                        "events.out.tfevents.1.x.1.0",
                                         "eval.csv" };
 
     for (int i = 0; i < COUNT(name); i++)
         put_text(name[i], text);
 }
-enum { RUN_FILES = 7 };
+enum { RUN_FILES = 8 };
 
 static bool is_there(const char *name)
 {

@@ -2,6 +2,7 @@
 #include "data/stops.h"
 #include "ops/base/error.h"
 #include "ops/base/text.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
@@ -110,6 +111,48 @@ static bool turns(uint32_t code)
             return true;
     return false;
 }
+
+static void die_of(const char *name)
+{
+    die(EXIT_DATA, "<%s>", name);
+}
+
+/* One '?' for each character, or for each byte that is none. */
+START_TEST(messages_have_nothing_that_a_terminal_obeys)
+{
+    static const char *const row[][2] = {
+        { "\xe2\x80\xae", "?" },
+        { "\xe2\x80\xaa-\xe2\x80\xad", "?-?" },
+        { "\xe2\x81\xa6", "?" },
+        { "\xe2\x81\xa9.", "?." },
+        { "\xe2\x80\x8e", "?" },
+        { "\xe2\x80\x8f", "?" },
+        { "\xd8\x9c", "?" },
+        { "\xc2\x9b\xc2\x80", "??" },
+        { "\x9b\xff\xe2\x80", "????" },
+        { "\033[m\n\x7f", "?[m??" },
+        { "\xc3\xa9\xe2\x82\xac", "\xc3\xa9\xe2\x82\xac" },
+        { "", "" },
+    };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        Text text = text_format("%s", row[i][0]), in_json = { 0 };
+        char *json = NULL;
+        size_t n;
+
+        check_dies(die_of, row[i][0], EXIT_DATA, text_format("<%s>\n", row[i][1]).at);
+        text_plain(text.at);
+        ck_assert_str_eq(text.at, row[i][1]);
+        FILE *out = open_memstream(&json, &n);
+        text_json(row[i][0], out);
+        fclose(out);
+        text_add(&in_json, "%s", json);
+        text_plain(in_json.at);
+        ck_assert_str_eq(in_json.at, json);
+        free(json);
+    }
+}
+END_TEST
 
 START_TEST(every_character_of_unicode_that_is_no_control_character_is_printed)
 {
@@ -259,6 +302,7 @@ Suite *suite_stream(void)
     Suite *s = suite_create("stream");
     TCase *t = group(s, "stream");
 
+    tcase_add_test(t, messages_have_nothing_that_a_terminal_obeys);
     tcase_add_test(t, however_characters_are_cut_into_tokens_they_are_printed_whole_and_at_once);
     tcase_add_test(t, what_turns_the_direction_of_writing_becomes_a_question_mark);
     tcase_add_test(t, invalid_bytes_can_be_left_out);

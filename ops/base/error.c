@@ -2,6 +2,7 @@
 #include "ops/base/error.h"
 
 #include "ops/base/terminal.h"
+#include "ops/base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,9 +17,7 @@ __attribute__((format(printf, 2, 0))) static void write_line(char line[ERROR_LIN
                                                              va_list ap)
 {
     vsnprintf(line, ERROR_LINE, fmt, ap);
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    text_plain(line);
 }
 
 __attribute__((format(printf, 2, 0))) static void say(const char *kind, const char *fmt, va_list ap)

@@ -21,7 +21,7 @@ enum {
     EXIT_INTERRUPTED = 130,
 };
 
-/* Control characters in the message are printed as '?', so no name can fake a second line. */
+/* What a terminal obeys instead of showing is printed as '?': no name can fake a second line. */
 noreturn void die(int code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 noreturn void bug_at(const char *file, int line, const char *fmt, ...)

@@ -86,6 +86,37 @@ Text text_number(double x)
     return text;
 }
 
+/* Embeddings, overrides and isolates of Unicode's bidirectional algorithm, and its marks. */
+static bool turns(uint32_t code)
+{
+    return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069) ||
+           code == 0x200e || code == 0x200f || code == 0x61c;
+}
+
+bool text_controls(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || turns(code);
+}
+
+void text_plain(char *s)
+{
+    char *to = s;
+    uint32_t code;
+
+    while (*s) {
+        const int n = utf8_decode((unsigned char *)s, UTF8_MOST, &code);
+        const bool plain = n && !text_controls(code);
+
+        if (plain)
+            memmove(to, s, (size_t)n);
+        else
+            *to = '?';
+        to += plain ? n : 1;
+        s += n ? n : 1;
+    }
+    *to = 0;
+}
+
 void text_json(const char *string, FILE *out)
 {
     const unsigned char *s = (const unsigned char *)string;
@@ -100,8 +131,8 @@ void text_json(const char *string, FILE *out)
         n = utf8_decode(s, UTF8_MOST, &code);
         if (!n)
             fputs("\\ufffd", out);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(out, "\\u%04x", *s);
+        else if (text_controls(code))
+            fprintf(out, "\\u%04x", (unsigned)code);
         else
             fprintf(out, "%s%.*s", *s == '"' || *s == '\\' ? "\\" : "", n, (const char *)s);
     }
@@ -114,7 +145,9 @@ static int shown(const char *s)
     const unsigned char *at = (const unsigned char *)s;
     uint32_t code;
 
-    return *at < 0x20 || *at == 0x7f ? 0 : utf8_decode(at, UTF8_MOST, &code);
+    const int n = utf8_decode(at, UTF8_MOST, &code);
+
+    return text_controls(code) ? 0 : n;
 }
 
 void text_shell(const char *s, FILE *out)

@@ -25,11 +25,21 @@ bool text_is_one(const char *s, const char *const *of);
 /* The shortest decimal that reads back as x; empty if x is not finite. */
 Text text_number(double x);
 
-/* s as a JSON string; a byte that is not UTF-8 becomes U+FFFD, NULL becomes null. */
+/* s as a JSON string, safe for terminals; a byte that is not UTF-8 becomes U+FFFD, NULL becomes
+ * null. */
 void text_json(const char *s, FILE *out);
 
 /*
- * s as a word that a shell reads back as s. Control characters and what is not UTF-8 become escapes
+ * Whether a terminal obeys the character instead of showing it: control characters, \n and \t among
+ * them, and those that change the direction of writing.
+ */
+bool text_controls(uint32_t code);
+
+/* Replaces each of these, and each byte that is not UTF-8, with a '?'. */
+void text_plain(char *s);
+
+/*
+ * s as a word that a shell reads back as s. Such characters and what is not UTF-8 become escapes
  * of printf, so that the word can be shown on a terminal.
  */
 void text_shell(const char *s, FILE *out);

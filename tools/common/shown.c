@@ -1,6 +1,5 @@
 #include "tools/common/shown.h"
 
-#include "data/stream.h"
 #include "model/sample.h"
 
 #include <math.h>
@@ -8,18 +7,12 @@
 
 enum { NAME = 127, PLAIN = 200 };
 
-static void make_plain(char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            *s = '?';
-}
-
 Text shown_plain(const char *s)
 {
     Text text = text_cut(s, PLAIN);
 
-    make_plain(text.at);
+    text_plain(text.at);
+    text.n = strlen(text.at);
     return text;
 }
 
@@ -31,8 +24,8 @@ Text shown_name(const char *path)
 
     if (dot && dot != name.at)
         *dot = 0;
+    text_plain(name.at);
     name.n = strlen(name.at);
-    make_plain(name.at);
     return name;
 }
 
@@ -43,7 +36,7 @@ static void add_character(Text *text, const unsigned char *at, int n, uint32_t c
         text_add(text, "\\n");
     else if (code == '"' || code == '\\')
         text_add(text, "\\%c", (char)code);
-    else if (n == 0 || stream_controls(code))
+    else if (n == 0 || text_controls(code))
         for (int i = 0; i < (n ? n : 1); i++)
             text_add(text, "\\x%02x", at[i]);
     else

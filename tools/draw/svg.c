@@ -67,13 +67,11 @@ static unsigned next_character(const char **s)
 {
     uint32_t c;
     const int length = utf8_decode((const unsigned char *)*s, UTF8_MOST, &c);
-    const bool control = c < 0x20 || (c >= 0x7f && c < 0xa0), none = (c & 0xfffe) == 0xfffe,
-               turns = (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0x61c ||
-                       c == 0x200e || c == 0x200f;
+    const bool none = (c & 0xfffe) == 0xfffe;
 
     if (length && (c == '\t' || c == '\n' || c == '\r'))
         c = ' ';
-    else if (!length || control || none || turns) {
+    else if (!length || none || text_controls(c)) {
         *s += length ? length : 1;
         return 0xfffd;
     }

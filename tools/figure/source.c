@@ -52,8 +52,7 @@ static void put_field(FILE *out, const char *s, bool first)
 {
     Text field = text_cut(s, SHOWN);
 
-    for (char *c = field.at; *c; c++)
-        *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+    text_plain(field.at);
     fputs(first ? "" : ",", out);
     csv_write(out, field.at);
 }
