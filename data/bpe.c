@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACE_BITS = 48, KNOWN_MAX = 1 << 16 };
+enum { PLACE_BITS = 48, KNOWN_MAX = 1 << 16, MANY = 1 << 20 };
 
 /* Place 0 is never a right neighbour: 0 means that there is none. */
 typedef struct {
@@ -78,7 +78,7 @@ static void join(Encoder *e, size_t place, Token token)
 static void spread(Encoder *e, Bytes piece)
 {
     if (piece.n > e->room) {
-        e->room = 2 * piece.n;
+        e->room = piece.n + (piece.n < MANY ? piece.n : 0);
         e->symbol = xrealloc(e->symbol, e->room * sizeof *e->symbol);
     }
     for (size_t i = 0; i < piece.n; i++)
@@ -119,13 +119,25 @@ static Encoder encoder_for(const Tokenizer *t, size_t bytes)
     return e;
 }
 
+size_t bpe_piece(const Tokenizer *t, Bytes text)
+{
+    const size_t n = t->kind->piece(text);
+
+    if (n > BPE_TEXT_MAX)
+        die(EXIT_DATA,
+            "the text has %zu bytes without a space or another end of a word, and %s takes %d: "
+            "break them into lines, or use --tokenizer byte",
+            n, t->words, BPE_TEXT_MAX);
+    return n;
+}
+
 size_t bpe_encode(const Tokenizer *t, Bytes text, Token *to)
 {
     Encoder e = encoder_for(t, text.n);
     size_t tokens = 0;
 
     for (Bytes rest = text; rest.n > 0;) {
-        const Bytes piece = { rest.at, t->kind->piece(rest) };
+        const Bytes piece = { rest.at, bpe_piece(t, rest) };
         Known *known = &e.known[bytes_hash(piece) & (e.knowns - 1)];
 
         if (bytes_same(known->piece, piece))

@@ -8,7 +8,8 @@
  * The most bytes of a token: each can be twice as long as earlier ones, and an
  * untrusted file must not make the table take more memory than this allows. And the
  * most bytes of a text to learn from, its first ones: a place among them is a 32-bit
- * number. The tests of the proof build cross both limits.
+ * number. A piece is no longer than that: its places are in memory while it is encoded. The tests of
+ * the proof build cross all limits.
  */
 #ifdef PROOF
 enum { BPE_TOKEN_BYTES = 8, BPE_TEXT_MAX = 1 << 20 };
@@ -20,6 +21,9 @@ static inline uint32_t bpe_pair(Token left, Token right)
 {
     return (uint32_t)left << 16 | right;
 }
+
+/* The length of the first piece, of a kind's own; dies if it is too long. */
+size_t bpe_piece(const Tokenizer *t, Bytes text);
 
 /* Encodes a text by the merges of `t`, in pieces of its kind. */
 size_t bpe_encode(const Tokenizer *t, Bytes text, Token *to);

@@ -30,7 +30,6 @@
 #include "data/bpe.h"
 
 #include "data/heap.h"
-#include "data/pieces.h"
 #include "ops/base/error.h"
 
 #include <stdlib.h>
@@ -136,13 +135,16 @@ static uint32_t next_token(Learner *l)
     return NONE;
 }
 
-static void count_pieces(Learner *l, Bytes text)
+/* Those of the first `most` bytes. */
+static void count_pieces(Learner *l, Bytes text, size_t most)
 {
-    for (size_t n; text.n > 0; text = (Bytes){ text.at + n, text.n - n }) {
-        n = piece_length(text);
+    for (size_t n, at = 0; at < most; at += n) {
+        n = bpe_piece(l->t, (Bytes){ text.at + at, text.n - at });
+        n = n < most - at ? n : most - at;
         if (n == 1)
             continue;
-        const uint32_t known = l->pieces.n, piece = numbers_add(&l->pieces, (Bytes){ text.at, n });
+        const uint32_t known = l->pieces.n,
+                       piece = numbers_add(&l->pieces, (Bytes){ text.at + at, n });
         if (piece == known) {
             l->times = xgrow(l->times, known, sizeof *l->times);
             l->times[piece] = 0;
@@ -188,14 +190,13 @@ static void learn_tokens(Learner *l)
 
 void bpe_learn(Tokenizer *t, Bytes text)
 {
+    const bool all = text.n <= BPE_TEXT_MAX;
     Learner l = { .t = t };
 
-    if (text.n > BPE_TEXT_MAX) {
+    count_pieces(&l, text, all ? text.n : BPE_TEXT_MAX);
+    if (!all)
         warn("%s is learnt from the first %d of the text's %zu bytes", t->words, BPE_TEXT_MAX,
              text.n);
-        text.n = BPE_TEXT_MAX;
-    }
-    count_pieces(&l, text);
     lay_out(&l);
     learn_tokens(&l);
     if (t->size < t->most)

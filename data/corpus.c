@@ -14,7 +14,11 @@
 
 static unsigned char *read_named(const char *path, Corpus *corpus, size_t *bytes)
 {
-    unsigned char *at = file_read(path, bytes);
+    size_t before = 0;
+
+    for (int i = 0; i < corpus->files; i++)
+        before += corpus->file[i].bytes;
+    unsigned char *at = file_read_text(path, bytes, before);
     const char *looks = file_looks_like(at, *bytes);
 
     if (*bytes == 0)

@@ -127,7 +127,13 @@ refused 'standard input with nothing in it'   5 'is empty'          $t - </dev/n
 
 # Holes take no room: more than any machine's memory that this is likely to meet.
 if truncate -s 4T ../in/huge 2>/dev/null; then
-    refused 'a corpus larger than the memory' 5 'GB' $t ../in/huge
+    refused 'a corpus larger than the memory' 5 'use a part of it, such as that of head -c ' $t ../in/huge
+    refused 'tokenize of a text larger than the memory' 5 'head -c ' "$tokenize" ../in/huge
+    truncate -s 70M ../in/huge
+    limit='timeout 20'
+    refused 'tokenize of one long word' 5 'without a space or another end of a word' "$tokenize" ../in/huge
+    refused 'a corpus of one long word' 5 '--tokenizer byte' $t --tokenizer bpe:300 ../in/huge
+    limit='timeout 2'
 else
     skip 'a corpus larger than the memory (this file system has no such holes)'
 fi

@@ -1,6 +1,7 @@
 /* Byte pair encoding and its pieces, by their definitions. */
 #include "data/bpe.h"
 #include "data/pieces.h"
+#include "data/tokens.h"
 #include "ops/base/error.h"
 #include "ops/base/text.h"
 #include "tests/folder.h"
@@ -325,6 +326,37 @@ START_TEST(a_million_equal_letters_are_as_few_tokens_as_may_be)
 }
 END_TEST
 
+static void learn_a_long_piece(const char *path)
+{
+    unsigned char *at = xmalloc((size_t)BPE_TEXT_MAX + 3);
+
+    (void)path;
+    memset(at, 'x', (size_t)BPE_TEXT_MAX + 3);
+    at[1] = ' ';
+    tokenizer_learn("bpe:258", (Bytes){ at, (size_t)BPE_TEXT_MAX + 3 });
+}
+
+static void encode_a_long_piece(const char *path)
+{
+    unsigned char *at = xmalloc((size_t)BPE_TEXT_MAX + 1);
+
+    (void)path;
+    memset(at, 'x', (size_t)BPE_TEXT_MAX + 1);
+    tokens_of(tokenizer_learn("bpe:258", (Bytes){ at, 10 }),
+              (Bytes){ at, (size_t)BPE_TEXT_MAX + 1 });
+}
+
+/* 24 bytes are needed for each of its bytes. */
+START_TEST(a_piece_that_is_too_long_is_refused)
+{
+    check_dies(encode_a_long_piece, folder, EXIT_DATA, "and bpe:258 takes");
+    if (in_double)
+        ck_assert_ptr_nonnull(strstr(said, "the text has 1048577 bytes without a space"));
+    ck_assert_int_eq(exit_code_of(learn_a_long_piece, folder), EXIT_DATA);
+    ck_assert_ptr_nonnull(strstr(said, "--tokenizer byte"));
+}
+END_TEST
+
 /* More text than is learnt from: "ab" as far as it counts, then twice as much of "cd". */
 static void learn_too_much(const char *path)
 {
@@ -362,5 +394,6 @@ Suite *suite_bpe(void)
     tcase_add_test(t, no_two_tokens_of_bpe_have_the_same_bytes);
     tcase_add_test(t, a_million_equal_letters_are_as_few_tokens_as_may_be);
     tcase_add_test(t, bpe_learns_from_the_beginning_of_a_text_that_is_too_long);
+    tcase_add_test(t, a_piece_that_is_too_long_is_refused);
     return s;
 }

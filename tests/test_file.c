@@ -1,6 +1,7 @@
 /* Whole files, in and out: what is refused, what is read, and that a write is all or nothing. */
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "ops/base/machine.h"
 #include "ops/base/text.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
@@ -53,6 +54,36 @@ START_TEST(what_is_no_regular_file_is_refused_at_once)
     strcpy(path, in_folder("loop"));
     ck_assert_int_eq(symlink(path, path), 0);
     check_dies(read_whole, path, EXIT_IO, "cannot open");
+}
+END_TEST
+
+static void read_text(const char *path)
+{
+    size_t bytes;
+
+    free(file_read_text(path, &bytes, 0));
+}
+
+/* After as much text as there is room for. */
+static void read_more_text(const char *path)
+{
+    size_t bytes;
+
+    free(file_read_text(path, &bytes, (size_t)-1));
+}
+
+START_TEST(a_text_that_leaves_no_room_for_its_tokens_is_refused_with_what_to_do)
+{
+    char path[400];
+
+    strcpy(path, in_folder("text"));
+    put(path, "text", 4);
+    read_text(path);
+    check_dies(read_more_text, path, EXIT_DATA, "there is room for 0.0 GB of text");
+    /* a third of the memory: tokens would take twice as much */
+    const int made = truncate(path, (off_t)(machine_memory() / 3));
+    if (made == 0)
+        check_dies(read_text, path, EXIT_DATA, "use a part of it, such as that of head -c ");
 }
 END_TEST
 
@@ -258,6 +289,7 @@ Suite *suite_file(void)
     TCase *t = with_folder(s, "files");
 
     tcase_add_test(t, what_is_no_regular_file_is_refused_at_once);
+    tcase_add_test(t, a_text_that_leaves_no_room_for_its_tokens_is_refused_with_what_to_do);
     tcase_add_test(t, a_file_larger_than_half_of_memory_is_refused_with_the_figure);
     tcase_add_test(t, a_file_is_read_whole);
     tcase_add_test(t, a_file_that_tells_no_size_is_read_to_its_end);

@@ -223,6 +223,10 @@ START_TEST(a_run_goes_on_from_the_checkpoint_before_a_damaged_one)
     ck_assert_ptr_nonnull(strstr(said, "warning: "));
     ck_assert_int_eq(step_in("previous.safetensors"), 4);
     check_step(5, false);
+    damage("model.safetensors");
+    job.options.stop_at = 9;
+    check_trains();
+    ck_assert_int_eq(step_in("previous.safetensors"), 8); /* the first that was saved since */
     job.options.stop_at = 0;
     const Weights w = trained_weights(1);
     check_same_files(&w, &whole, "after damage");

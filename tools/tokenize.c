@@ -35,7 +35,7 @@ static Bytes read_text(const char *path)
 {
     Bytes text;
 
-    text.at = file_read(path, &text.n);
+    text.at = file_read_text(path, &text.n, 0);
     return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -34,11 +35,17 @@ static noreturn void not_regular(const char *path, mode_t mode)
     die(EXIT_IO, PATH " is a %s, not a regular file", path, kind(mode));
 }
 
-static size_t half_of_memory(void)
-{
-    const double half = machine_memory() / 2;
+/* The most that a file may have, and what to say about one that has more. */
+typedef struct {
+    size_t most;
+    bool of_text;
+} Limit;
 
-    return half < 0x1p62 ? (size_t)half : (size_t)1 << 62;
+static size_t share_of_memory(double share)
+{
+    const double bytes = share * machine_memory();
+
+    return bytes < 0x1p62 ? (size_t)bytes : (size_t)1 << 62;
 }
 
 /* O_NONBLOCK: opening a FIFO would wait for its writer. No effect on regular files. */
@@ -72,19 +79,25 @@ static ssize_t read_some(int fd, unsigned char *to, size_t room)
     }
 }
 
-static void check_size(const char *name, size_t size, size_t limit)
+static void check_size(const char *name, size_t size, Limit limit)
 {
-    if (size > limit)
+    const double most = (double)limit.most / 1e9, has = (double)size / 1e9;
+
+    if (size <= limit.most)
+        return;
+    if (limit.of_text)
         die(EXIT_DATA,
-            PATH " has %.1f GB or more; half of this machine's memory, %.1f GB, would do", name,
-            (double)size / 1e9, (double)limit / 1e9);
+            "%.120s has %.1f GB or more, but there is room for %.1f GB of text in this machine's "
+            "memory: use a part of it, such as that of head -c %.0fM",
+            name, has, most, floor(most * 1e3));
+    die(EXIT_DATA, PATH " has %.1f GB or more; half of this machine's memory, %.1f GB, would do",
+        name, has, most);
 }
 
-unsigned char *file_read(const char *path, size_t *bytes)
+static unsigned char *read_within(const char *path, size_t *bytes, Limit limit)
 {
     const bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
-    const size_t limit = half_of_memory();
     size_t used = 0, room = FIRST_ROOM;
     const int fd = standard ? STDIN_FILENO : open_regular(path, &room);
     ssize_t got = 1;
@@ -110,6 +123,18 @@ unsigned char *file_read(const char *path, size_t *bytes)
     to[used] = 0;
     *bytes = used;
     return to;
+}
+
+unsigned char *file_read(const char *path, size_t *bytes)
+{
+    return read_within(path, bytes, (Limit){ share_of_memory(0.5), false });
+}
+
+unsigned char *file_read_text(const char *path, size_t *bytes, size_t before)
+{
+    const size_t most = share_of_memory(0.25);
+
+    return read_within(path, bytes, (Limit){ most > before ? most - before : 0, true });
 }
 
 typedef struct {

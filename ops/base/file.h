@@ -28,6 +28,13 @@ typedef struct {
 unsigned char *file_read(const char *path, size_t *bytes);
 
 /*
+ * The same for a text, of which tokens of two bytes each will be made: EXIT_DATA, with what to do,
+ * if it has more than a quarter of the memory together with the `before` bytes that were read
+ * before.
+ */
+unsigned char *file_read_text(const char *path, size_t *bytes, size_t before);
+
+/*
  * Makes the concatenated pieces the contents of `path`. A symbolic link is replaced,
  * not followed. On failure (EXIT_IO) nothing is left behind and the old file is
  * unchanged. A limit on the file's size (RLIMIT_FSIZE) is such a failure only while
