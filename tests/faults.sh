@@ -94,7 +94,8 @@ judge() { # FAULT CODE
     0)
         without=$((without + 1))
         [ "$errors" = 0 ] || fail "$1" 'an error, but exit 0'
-        state | cmp -s - state || fail "$1" 'exit 0 with other results'
+        # what a report could not read is on its page
+        state | cmp -s - state || grep -qs 'What could not be read' here/r.html || fail "$1" 'exit 0 with other results'
         sed '/ in [0-9.]* s/d' out | cmp -s - right || fail "$1" 'exit 0 with another output'
         ;;
     "$2")

@@ -23,6 +23,7 @@ void job_open(void)
     free(s.text);
     job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
     job.kill_at = job.ask_at = job.break_at = job.stop_at_row = 0, job.test = false;
+    job.skipped = 0;
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
     job.options = (TrainOptions){
@@ -61,12 +62,30 @@ void lesson_close(TextSource *s)
 
 static TextSource learnt; /* what do_job() trains on, but for what is wrapped around it */
 static int judged;        /* rows */
+static real *gain;        /* that all losses depend on */
 static real *unread;      /* of the embedding of the last token, which the text does not have */
+
+/* From the first batch of such a step to that of the next. */
+static void spoil(uint64_t number)
+{
+    static real kept;
+    static bool spoilt;
+
+    if (number % (uint64_t)job.options.accumulation)
+        return;
+    if (spoilt)
+        *gain = kept;
+    spoilt = job.skipped >> (number / (uint64_t)job.options.accumulation + 1) & 1;
+    kept = *gain;
+    if (spoilt)
+        *gain = R(NAN);
+}
 
 static void batch_or_die(const Source *s, uint64_t number, Batch batch)
 {
     if (job.kill_at && number == (uint64_t)job.kill_at)
         raise(SIGKILL);
+    spoil(number);
     if (job.break_at && number == (uint64_t)job.break_at)
         *unread = R(INFINITY);
     job.stop |= job.ask_at && number == (uint64_t)job.ask_at;
@@ -98,7 +117,8 @@ void do_job(const char *path)
     }
     run_start(run, from ? from->progress.step : 0, "\"command\":\"{\"");
     unread = model.embedding->data + model.embedding->n - 1;
-    if (job.kill_at || job.ask_at || job.break_at)
+    gain = param_named(&model.params, "norm")->data;
+    if (job.kill_at || job.ask_at || job.break_at || job.skipped)
         source.source.batch = batch_or_die;
     if (job.stop_at_row)
         source.source.row = row_and_stop;

@@ -78,6 +78,7 @@
     ROW(import)      /* folders of transformers, as models of ours */                              \
     ROW(vocabulary)  /* tokenizers of such folders */                                              \
     ROW(bench)       /* the rows of ./bench, and what they were before */                          \
+    ROW(trained)     /* what programs measure a trained model on */                                \
     ROW(generations) /* the last two checkpoints of a run */                                       \
     ROW(folder)      /* the folder of a run, locked and overwritten */                             \
     ROW(configured)  /* options from a file */                                                     \

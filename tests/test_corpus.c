@@ -85,6 +85,13 @@ START_TEST(a_text_is_cut_between_characters)
         ck_assert_uint_eq(c.train.n + c.validation.n, 11);
         corpus_free(&c);
     }
+    put(in_folder("utf8"), "a\xf0\x9f\x98\x80z", 6); /* bytes 1 to 4 are one of four */
+    for (int held = 1; held < 6; held++) {
+        Corpus c = corpus_of((const char *const[]){ "utf8", NULL }, NULL, (held + 0.5) / 6);
+
+        ck_assert_uint_eq(c.train.n, held == 1 ? 5 : 1);
+        corpus_free(&c);
+    }
     put(in_folder("bytes"), "\xba\xa2\xba\xa2", 4);
     Corpus c = corpus_of((const char *const[]){ "bytes", NULL }, NULL, 0.25);
     ck_assert_uint_eq(c.train.n, 3); /* no character begins before */

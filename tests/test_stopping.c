@@ -54,6 +54,47 @@ START_TEST(a_step_that_is_interrupted_is_taken_when_the_run_goes_on)
 }
 END_TEST
 
+static void check_saved(const char *key, const char *value)
+{
+    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+
+    ck_assert_str_eq(safetensors_meta(file, key), value);
+    safetensors_free(file);
+}
+
+/* Step 6 is no update, and the bias of the moments is that of the updates. */
+START_TEST(a_step_that_is_skipped_is_no_update_when_the_run_goes_on)
+{
+    job.skipped = 1 << 6;
+    const Weights whole = trained_weights(1);
+
+    ck_assert_ptr_nonnull(strstr(said, "warning: step 6: the loss is not finite"));
+    check_saved("attnc.updates", "9");
+    check_saved("attnc.bad", "0");
+    job.options.stop_at = 7;
+    check_trains();
+    check_saved("attnc.updates", "6");
+    job.options.stop_at = 0, job.resume = true;
+    const Weights w = trained_weights(1);
+    check_same_files(&w, &whole, "after a step that was skipped");
+    weights_free(w), weights_free(whole);
+}
+END_TEST
+
+/* Five in a row end a run. */
+START_TEST(only_steps_that_are_skipped_in_a_row_end_a_run)
+{
+    job.skipped = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7 | 1 << 9;
+    check_trains();
+    check_saved("attnc.updates", "5");
+    job.skipped = 1 << 5 | 1 << 6 | 1 << 7;
+    job.options.eval_interval = 100;
+    check_trains();
+    job.skipped |= 1 << 8 | 1 << 9;
+    ck_assert_int_eq(exit_code_of(do_job, folder), EXIT_FAILED);
+}
+END_TEST
+
 START_TEST(test_data_is_judged_in_time)
 {
     for (int limit = 0; limit < 2; limit++) {
@@ -150,6 +191,8 @@ Suite *suite_stopping(void)
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_test(t, a_run_that_is_killed_goes_on_from_its_last_checkpoint);
     tcase_add_test(t, a_step_that_is_interrupted_is_taken_when_the_run_goes_on);
+    tcase_add_test(t, a_step_that_is_skipped_is_no_update_when_the_run_goes_on);
+    tcase_add_test(t, only_steps_that_are_skipped_in_a_row_end_a_run);
     tcase_add_test(t, test_data_is_judged_in_time);
     tcase_add_test(t, an_evaluation_that_is_interrupted_is_done_when_the_run_goes_on);
     tcase_add_test(t, a_run_with_no_time_takes_a_step_and_a_short_evaluation);

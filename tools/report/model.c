@@ -130,7 +130,8 @@ void model_write(Report *report, Record *r, FILE *out)
         return;
     FILE *part = tmpfile(), *errors = tmpfile();
     if (!part || !errors)
-        die(EXIT_IO, "cannot create a temporary file: %s", strerror(errno));
+        die(errno == ENOMEM ? EXIT_MEMORY : EXIT_IO, "cannot create a temporary file: %s",
+            strerror(errno));
     const int code = run_child(&wanted, r, part, errors);
     if (code == 0)
         for (rewind(part); (c = getc(part)) != EOF;)

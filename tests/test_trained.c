@@ -1,0 +1,100 @@
+/* What programs measure a trained model on. */
+#include "tools/common/trained.h"
+
+#include "data/corpus.h"
+#include "tests/folder.h"
+#include "tests/small.h"
+#include "tests/suites.h"
+#include "tests/tests.h"
+
+#include <string.h>
+
+enum { BYTES = 200, HELD_BACK = 20 };
+
+/* A text whose byte i is i % 100, and a run that was trained on all but its last tenth. */
+static void put_run(void)
+{
+    char text[BYTES];
+    const char *path = in_folder("text");
+    const Meta option[] = { { "val-share", "0.1" }, { "file.0", path } };
+    Small *s = small_open(small_variant(0), 2, 5);
+
+    for (int i = 0; i < BYTES; i++)
+        text[i] = (char)(i % 100);
+    put(path, text, BYTES);
+    Corpus corpus = corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 });
+    Config c = s->model.config;
+    c.vocab = 256;
+    Model model;
+    model_init(&model, c, s->mem, 1);
+    const Origin origin = { task_names[TASK_CAUSAL], tokenizer_learn("byte", corpus.train),
+                            corpus_hash(&corpus), option, COUNT(option) };
+    saved_write(in_folder("model"), &model, NULL, (Progress){ .best = HUGE_VAL, .loss = 1 },
+                &origin);
+    corpus_free(&corpus);
+    small_close(s);
+}
+
+/* The tokens count up from this byte. */
+static void check_text(TextChoice choice, int from, size_t n)
+{
+    Saved *run = saved_read(in_folder("model"), false);
+    Tokens tokens = trained_text(run, choice);
+
+    ck_assert_uint_eq(tokens.n, n);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_int_eq(tokens.at[i], (from + (int)i) % 100);
+    tokens_free(&tokens);
+    saved_free(run);
+}
+
+START_TEST(without_a_text_a_model_is_measured_on_what_was_held_back)
+{
+    put_run();
+    check_text((TextChoice){ .share = (double)NAN }, BYTES - HELD_BACK, HELD_BACK);
+    check_text((TextChoice){ .share = (double)NAN, .most = 7 }, BYTES - HELD_BACK, 7);
+}
+END_TEST
+
+START_TEST(a_text_that_is_given_is_all_used_unless_a_share_is_asked_for)
+{
+    const char *path;
+
+    put_run();
+    path = in_folder("text");
+    check_text((TextChoice){ &path, 1, (double)NAN, 0, NULL }, 0, BYTES);
+    check_text((TextChoice){ &path, 1, 0.25, 0, NULL }, 150, 50);
+}
+END_TEST
+
+static void print_text(const char *path)
+{
+    Saved *run = saved_read(path, false);
+    Tokens tokens = trained_text(run, (TextChoice){ .share = (double)NAN });
+
+    fprintf(stderr, "%zu\n", tokens.n);
+    tokens_free(&tokens);
+    saved_free(run);
+}
+
+START_TEST(another_text_than_that_of_the_run_is_told)
+{
+    put_run();
+    ck_assert_int_eq(exit_code_of(print_text, in_folder("model")), 0);
+    ck_assert_str_eq(said, "20\n");
+    put(in_folder("text"), "something else, which is shorter", 32);
+    ck_assert_int_eq(exit_code_of(print_text, in_folder("model")), 0);
+    ck_assert_ptr_nonnull(strstr(said, "warning: this is not the text on which "));
+}
+END_TEST
+
+Suite *suite_trained(void)
+{
+    Suite *s = suite_create("trained");
+    TCase *t = with_folder(s, "trained");
+
+    tcase_add_test(t, without_a_text_a_model_is_measured_on_what_was_held_back);
+    tcase_add_test(t, a_text_that_is_given_is_all_used_unless_a_share_is_asked_for);
+    tcase_add_test(t, another_text_than_that_of_the_run_is_told);
+    return s;
+}
