@@ -8,8 +8,8 @@
  * The most bytes of a token: each can be twice as long as earlier ones, and an
  * untrusted file must not make the table take more memory than this allows. And the
  * most bytes of a text to learn from, its first ones: a place among them is a 32-bit
- * number. A piece is no longer than that: its places are in memory while it is encoded. The tests of
- * the proof build cross all limits.
+ * number. A piece is no longer than that: its places are in memory while it is encoded. The tests
+ * of the proof build cross all limits.
  */
 #ifdef PROOF
 enum { BPE_TOKEN_BYTES = 8, BPE_TEXT_MAX = 1 << 20 };

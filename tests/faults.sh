@@ -111,7 +111,7 @@ judge() { # FAULT CODE
     done
 }
 goes_on() { # after a kill
-    grep -q 'train ' command || return 0
+    grep -q "train " words || return 0
     set -- here/*/model.safetensors
     [ -s "$1" ] || { set -- here/*/.replaced/model.safetensors && [ -s "$1" ]; } || [ "$flow" = train ] || return 1
     [ ! -s here/run/log.jsonl ] && [ ! -d here/run/.replaced ] && [ "$flow" = train ] && return 0
@@ -125,7 +125,7 @@ flow() { # FLOW
     cd "$flow" || exit 1
     cp ../text ../tensors .
     command=$(command "$flow")
-    echo "$command" >command
+    echo "$command" >words
     begin "$flow"
     sums | sed 's/ /:/' >known
     run none

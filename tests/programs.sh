@@ -1584,6 +1584,12 @@ for program in "$train" "$evaluate" "$analyse" "$sample" "$fill" "$classify" "$e
     check "${program##*/} --version says how it was built" version "$program"
 done
 check 'train --help has every option' help_is_whole
+# A sample of what make faults does.
+if "$train" --version | grep -q -- -fsanitize; then
+    skip 'faults (sanitizers have their own malloc)'
+else
+    check 'whatever fails, programs say so and lose nothing' eval 'EVERY=150 FLOWS="overwrite resume sample report" "$root/tests/faults.sh" >&3'
+fi
 check 'nothing is left in the folder' lone
 
 echo "$passed passed, $failed failed"

@@ -242,6 +242,42 @@ START_TEST(where_no_file_can_be_the_write_says_so)
 }
 END_TEST
 
+/* More than the memory that is left, without a look at what comes of it. */
+static void put_much(FILE *out, void *blocks)
+{
+    static char block[1 << 16];
+
+    for (int i = 0; i < *(int *)blocks; i++)
+        fwrite(block, 1, sizeof block, out);
+    fputs("end", out);
+}
+
+static void print_much(const char *path)
+{
+    int blocks = 1 << 14;
+
+    setrlimit(RLIMIT_AS, &(struct rlimit){ 400 << 20, 400 << 20 });
+    file_print(path, put_much, &blocks);
+}
+
+START_TEST(a_text_that_there_is_no_memory_for_is_not_written_in_part)
+{
+    int blocks = 10;
+    size_t n;
+    char *text = print_to_memory(put_much, &blocks, &n);
+
+    ck_assert_uint_eq(n, (10 << 16) + 3);
+    ck_assert_str_eq(text + (10 << 16), "end");
+    free(text);
+    put(in_folder("page"), "old", 3);
+    if (sanitized)
+        return; /* their memory has other limits */
+    check_dies(print_much, in_folder("page"), EXIT_MEMORY, "out of memory for a text");
+    check_file(in_folder("page"), "old", 3);
+    ck_assert_int_eq(files(false), 1);
+}
+END_TEST
+
 START_TEST(a_temporary_file_of_a_dead_process_is_no_obstacle)
 {
     char name[100];
@@ -297,6 +333,7 @@ Suite *suite_file(void)
     tcase_add_test(t, a_file_may_shrink_and_grow_while_it_is_read);
     tcase_add_test(t, a_failed_write_leaves_the_old_file_and_nothing_else);
     tcase_add_test(t, where_no_file_can_be_the_write_says_so);
+    tcase_add_test(t, a_text_that_there_is_no_memory_for_is_not_written_in_part);
     tcase_add_test(t, a_temporary_file_of_a_dead_process_is_no_obstacle);
     tcase_add_test(t, a_symbolic_link_is_replaced_and_its_target_kept);
     tcase_add_test(t, every_character_survives_utf8);
