@@ -4,6 +4,7 @@
  */
 #include "tests/suites.h"
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,18 +34,37 @@ static void let_go(FILE *held, int own, bool show)
         fclose(held);
 }
 
+/* The number of files in the current folder; hidden ones belong to editors. */
+static int files_here(void)
+{
+    DIR *dir = opendir(".");
+    int n = 0;
+
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        n += e->d_name[0] != '.';
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
 #define ADD_SUITE(name) srunner_add_suite(runner, suite_##name());
 
 int main(void)
 {
     SRunner *runner = srunner_create(NULL);
+    const int before = files_here();
     int own = -1;
 
     SUITES(ADD_SUITE)
     FILE *held = srunner_fork_status(runner) == CK_FORK ? hold_back(&own) : NULL;
     srunner_run_all(runner, CK_ENV);
-    const bool passed = srunner_ntests_run(runner) > 0 && srunner_ntests_failed(runner) == 0;
+    const int more = files_here() - before;
+    const bool passed =
+        srunner_ntests_run(runner) > 0 && srunner_ntests_failed(runner) == 0 && more <= 0;
     let_go(held, own, !passed);
+    if (more > 0)
+        fprintf(stderr, "tests have left %d file%s in the current folder\n", more,
+                more > 1 ? "s" : "");
     srunner_free(runner);
     return passed ? EXIT_SUCCESS : EXIT_FAILURE;
 }

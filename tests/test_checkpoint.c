@@ -5,6 +5,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"
+#include "tests/hashes.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 
@@ -105,6 +106,46 @@ START_TEST(a_bit_that_turned_anywhere_is_noticed)
         file[i] ^= (unsigned char)(1 << i % 8);
     }
     free(file);
+    small_close(s);
+}
+END_TEST
+
+/* All that the tables hold but for "format", which is added. */
+static void write_tables(const Safetensors *file)
+{
+    Meta *meta = arena_take(file->mem, (size_t)file->metas * sizeof *meta);
+    int metas = 0;
+
+    for (int i = 0; i < file->metas; i++)
+        if (strcmp(file->meta[i].key, "format") != 0)
+            meta[metas++] = file->meta[i];
+    safetensors_write(in_folder("model"), file->entry, file->entries, meta, metas);
+}
+
+/* Two values change places, or a number its sign. */
+START_TEST(what_is_beside_a_model_is_hashed_each_in_its_place)
+{
+    Small *s = open_variant(0, B, T);
+    const Param *p = s->model.params.first;
+    const Meta meta[] = { { "attnc.one", "1" }, { "attnc.two", "2" } };
+    const Entry beside = checkpoint_entry("optimizer.m.embed", p->tensor, p->tensor->data);
+    Model loaded;
+
+    for (int change = 0; change < 3; change++) {
+        checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1, NULL });
+        Safetensors *file = safetensors_read(in_folder("model"));
+        if (change == 1)
+            hashes_set(file, "attnc.one", "2"), hashes_set(file, "attnc.two", "1");
+        real *number = (real *)(uintptr_t)safetensors_find(file, "optimizer.m.embed")->data;
+        if (change == 2)
+            number[7] = -number[7];
+        write_tables(file);
+        safetensors_free(file);
+        if (change)
+            check_dies(load, in_folder("model"), EXIT_DATA, "is damaged: attnc.hash");
+        else
+            safetensors_free(checkpoint_load(in_folder("model"), &loaded, s->mem));
+    }
     small_close(s);
 }
 END_TEST
@@ -422,6 +463,7 @@ Suite *suite_checkpoint(void)
     tcase_add_test(t, a_masked_model_comes_back_as_one);
     tcase_add_test(t, what_is_put_beside_a_model_is_in_its_file);
     tcase_add_test(t, a_bit_that_turned_anywhere_is_noticed);
+    tcase_add_test(t, what_is_beside_a_model_is_hashed_each_in_its_place);
     tcase_add_test(t, a_file_with_other_tensors_is_refused);
     tcase_add_test(t, a_file_with_other_metadata_is_refused);
     tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);

@@ -27,10 +27,12 @@ static void put_run(void)
     c.vocab = 256;
     Model model;
     model_init(&model, c, s->mem, 1);
-    const Origin origin = { task_names[TASK_CAUSAL], tokenizer_learn("byte", corpus.train),
-                            corpus_hash(&corpus), option, COUNT(option) };
+    Tokenizer *t = tokenizer_learn("byte", corpus.train);
+    const Origin origin = { task_names[TASK_CAUSAL], t, corpus_hash(&corpus), option,
+                            COUNT(option) };
     saved_write(in_folder("model"), &model, NULL, (Progress){ .best = HUGE_VAL, .loss = 1 },
                 &origin);
+    tokenizer_free(t);
     corpus_free(&corpus);
     small_close(s);
 }
