@@ -27,16 +27,33 @@ static void own_tensors(const Model *model, FormTensors *to)
                  is_bias(p->name) ? "" : ".weight");
 }
 
-static void put_value(const Setting *key, int value, FILE *out)
+/* After a comma and what separates it from the key before. */
+static void put_value(const Setting *key, int value, const char *space, FILE *out)
 {
     const Text name = setting_key(key);
 
     for (int bit = 0; key->kind == SETTING_SET && key->choices[bit]; bit++)
-        fprintf(out, ",\n  \"%s_%s\": %d", name.at, key->choices[bit], value >> bit & 1);
+        fprintf(out, ",%s\"%s_%s\": %d", space, name.at, key->choices[bit], value >> bit & 1);
     if (key->kind == SETTING_CHOICE)
-        fprintf(out, ",\n  \"%s\": \"%s\"", name.at, key->choices[value]);
+        fprintf(out, ",%s\"%s\": \"%s\"", space, name.at, key->choices[value]);
     if (key->kind == SETTING_NUMBER || key->kind == SETTING_FLAG)
-        fprintf(out, ",\n  \"%s\": %d", name.at, value);
+        fprintf(out, ",%s\"%s\": %d", space, name.at, value);
+}
+
+/* The mechanisms of a list, each with all its settings. */
+static void put_list(const Config *c, FILE *out)
+{
+    for (int i = 0; i < c->listed; i++) {
+        const Mechanism *m = &c->list[i];
+
+        fprintf(out, "%s{ \"attn\": \"%s\"", i ? ",\n    " : ",\n  \"mechanisms\": [\n    ",
+                m->attention->name);
+        for (const Setting *s = m->attention->settings; s && s->name; s++)
+            put_value(s, setting(&m->set, s->name), " ", out);
+        fprintf(out, " }");
+    }
+    if (c->listed)
+        fprintf(out, "\n  ]");
 }
 
 /* "tied" and "vocab" have names of transformers, which form_config() writes. */
@@ -51,10 +68,18 @@ static void own_config(const Config *of, FILE *out)
             "    \"AutoModel\": \"modeling_attnc.AttncModel\",\n"
             "    \"AutoModel%s\": \"modeling_attnc.%s\"\n  }",
             strstr(class_name, "For"), class_name);
-    fprintf(out, ",\n  \"attn\": \"%s\"", c.attention->name);
+    fprintf(out, ",\n  \"attn\": \"%s\"", config_mechanism_names(&c).at);
     for (int i = 0; (key = config_key(i)); i++)
         if (config_value(&c, i) != &c.vocab && config_value(&c, i) != &c.tied && config_has(&c, i))
-            put_value(key, *config_value(&c, i), out);
+            put_value(key, *config_value(&c, i), "\n  ", out);
+    put_list(&c, out);
+}
+
+/* Whether the source has config.NAME, or getattr(config, "NAME") for a word of Python. */
+static bool has_key(const char *source, const char *name)
+{
+    return strstr(source, text_format("config.%s", name).at) ||
+           strstr(source, text_format("getattr(config, \"%s\")", name).at);
 }
 
 /* Whether the source reads the setting, or each value of a set, from the configuration. */
@@ -67,7 +92,7 @@ static bool reads(const char *source, const Setting *s)
     for (; *choice && all; choice++) {
         const char *join = **choice ? "_" : "";
 
-        all = strstr(source, text_format("config.%s%s%s", setting_key(s).at, join, *choice).at);
+        all = has_key(source, text_format("%s%s%s", setting_key(s).at, join, *choice).at);
     }
     return all;
 }
@@ -82,21 +107,32 @@ static Text value_lacks(const Config *c, const char *source)
     return (Text){ 0 };
 }
 
-Text form_lacks(const Config *c, const char *source)
+/* The same of the layers with one mechanism. */
+static Text part_lacks(const Config *c, const char *source)
 {
     const Values plain = settings_default(c->attention);
     const Setting *s = c->attention->settings;
 
-    if (c->listed)
-        return text_format("--attn %s", config_mechanisms(c).at);
     while (s && s->name &&
            (setting(&c->set, s->name) == setting(&plain, s->name) || reads(source, s)))
         s++;
-    if (!strstr(source, text_format("class %s(", form_own[c->task].class_name).at))
-        return text_format("--task %s", task_names[c->task]);
     if (!strstr(source, text_format("\"%s\":", c->attention->name).at))
         return text_format("--attn %s", c->attention->name);
     return s && s->name ? text_format("--%s", s->name) : value_lacks(c, source);
+}
+
+Text form_lacks(const Config *c, const char *source)
+{
+    Text what = { 0 };
+
+    if (!strstr(source, text_format("class %s(", form_own[c->task].class_name).at))
+        return text_format("--task %s", task_names[c->task]);
+    for (int i = 0; !what.n && i < config_parts(c); i++) {
+        const Config part = config_part(c, i);
+
+        what = part_lacks(&part, source);
+    }
+    return what;
 }
 
 #define OWN(kind)                                                                                  \

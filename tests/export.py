@@ -4,7 +4,7 @@ that goes on. Needs ./train, ./sample and ./export, and the packages torch, tran
 and safetensors; without them it says so and ends well.
 
     tests/export.py                everything
-    tests/export.py cosformer gau  these mechanisms only
+    tests/export.py cosformer gau  these mechanisms only; lists: models with several
     tests/export.py --bugs         breaks modeling_attnc.py in many ways; each must be noticed
 """
 import contextlib
@@ -32,33 +32,79 @@ STOCK = {
     "--position learned --layer-norm layer --bias --tied": "GPT2LMHeadModel",
 }
 # Options of each mechanism, with every setting of it at least once; the first is as it comes.
-HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--out-norm all --out-gate", "--window 5"]
-LINEAR = [*HEADS, "--position rope --rope-at before"]
+AROUND_QKV = ["--conv 3 --qk-norm l2", "--conv 1 --no-conv-silu --qk-norm rms"]
+HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--out-norm all --out-gate", *AROUND_QKV]
+BANDED = [*HEADS, "--window 5"]
+LINEAR = [*BANDED, "--position rope --rope-at before"]
+PATTERN = ["--rope-base 500", "--scale entropy --base 20", "--weight relu2 --scale logn --base 9", *HEADS]
+FADING = ["--no-out-gate --out-norm none", "--out-norm all --key-size 6", "--position none", *AROUND_QKV]
+DELTA = ["--no-out-gate --out-norm none", "--out-gate --out-norm all --key-size 6", "--negative --conv 3",
+         "--conv 2 --no-conv-silu --qk-norm rms --negative", "--conv 0"]
 OWN = {
     "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20",
                 "--scale logn --base 9", "--weight softmax1", "--weight sigmoid", "--weight relu",
-                "--weight relu2 --window 5", "--weight laplace --scale logn --base 9", *HEADS],
+                "--weight relu2 --window 5", "--weight laplace --scale logn --base 9", *BANDED],
+    "longformer": ["--reach 3", "--reach 2 --global 3", "--reach 1 --global 0 --weight sigmoid", *PATTERN],
+    "bigbird": ["--reach 1 --block 3", "--reach 2 --random 2 --block 2", "--random 1 --global 0 --reach 1 --block 4",
+                *[f"--reach 1 --block 3 {words}" for words in PATTERN]],
+    "sparse": ["--reach 3", "--reach 5", *[f"--reach 4 {words}" for words in PATTERN]],
+    "local": ["--block 5", "--block 7", *[f"--block 6 {words}" for words in PATTERN]],
     "relu": ["", "--rope-base 500", "--position rope --rope-at before --rope-base 500", *LINEAR],
     "elu": ["", *LINEAR],
     "exp": ["", *LINEAR],
-    "cosformer": ["", "--horizon 40", "--position none", "--rope-ladder 2d", *HEADS],
+    "cosformer": ["", "--horizon 40", "--position none", "--rope-ladder 2d", *BANDED],
     "performer": ["", "--features 10", "--kernel relu", "--learn-omega --kernel relu", "--redraw 7", *LINEAR],
     "efficient": ["", *LINEAR],
     "identity": ["", *LINEAR],
     "leaky": ["", *LINEAR],
     "hedgehog": ["", "--position rope --rope-at after", *LINEAR],
     "based": ["", "--key-size 0 --position learned", *LINEAR],
-    "rfa": ["", "--features 10", "--learn-omega", *LINEAR],
-    "retnet": ["", "--decay 2", "--no-out-gate --out-norm none", "--key-size 6"],
+    "rfa": ["", "--features 10", "--learn-omega", "--gated", "--gated --position none --out-norm rms",
+            "--gated --learn-omega --position rope --rope-at before", *LINEAR],
+    "retnet": ["", "--decay 2", *FADING],
+    "decay": ["", *FADING],
+    "lightning": ["", "--slopes alibi", "--conv 3 --no-conv-silu", *FADING],
+    "mamba2": ["--conv 3", "--no-share-keys --conv 3", "--no-skip --conv 5", "--conv 1 --no-conv-silu --qk-norm l2",
+               "--out-norm rms --key-size 6 --conv 3", "--out-norm none --no-out-gate --qk-norm rms --conv 3"],
+    "deltanet": ["", *DELTA],
+    "gated-delta": ["", *DELTA],
+    "kda": ["", *DELTA],
+    "rwkv7": ["", *FADING],
+    "gla": ["", *FADING],
     "fastformer": ["", "--interaction add", "--interaction concat --share qv,layers",
                    "--interaction concat --share layers,pools", "--interaction add --products first",
-                   "--interaction concat --share heads --bias"],
+                   "--interaction concat --share heads --bias", *AROUND_QKV,
+                   "--share qv,layers --conv 3 --qk-norm rms"],
     "gau": ["", "--norm fixed --base 20", "--norm n2", "--norm sum", "--norm softmax",
             "--norm entropy", "--norm logn --base 9", "--key-size 10 --no-gate", "--window 5",
-            "--n-head 1", "--rel-bias rope --n-head 2 --norm softmax"],
+            "--n-head 1", "--rel-bias rope --n-head 2 --norm softmax", "--conv 3 --qk-norm l2",
+            "--conv 1 --qk-norm rms --n-head 2"],
     "flash-gau": ["", "--chunk 5", "--chunk 7 --key-size 10 --no-gate",
-                  "--rel-bias rope --n-head 2"],
+                  "--rel-bias rope --n-head 2", "--conv 3 --qk-norm rms --chunk 5", "--qk-norm l2"],
+    "synthesizer": ["", "--kind random", "--out-norm rms --out-gate", "--out-norm all --kind random"],
+    "poolingformer": ["", "--near 3 --far 9", "--near 2 --far 12 --pool-size 3 --pool-stride 2",
+                      "--near 6 --far 7 --pool-size 2 --pool-stride 5", *HEADS],
+    "reformer": ["--chunk 3", "--chunk 2 --buckets 4", "--chunk 4 --rounds 3 --buckets 6", "--chunk 2 --key-size 6",
+                 "--chunk 3 --out-norm rms --out-gate", "--chunk 3 --out-norm all --rounds 1"],
 }
+# Settings that only causal models have, and mechanisms of masked models alone.
+CAUSAL = {
+    "softmax": ["--weight forgetting", "--weight forgetting --window 5 --scale entropy --base 20"],
+    "longformer": ["--reach 3 --weight forgetting"],
+    "gau": ["--norm forgetting", "--norm forgetting --window 5 --rel-bias rope --n-head 2"],
+    "retnet": ["--conv 4", "--conv 2 --no-conv-silu"],
+}
+MASKED = {
+    "linformer": ["", "--rank 5", *HEADS],
+    "nystromformer": ["--landmarks 5", "--landmarks 7", "--landmarks 30",
+                      *[f"--landmarks 4 {words}" for words in HEADS]],
+}
+# Lists, whose layers take turns.
+LISTS = ["--attn retnet,softmax:window=5 --n-layer 3",
+         "--attn fastformer:share=layers+qv,cosformer:horizon=40,fastformer:share=layers+qv,relu --n-layer 5",
+         "--attn lightning:slopes=alibi,deltanet:negative:conv=3,longformer:reach=2:weight=sigmoid --n-layer 3",
+         "--attn gau:norm=softmax,flash-gau:chunk=5 --learning-rate 4e-3",
+         "--attn mamba2:conv=3,synthesizer:kind=random,rfa:gated --n-layer 4"]
 # What is the same for all of them.
 AROUND = ["--position learned --ffn swiglu --n-inner 40 --norm-eps 1e-6 --bias --tied", "--position none --layer-norm layer --bias"]
 # In float, beside what float costs in that row; and in double, one way of computing against another.
@@ -151,7 +197,7 @@ def check_causal(model, tokens, whole):
     import torch
 
     n, off = len(tokens), []
-    long = tokens.repeat(1 if model.config.position == "learned" else 3)[None]  # beyond the context
+    long = tokens.repeat(1 if model.model.ends else 3)[None]  # beyond the context
     beyond = model(long).logits
     pieces(model, 5)
     off.append(distance(model(tokens[None]).logits[0], whole))
@@ -390,7 +436,9 @@ def mechanisms():
     listed = run("train", "--help").decode().split("\n--attn NAME,...\n")[1].split("\n\n")[0]
     source = open(os.path.join(ROOT, "tools/export/modeling_attnc.py")).read()
     names = re.findall(r"^  (\S+)", listed, re.M)
-    return [name for name in names if f'    "{name}": ' in source]
+    missing = [name for name in names if f'    "{name}": ' not in source]
+    assert not missing, missing
+    return names
 
 
 def check_settings(name, configs):
@@ -409,15 +457,26 @@ def with_folder(check, *words):
         return check(folder, *words)
 
 
+CAUSAL_ONLY = ("deltanet", "gated-delta", "kda", "rwkv7", "gla")
+
+
 def check_mechanism(name):
     gated = name in ("gau", "flash-gau")  # no feed-forward layer; at high rates its squares die
     rate = " --learning-rate 4e-3" if gated else ""
     around = [words.replace("--ffn swiglu --n-inner 40 ", "") if gated else words for words in AROUND]
-    configs = [with_folder(check_own, f"--attn {name} {words}{rate}") for words in OWN[name] + around]
+    of_causal, of_both = CAUSAL.get(name, []), OWN.get(name, [])
+    causal = of_both + of_causal + around if name in OWN else []
+    masked = MASKED[name] + around if name in MASKED else [] if name in CAUSAL_ONLY else of_both
+    configs = [with_folder(check_own, f"--attn {name} {words}{rate}") for words in causal]
+    configs += [with_folder(check_own, f"--attn {name} {words}{rate} --task mlm") for words in masked]
     check_settings(name, configs)
-    if name != "retnet":  # causal only
-        for words in OWN[name]:
-            with_folder(check_own, f"--attn {name} {words}{rate} --task mlm")
+
+
+def check_lists():
+    for words in LISTS:
+        with_folder(check_own, words)
+    for words in LISTS[:2]:
+        with_folder(check_own, words + " --task mlm")
 
 
 def check_texts():
@@ -441,17 +500,18 @@ def main():
     if not all(os.path.exists(os.path.join(ROOT, name)) for name in ("train", "sample", "export")):
         print("skipped: make ./train, ./sample and ./export first")
         return
-    assert set(mechanisms()) == set(OWN), set(mechanisms()) ^ set(OWN)
+    assert set(mechanisms()) == {*OWN, *MASKED}, set(mechanisms()) ^ {*OWN, *MASKED}
     if sys.argv[1:] == ["--bugs"]:
         check_bugs()
     elif sys.argv[1:]:
         for name in sys.argv[1:]:
-            check_mechanism(name)
+            check_lists() if name == "lists" else check_mechanism(name)
     else:
         for words, class_name in STOCK.items():
             with_folder(check_stock, words, class_name)
-        for name in OWN:
+        for name in [*OWN, *MASKED]:
             check_mechanism(name)
+        check_lists()
         check_texts()
         with_folder(check_library)
         print("all passed")

@@ -1,5 +1,7 @@
 """The configuration of a model of attn.c: the options of ./train, under their names."""
 
+import copy
+
 from transformers import PretrainedConfig
 
 MODEL = {
@@ -19,6 +21,7 @@ MODEL = {
     "n_inner": 0,  # the width of the feed-forward layer; 0: derived from n_embd
     "rope_base": 0,  # 0: 10000
     "norm_eps": "1e-5",
+    "mechanisms": [],  # which blocks have in turn: of each, attn and its settings; []: attn alone
 }
 # Of the mechanisms; `./train --help` describes them. A size of 0 is the default that it names.
 SETTINGS = {
@@ -29,6 +32,13 @@ SETTINGS = {
     "key_size": 0,
     "out_norm": "none",
     "out_gate": 0,
+    "conv": 0,
+    "conv_silu": 1,
+    "qk_norm": "none",  # or l2, rms
+    "reach": 0,
+    "global": 1,
+    "random": 3,
+    "block": 0,
     "rope_at": "after",  # the feature map, or before
     "rope_ladder": "d",
     "horizon": 0,
@@ -36,7 +46,12 @@ SETTINGS = {
     "kernel": "softmax",  # or relu
     "learn_omega": 0,
     "redraw": 0,  # only ./train does it
+    "gated": 0,
     "decay": 0,
+    "slopes": "linear",  # or alibi
+    "share_keys": 0,
+    "skip": 0,
+    "negative": 0,
     "interaction": "mul",
     "products": "both",
     "share_qv": 0,
@@ -47,6 +62,15 @@ SETTINGS = {
     "rel_bias": "none",
     "gate": 1,
     "chunk": 0,
+    "rank": 0,
+    "landmarks": 0,
+    "kind": "dense",  # or random
+    "near": 0,
+    "far": 0,
+    "pool_size": 0,
+    "pool_stride": 0,
+    "buckets": 0,
+    "rounds": 0,
 }
 
 
@@ -64,3 +88,13 @@ class AttncConfig(PretrainedConfig):
             setattr(self, name, kwargs.pop(name, default))
         self.use_cache = use_cache
         super().__init__(tie_word_embeddings=tie_word_embeddings, **kwargs)
+
+    def of_block(self, place: int) -> tuple:
+        """Which of the mechanisms a block has, and the configuration with its settings."""
+        if not self.mechanisms:
+            return 0, self
+        its = self.mechanisms[place % len(self.mechanisms)]
+        config = copy.copy(self)
+        for name, value in {**SETTINGS, **its}.items():
+            setattr(config, name, value)
+        return self.mechanisms.index(its), config

@@ -3,7 +3,8 @@
 A transformer with pre-norm blocks, whose attention is one of the mechanisms in MIXES below:
 
     x = embedding(tokens)
-    x = x + attention(norm(x))      for each block; or two gated units
+    x = x + attention(norm(x))      for each block, which may have a mechanism of its own;
+                                    or two gated units instead of these two lines
     x = x + ffn(norm(x))
     logits = norm(x) head^T
 
@@ -17,7 +18,8 @@ over pieces of one token; the two compute the same. A state is a tuple of tensor
 """
 
 import math
-from typing import NamedTuple, Optional
+from functools import lru_cache
+from typing import Callable, NamedTuple, Optional
 
 import torch
 from torch import Tensor, nn
@@ -49,12 +51,12 @@ class Tokens(NamedTuple):
 
     def mask(self, x: Tensor) -> Tensor:
         """x (B, H, T, ...) with zeros for padding."""
-        return x * self.real[:, None, :, None]
+        return x * self.real.view(self.real.shape[0], 1, -1, *[1] * (x.dim() - 3))
 
 
-def double(pos: Tensor) -> Tensor:
-    """Angles of late positions need it, where the device can."""
-    return pos.float() if pos.device.type == "mps" else pos.double()
+def double(x: Tensor) -> Tensor:
+    """Angles of late positions need it, and long sums, where the device can."""
+    return x.float() if x.device.type == "mps" else x.double()
 
 
 def angles(pos: Tensor, width: int, base: float = 10000.0) -> Tensor:
@@ -95,30 +97,70 @@ def zeros(x: Tensor, *shape: int) -> Tensor:
     return x.new_zeros(*x.shape[:2], *shape)
 
 
+def precise(x: Tensor) -> Tensor:
+    return x if x.dtype == torch.float64 else x.float()
+
+
+def unit(x: Tensor) -> Tensor:
+    """Rows of length 1, nearly: x / sqrt(|x|^2 + 1e-6)."""
+    return x * (x.square().sum(-1, keepdim=True) + 1e-6).rsqrt()
+
+
+def masked_softmax(s: Tensor, sees: Tensor) -> Tensor:
+    """Of s_ij over the j that row i sees, or zeros if there are none."""
+    return s.masked_fill(~sees, LOWEST).softmax(-1) * sees
+
+
+class Projection(NamedTuple):
+    """x = W h + b, which the layer computes for each head from its normed input h:
+
+    a number, or D of them (each); with W = W2 W1, of that rank. A mechanism with a rate has another
+    parameter like b, called A. The functions draw what b and A are in a new model.
+    """
+
+    each: bool = False
+    rank: int = 0
+    rate: bool = False
+    draw: Optional[Callable[[Tensor], Tensor]] = None
+    draw_rate: Optional[Callable[[Tensor], Tensor]] = None
+
+
 class Mix:
-    """o (B, H, T, E) from the rows q, k (B, H, T, D) and v (B, H, T, E)."""
+    """o (B, H, T, E) from the rows q, k (B, H, T, D) and v (B, H, T, E), and projections of h."""
 
     layer = "heads"  # the layer around it
     of_z = ("q", "k")  # what a gated unit computes from z
+    silu = False  # of q and k, unless a convolution has done it
+    placed = False  # it has parameters for each position, so the context is its end
 
-    def __init__(self, config: AttncConfig):
+    def __init__(self, config: AttncConfig, place: int = 0):
         self.config, self.causal, self.step = config, config.task == "causal", PIECE
         self.rope, self.forgets = config.position == "rope", bool(config.window)
         self.rope_base = float(config.rope_base or 10000)
+        self.place = place  # the number of the block
+
+    def inputs(self) -> str:
+        """Which of q, k and v have a matrix; q or v is in place of the others."""
+        return "qkv"
 
     def own(self, H: int, D: int) -> dict:
         """The names and shapes of parameters of its own, which piece() and whole() get."""
         return {}
 
-    def __call__(self, rows: list, t: Tokens, state: Optional[tuple], **own):
+    def projections(self) -> dict:
+        """The names of projections of h, (B, H, T) or (B, H, T, D), which they get, too."""
+        return {}
+
+    def __call__(self, rows: list, t: Tokens, state: Optional[tuple], of_h: dict, own: dict):
         dtype, T = rows[0].dtype, t.pos.shape[1]
-        rows = [x if x.dtype == torch.float64 else x.float() for x in rows]
+        rows, of_h = [precise(x) for x in rows], {name: precise(x) for name, x in of_h.items()}
         if not self.causal:
-            return self.whole(*rows, t, **own).to(dtype), None
+            return self.whole(*rows, t, **of_h, **own).to(dtype), None
         o = []
         for i in range(0, T, self.step):
             part = [x[:, :, i : i + self.step] for x in rows]
-            y, state = self.piece(*part, t.part(i, i + self.step), state, **own)
+            of_part = {name: x[:, :, i : i + self.step] for name, x in of_h.items()}
+            y, state = self.piece(*part, t.part(i, i + self.step), state, **of_part, **own)
             o.append(y)
         return torch.cat(o, 2).to(dtype), state
 
@@ -139,8 +181,12 @@ class Mix:
             return (keys, *of)
         after = t.pos[:, -1:] + 1
         seen = self.sees(Tokens(after, after >= 0), keys)[:, 0, 0].any(0)
-        first = int(seen.float().argmax()) if bool(seen.any()) else seen.numel()
-        return (Tokens(keys.pos[:, first:], keys.real[:, first:]), *(x[:, :, first:] for x in of))
+        return only(seen, keys, *of)
+
+
+def only(seen: Tensor, keys: Tokens, *of: Tensor) -> tuple:
+    """These keys (keys), and what belongs to them."""
+    return (Tokens(keys.pos[:, seen], keys.real[:, seen]), *(x[:, :, seen] for x in of))
 
 
 def append(state: Optional[tuple], t: Tokens, *of: Tensor) -> list:
@@ -171,23 +217,35 @@ def rel_bias(t: Tokens, keys: Tokens, base: float, rel_a=None, rel_b=None):
 class Pairs(Mix):
     """o_i = sum over j in V(i) of A_ij v_j, where A_i is a function of s_ij = q_i.k_j / sqrt(D).
 
-    The state is all keys and values that a later row can see.
+    The state is all keys and values that a later row can see. If scores fade, by ln f_t =
+    logsigmoid(g_t) for each position t between j and i, it also has the sum of these up to now.
     """
+
+    fading = False
 
     def own(self, H: int, D: int) -> dict:
         return rel_bias_of(self.config, H, D)
 
-    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple], **own):
+    def projections(self) -> dict:
+        return {"g": Projection(draw=spread)} if self.fading else {}
+
+    def piece(self, q, k, v, t: Tokens, state: Optional[tuple], g: Optional[Tensor] = None, **own):
         q, k = self.rotated(q, t), self.rotated(k, t)
-        keys, k, v = append(state, t, k, v)
+        if g is None:
+            (keys, k, v), fade = append(state, t, k, v), 0
+        else:
+            G = t.mask(double(F.logsigmoid(g))).cumsum(2)
+            keys, k, v, fade = append(state, t, k, v, -G)
+            fade = fade[:, :, None] + G[..., None]  # (B, H, T, keys), the sum over j < t <= i
+            kept, fade = fade[:, :, -1], fade.to(q)
         s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, self.rope_base, **own)
-        A = self.weights(s, self.sees(t, keys))
-        return A @ v, self.keep(t, keys, k, v)
+        A = self.weights(s, self.sees(t, keys), fade)
+        return A @ v, self.keep(t, keys, k, v, *([] if g is None else [kept]))
 
     def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **own) -> Tensor:
         return self.piece(q, k, v, t, None, **own)[0]
 
-    def weights(self, s: Tensor, sees: Tensor) -> Tensor:
+    def weights(self, s: Tensor, sees: Tensor, fade) -> Tensor:
         raise NotImplementedError
 
     def scaled(self, s: Tensor, sees: Tensor, scale: str) -> Tensor:
@@ -204,11 +262,6 @@ class Pairs(Mix):
             s = s * (n.clamp(min=1).log() / math.log(n0)).clamp(min=1)
         return s
 
-    def softmax(self, s: Tensor, sees: Tensor, scale: str) -> Tensor:
-        """Of tau_i s_ij over j in V(i)."""
-        s = self.scaled(s, sees, scale)
-        return s.masked_fill(~sees, LOWEST).softmax(-1) * sees
-
 
 class Softmax(Pairs):
     """A_ij = e^s_ij / sum over l in V(i) of e^s_il, for s_ij times tau_i; or another weight:
@@ -216,13 +269,19 @@ class Softmax(Pairs):
     softmax1  e^s_ij / (1 + sum over l of e^s_il)    relu   max(s_ij, 0) / n_i
     sigmoid   1 / (1 + n_i e^-s_ij)                  relu2  max(s_ij, 0)^2 / n_i
     laplace   (1 + erf((s_ij - mu) / (sigma sqrt 2))) / 2, mu^2 = 1 / 2, sigma^2 = 1 / (4 pi)
+
+    forgetting is a softmax of s_ij plus the sum of logsigmoid(g_t) over j < t <= i.
     """
 
-    def weights(self, s: Tensor, sees: Tensor) -> Tensor:
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.fading = config.weight == "forgetting"
+
+    def weights(self, s: Tensor, sees: Tensor, fade) -> Tensor:
         weight, n = self.config.weight, sees.sum(-1, keepdim=True).clamp(min=1)
-        if weight == "softmax":
-            return self.softmax(s, sees, self.config.scale)
         s = self.scaled(s, sees, self.config.scale)
+        if weight in ("softmax", "forgetting"):
+            return masked_softmax(s + fade, sees)
         if weight == "softmax1":
             s = F.pad(s.masked_fill(~sees, LOWEST), (0, 1))
             return s.softmax(-1)[..., :-1] * sees
@@ -233,21 +292,100 @@ class Softmax(Pairs):
         return (s.relu() if weight == "relu" else s.relu().square()) / n * sees
 
 
+class Longformer(Softmax):
+    """Softmax of a window and global positions: j in V(i) if |i - j| <= reach, or i < g, or j < g."""
+
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.reach, self.first, self.forgets = config.reach or 64, getattr(config, "global"), True
+
+    def sees(self, t: Tokens, keys: Tokens) -> Tensor:
+        i, j = t.pos[:, :, None], keys.pos[:, None, :]
+        near = ((i - j).abs() <= self.reach) | (i < self.first) | (j < self.first)
+        return super().sees(t, keys) & near[:, None]
+
+
+class Bigbird(Longformer):
+    """Longformer with random blocks: j's block of C positions may also be in R(c), c = i // C.
+
+    R(c) has r (random) of the blocks before c; in a bidirectional model, of all others.
+    """
+
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.C, self.forgets = config.block or 64, False
+
+    def sees(self, t: Tokens, keys: Tokens) -> Tensor:
+        c, of = t.pos[:, :, None] // self.C, keys.pos[:, None, :] // self.C
+        n = c if self.causal else ((t.real.sum(1) + self.C - 1) // self.C - 1)[:, None, None] + 0 * c
+        drawn = torch.zeros_like(c == of)
+        for number, others in {*zip(c.flatten().tolist(), n.flatten().tolist())}:
+            blocks = torch.tensor(random_blocks(number, others, self.config.random)).to(c)
+            drawn = drawn | ((c == number) & (n == others) & torch.isin(of, blocks))
+        alike = Mix.sees(self, t, keys)
+        return super().sees(t, keys) | (alike & drawn[:, None])
+
+
+@lru_cache(maxsize=4096)
+def random_blocks(c: int, others: int, r: int) -> tuple:
+    """R(c): r of that many other blocks, by Floyd's algorithm and ./train's random numbers."""
+
+    def mix(z: int) -> int:
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        return z ^ z >> 31
+
+    phi, key, drawn = 0x9E3779B97F4A7C15, 0, []
+    for part in (1, 11, c):  # the seed, the purpose, the block
+        key = mix(((key ^ part) + phi) % 2**64)
+    r = max(0, min(r, others))
+    for t in range(r):
+        last = others - r + t
+        number = mix((key + (t + 1) * phi) % 2**64) * (last + 1) >> 64
+        drawn.append(last if number in drawn else number)
+    return tuple(number + (number >= c) for number in drawn)  # never c itself
+
+
+class Sparse(Softmax):
+    """Softmax of a window and every w-th key: |i - j| <= w (reach), or i - j is a multiple of w."""
+
+    def sees(self, t: Tokens, keys: Tokens) -> Tensor:
+        far, w = (t.pos[:, :, None] - keys.pos[:, None, :]).abs(), self.config.reach or 64
+        return super().sees(t, keys) & ((far <= w) | (far % w == 0))[:, None]
+
+
+class Local(Softmax):
+    """Softmax within blocks: j in V(i) if i and j are in the same block of that many positions."""
+
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.C, self.forgets = config.block or 64, True
+
+    def sees(self, t: Tokens, keys: Tokens) -> Tensor:
+        same = t.pos[:, :, None] // self.C == keys.pos[:, None, :] // self.C
+        return super().sees(t, keys) & same[:, None]
+
+
 class Gau(Pairs):
     """A_ij = max(s_ij, 0)^2 / c_i, in a gated unit. The norm chooses c_i:
 
     n      n_i, the number of keys in V(i)      fixed  n0 (base)
     n2     n_i^2                                sum    guard(sum over l in V(i) of max(s_il, 0)^2)
 
-    or a softmax instead, with that scale: softmax (sqrt), entropy, logn.
+    or a softmax instead, with that scale: softmax (sqrt), entropy, logn; or of scores that fade,
+    forgetting (softmax's).
     """
 
     layer = "gated"
 
-    def weights(self, s: Tensor, sees: Tensor) -> Tensor:
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.fading = config.norm == "forgetting"
+
+    def weights(self, s: Tensor, sees: Tensor, fade) -> Tensor:
         norm = self.config.norm
-        if norm in ("softmax", "entropy", "logn"):
-            return self.softmax(s, sees, norm)
+        if norm in ("softmax", "entropy", "logn", "forgetting"):
+            return masked_softmax(self.scaled(s, sees, norm) + fade, sees)
         w, n = s.relu().square() * sees, sees.sum(-1, keepdim=True).clamp(min=1)
         by = {"n": n, "fixed": self.config.base or 512, "n2": n.float().square()}
         return w / (guard(w.sum(-1, keepdim=True)) if norm == "sum" else by[norm])
@@ -267,8 +405,8 @@ class FlashGau(Mix):
     layer = "gated"
     of_z = ("q", "k", "ql", "kl")
 
-    def __init__(self, config: AttncConfig):
-        super().__init__(config)
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
         self.C, self.forgets = config.chunk or 256, True
         self.step = min(PIECE, self.C)  # so a piece has tokens of two chunks at most
 
@@ -310,26 +448,213 @@ class FlashGau(Mix):
         return self.inside(q, k, v, t, t, **own) + ql @ L
 
 
-class Retnet(Mix):
-    """A_ij = a^(i - j) q_i.k_j / sqrt(D), where head h keeps a = 1 - 2^(-n-h) (n: decay) of its
+def spread(b: Tensor) -> Tensor:
+    """From 2 in the first head to 6 in the last."""
+    return torch.linspace(2, 6, b.numel()) if b.numel() > 1 else torch.full_like(b, 2)
 
-    state:  S_t = a S_t-1 + k_t v_t^T,  o_t = S_t^T q_t / sqrt(D). Causal only.
+
+class Decay(Mix):
+    """A state that fades by e^g_t, a number for each head and position, g_t = logsigmoid(w.h_t + b):
+
+        S_t = e^g_t S_t-1 + k_t v_t^T       o_t = S_t^T q_t
+
+    or A_ij = e^-|G_i - G_j| q_i.k_j, with G_t the sum of g_s over s <= t, also bidirectionally.
     """
 
-    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple]):
-        n, H = self.config.decay or 5, q.shape[1]
-        log_a = torch.tensor([math.log1p(-(2.0 ** (-n - h))) for h in range(H)])
-        log_a = log_a.to(q)[:, None, None]  # (H, 1, 1)
-        q, k = self.rotated(q, t) / math.sqrt(q.shape[-1]), t.mask(self.rotated(k, t))
-        pos = t.pos[:, None, :, None]  # (B, 1, T, 1)
-        S, last = state or (zeros(v, k.shape[-1], v.shape[-1]), pos[:, :, :1])
-        far = pos - turn(pos)
-        A = q @ turn(k) * (far.clamp(min=0) * log_a).exp() * (far >= 0)
-        o = A @ v + ((pos - last) * log_a).exp() * (q @ S)
-        now = pos[:, :, -1:]
-        S = ((now - last) * log_a).exp() * S
-        S = S + turn(k * ((now - pos) * log_a).exp()) @ v
-        return o, (S, now)
+    def projections(self) -> dict:
+        return {"g": Projection(draw=spread)}
+
+    def operands(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, g: Tensor) -> tuple:
+        return self.rotated(q, t), self.rotated(k, t), v, F.logsigmoid(g)
+
+    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple], **of_h):
+        q, k, v, g = self.operands(q, k, v, t, **of_h)
+        k, G = t.mask(k), double(t.mask(g)).cumsum(2)[..., None]
+        (S,) = state or (zeros(v, k.shape[-1], v.shape[-1]),)
+        A = q @ turn(k) * (G - turn(G)).clamp(max=0).exp().to(q).tril()
+        o = A @ v + G.exp().to(q) * (q @ S)
+        now = G[:, :, -1:]
+        S = now.exp().to(q) * S + turn(k * (now - G).exp().to(q)) @ v
+        return o, (S,)
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **of_h) -> Tensor:
+        q, k, v, g = self.operands(q, k, v, t, **of_h)
+        G = double(t.mask(g)).cumsum(2)[..., None]
+        return q @ turn(t.mask(k)) * (-(G - turn(G)).abs()).exp().to(q) @ v
+
+
+class Retnet(Decay):
+    """Retention: e^g = 1 - 2^(-n-h) in head h (n: decay), and q_i.k_j is divided by sqrt(D)."""
+
+    def projections(self) -> dict:
+        return {}
+
+    def rate(self, h: int, H: int) -> float:
+        return math.log1p(-(2.0 ** (-(self.config.decay or 5) - h)))
+
+    def operands(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens) -> tuple:
+        H, ones = q.shape[1], double(torch.ones_like(q[..., 0]))
+        g = torch.tensor([self.rate(h, H) for h in range(H)], dtype=torch.float64).to(ones)
+        return self.rotated(q, t) / self.divisor(q), self.rotated(k, t), v, g[:, None] * ones
+
+    def divisor(self, q: Tensor) -> float:
+        return math.sqrt(q.shape[-1])
+
+
+class Lightning(Retnet):
+    """g = -8 (h + 1) / H (1 - l / L) in head h of H and block l of L, of silu(q) and silu(k);
+
+    with the slopes alibi, g = -2^(-8 (h + 1) / H) (1 - l / L).
+    """
+
+    silu = True
+
+    def rate(self, h: int, H: int) -> float:
+        x = 8 * (h + 1) / H
+        x = 2.0**-x if self.config.slopes == "alibi" else x
+        return -x * (1 - self.place / self.config.n_layer)
+
+    def divisor(self, q: Tensor) -> float:
+        return 1.0
+
+
+class Mamba2(Decay):
+    """Input in steps: Delta_t = softplus(w.h_t + b) scales v_t, and g_t = -e^A Delta_t.
+
+    All heads have the same q and k (share_keys), and s_h v is added to the output of head h (skip).
+    """
+
+    def projections(self) -> dict:
+        def steps(b: Tensor) -> Tensor:
+            return (1e-3 * 100 ** torch.rand_like(b)).expm1().log()
+
+        def rates(A: Tensor) -> Tensor:
+            return (1 + 15 * torch.rand_like(A)).log()
+
+        return {"g": Projection(rate=True, draw=steps, draw_rate=rates)}
+
+    def operands(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, g: Tensor, A: Tensor) -> tuple:
+        step = F.softplus(g)
+        return q, k, v * step[..., None], -A.to(g).exp()[:, None] * step
+
+
+class Scan(Mix):
+    """A state S (D, E) that next() changes at each position, and o_t = S_t^T q_t. Causal only.
+
+    What belongs to position t is (B, H, D) or (B, H, E) for rows, and (B, H, 1) for numbers.
+    """
+
+    def operands(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **of_h) -> dict:
+        """k, v and other things that next() takes; at padding they leave S as it is."""
+        raise NotImplementedError
+
+    def next(self, S: Tensor, **at_t) -> Tensor:
+        raise NotImplementedError
+
+    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple], **of_h):
+        (S,) = state or (zeros(v, k.shape[-1], v.shape[-1]),)
+        of, o = self.operands(q, k, v, t, **of_h), []
+        for i in range(q.shape[2]):
+            S = self.next(S, **{name: x[:, :, i] for name, x in of.items()})
+            o.append(read(S, q[:, :, i]))
+        return torch.stack(o, 2), (S,)
+
+
+def outer(a: Tensor, b: Tensor) -> Tensor:
+    """a b^T"""
+    return a[..., :, None] * b[..., None, :]
+
+
+def read(S: Tensor, q: Tensor) -> Tensor:
+    """S^T q"""
+    return (q[..., None, :] @ S).squeeze(-2)
+
+
+class Gla(Scan):
+    """Gated linear attention: every feature fades at a rate of its own.
+
+        S_t = diag(e^ga_t) S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)
+
+    with ga_t = logsigmoid(W2 W1 h_t + b) / 16.
+    """
+
+    def projections(self) -> dict:
+        return {"ga": Projection(each=True, rank=16)}
+
+    def operands(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, ga: Tensor) -> dict:
+        a = t.mask(F.logsigmoid(ga) / 16).exp()
+        return {"a": a, "k": t.mask(k) / math.sqrt(q.shape[-1]), "v": v}
+
+    def next(self, S: Tensor, a: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return a[..., None] * S + outer(k, v)
+
+
+class Deltanet(Scan):
+    """The delta rule: before v_t is put in under k_t, part of what is there is taken out.
+
+        S_t = Z_t + k_t u_t^T       u_t = beta_t (v_t - Z_t^T k_t)       o_t = S_t^T q_t
+
+    with Z_t = S_t-1, and beta_t = sigmoid(w.h_t + b), or twice that (negative).
+    """
+
+    def projections(self) -> dict:
+        return {"beta": Projection()}
+
+    def operands(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, beta: Tensor, **of_h) -> dict:
+        beta = t.mask((2 if self.config.negative else 1) * beta.sigmoid())
+        a = t.mask(self.log_decay(**of_h)).exp() if of_h else torch.ones_like(beta)
+        return {"k": k, "v": v, "beta": beta[..., None], "a": a if a.dim() == 4 else a[..., None]}
+
+    def log_decay(self, **of_h) -> Tensor:
+        raise NotImplementedError
+
+    def next(self, S: Tensor, k: Tensor, v: Tensor, beta: Tensor, a: Tensor) -> Tensor:
+        Z = a[..., None] * S
+        return Z + outer(k, beta * (v - read(Z, k)))
+
+
+class GatedDelta(Deltanet):
+    """The delta rule on a state that fades: Z_t = e^g_t S_t-1, g_t = -e^A softplus(w.h_t + b)."""
+
+    def projections(self) -> dict:
+        return {**super().projections(), "g": Projection(rate=True)}
+
+    def log_decay(self, g: Tensor, A: Tensor) -> Tensor:
+        return -A.to(g).exp()[:, None] * F.softplus(g)
+
+
+class Kda(Deltanet):
+    """The delta rule on a state whose features fade: Z_t = diag(e^ga_t) S_t-1,
+
+    ga_t = -e^A * softplus(W2 W1 h_t + b), with an A for each feature.
+    """
+
+    def projections(self) -> dict:
+        return {**super().projections(), "ga": Projection(each=True, rank=16, rate=True)}
+
+    def log_decay(self, ga: Tensor, A: Tensor) -> Tensor:
+        return -A.to(ga).exp()[:, None] * F.softplus(ga)
+
+
+class Rwkv7(Scan):
+    """A state that is read along one vector and corrected along another:
+
+        S_t = diag(e^ga_t) S_t-1 + b_t (S_t-1^T a_t)^T + k_t v_t^T       o_t = S_t^T q_t
+
+    ga_t = -e^(-1/2) sigmoid(W2 W1 h_t + b''), a_t = -c_t / |c_t| for c_t = W_c h_t + b', and
+    b_t = -sigmoid(W_eta h_t + b) * a_t.
+    """
+
+    def projections(self) -> dict:
+        each = Projection(each=True)
+        return {"ga": Projection(each=True, rank=16), "a": each, "b": each}
+
+    def operands(self, q, k, v, t: Tokens, ga: Tensor, a: Tensor, b: Tensor) -> dict:
+        a, w = unit(-a), t.mask(-math.exp(-0.5) * ga.sigmoid()).exp()
+        return {"k": t.mask(k), "v": v, "w": w, "a": a, "b": t.mask(-b.sigmoid() * a)}
+
+    def next(self, S: Tensor, k: Tensor, v: Tensor, w: Tensor, a: Tensor, b: Tensor) -> Tensor:
+        return w[..., None] * S + outer(b, read(S, a)) + outer(k, v)
 
 
 class Linear(Mix):
@@ -343,8 +668,8 @@ class Linear(Mix):
 
     quotient = True
 
-    def __init__(self, config: AttncConfig):
-        super().__init__(config)
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
         self.before = self.rope and config.rope_at == "before"
 
     def rotated(self, x: Tensor, t: Tokens) -> Tensor:
@@ -471,15 +796,42 @@ class Performer(Linear):
 class Rfa(Linear):
     """phi(x) = psi(x) = [sin(omega x') ; cos(omega x')], x' = x / max(|x|, 1e-6)
 
-    with random directions omega (H, m, D), fixed or learned.
+    with random directions omega (H, m, D), fixed or learned. If gated, there is no denominator, and
+    the state fades as in Decay.
     """
+
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.scan = FeatureDecay(config, self) if config.gated else None
 
     def own(self, H: int, D: int) -> dict:
         return {"omega": (H, self.config.features or 2 * D, D)}
 
+    def projections(self) -> dict:
+        return self.scan.projections() if self.scan else {}
+
     def psi(self, k: Tensor, t: Tokens, omega: Tensor) -> Tensor:
         y = F.normalize(k, dim=-1, eps=1e-6) @ turn(omega.to(k))
         return torch.cat((y.sin(), y.cos()), -1)
+
+    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple], **own):
+        of = self.scan or super()
+        return of.piece(q, k, v, t, state, **own)
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **own) -> Tensor:
+        return (self.scan or super()).whole(q, k, v, t, **own)
+
+
+class FeatureDecay(Decay):
+    """A state that fades, of the features of a linear mechanism."""
+
+    def __init__(self, config: AttncConfig, of: Linear):
+        super().__init__(config)
+        self.of = of
+
+    def operands(self, q, k, v, t: Tokens, g: Tensor, **own) -> tuple:
+        q, k = (self.of.psi(self.of.ready(x, t), t, **own) for x in (q, k))
+        return self.of.rotated(q, t), self.of.rotated(k, t), v, F.logsigmoid(g)
 
 
 class Hedgehog(Linear):
@@ -527,8 +879,8 @@ class Cosformer(Linear):
     the last M/2 to M positions. State c sums the keys from half c on; two of them are kept.
     """
 
-    def __init__(self, config: AttncConfig):
-        super().__init__(config)
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
         self.M = max(config.horizon, config.block_size)
         self.half = (self.M + 1) // 2
         self.step = min(PIECE, self.half)  # so the rows of a piece use two states at most
@@ -637,8 +989,193 @@ class Fastformer(Mix):
         return self.meet(self.pool(p, pool_k, t), v, concat_v)
 
 
+class Synthesizer(Mix):
+    """A softmax over j in V(i) of scores that do not compare q with k:
+
+        s_ij = max(q_i, 0).W_j (dense), or R_ij (random)
+
+    with a column of W (H, D, context) for each position, or R (H, context, context).
+    """
+
+    placed = True
+
+    def inputs(self) -> str:
+        return "qv" if self.config.kind == "dense" else "v"
+
+    def own(self, H: int, D: int) -> dict:
+        c = self.config.block_size
+        return {"w": (H, D, c)} if self.config.kind == "dense" else {"r": (H, c, c)}
+
+    def piece(self, q, k, v, t: Tokens, state, w: Optional[Tensor] = None, r=None):
+        keys, v = append(state, t, v)
+        if w is None:
+            s = r[:, t.pos[:, :, None], keys.pos[:, None, :]].transpose(0, 1).to(v)
+        else:
+            s = q.relu() @ w[:, :, keys.pos].permute(2, 0, 1, 3).to(q)
+        return masked_softmax(s, self.sees(t, keys)) @ v, (keys, v)
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **own) -> Tensor:
+        return self.piece(q, k, v, t, None, **own)[0]
+
+
+class Poolingformer(Mix):
+    """A softmax over the keys at most `near` away, plus one over means of keys and of values.
+
+    Pool p is of the positions xi p .. xi p + kappa - 1 (pool_stride, pool_size) that exist. A row
+    sees it if all of these, existing or not, are at most `far` away and, if causal, not after it.
+    """
+
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.near, self.far = config.near or 128, config.far or 512
+        self.size, self.stride = config.pool_size or 5, config.pool_stride or 4
+
+    def piece(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, state: Optional[tuple]):
+        keys, k, v = append(state, t, k, v)
+        q = q / math.sqrt(q.shape[-1])
+        far = (t.pos[:, :, None] - keys.pos[:, None, :]).abs()[:, None]
+        o = masked_softmax(q @ turn(k), self.sees(t, keys) & (far <= self.near)) @ v
+        begin, end = int(t.pos.min()) - self.far, int((t.pos if self.causal else keys.pos).max()) + 1
+        p = torch.arange(max(0, begin) // self.stride, end // self.stride + 1, device=q.device)
+        has, sees = self.pools(p * self.stride, t, keys)
+        mean = has / has.sum(-1, keepdim=True).clamp(min=1)
+        o = o + masked_softmax(q @ turn(mean.to(k) @ k), sees) @ (mean.to(v) @ v)
+        after = t.pos[:, -1:] + 1 - keys.pos
+        return o, only((keys.real & (after <= max(self.near, self.far))).any(0), keys, k, v)
+
+    def pools(self, first: Tensor, t: Tokens, keys: Tokens) -> tuple:
+        """Which keys the pools have, (B, 1, pools, keys), and which rows see them."""
+        last, i, j = first + self.size - 1, t.pos[:, :, None], keys.pos[:, None, :]
+        has = keys.real[:, None, :] & (j >= first[:, None]) & (j <= last[:, None])
+        sees = ((i - first).abs() <= self.far) & ((i - last).abs() <= self.far)
+        sees = sees & has.any(-1)[:, None, :] & (i >= last if self.causal else True)
+        return has[:, None], sees[:, None]
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens) -> Tensor:
+        return self.piece(q, k, v, t, None)[0]
+
+
+class Reformer(Mix):
+    """A softmax over keys of the same hash bucket, where k_j = q_j / |q_j|:
+
+        A_ij = N_ij e^s_ij / sum over l of N_il e^s_il       s_ij = q_i.k_j / sqrt(D)
+
+    with N_ij the number of rounds in which row i sees key j. In a round the bucket of q is the index
+    of the largest of [omega q ; -omega q]; positions sorted by bucket are cut into chunks, or those
+    of each bucket if causal; and a row sees its chunk and the one before, but itself only if there
+    is no other in any round. The state has keys of the last chunks, with their buckets and chunks,
+    and the number of keys in each bucket.
+    """
+
+    def __init__(self, config: AttncConfig, place: int = 0):
+        super().__init__(config, place)
+        self.rounds, self.buckets = config.rounds or 2, config.buckets or 16
+        self.C = config.chunk or 256
+
+    def inputs(self) -> str:
+        return "qv"
+
+    def own(self, H: int, D: int) -> dict:
+        return {"omega": (H, self.rounds, self.buckets // 2, D)}
+
+    def hashes(self, q: Tensor, omega: Tensor) -> Tensor:
+        """(B, H, T, rounds)"""
+        y = torch.einsum("bhtd,hrcd->bhtrc", double(q), double(omega))
+        return torch.cat((y, -y), -1).argmax(-1)
+
+    def attend(self, q, t: Tokens, keys: Tokens, k: Tensor, v: Tensor, sees: Tensor) -> Tensor:
+        """sees: in which round, (B, H, T, keys, rounds)."""
+        itself = (t.pos[:, :, None] == keys.pos[:, None, :])[:, None]
+        N = sees.sum(-1) * (self.sees(t, keys) & ~itself)
+        alone = N.sum(-1, keepdim=True) == 0
+        N = torch.where(alone & itself & self.sees(t, keys), 1, N)
+        s = q @ turn(k) / math.sqrt(q.shape[-1]) + N.clamp(min=1).to(q).log()
+        return masked_softmax(s, N > 0) @ v
+
+    def piece(self, q, k, v, t: Tokens, state: Optional[tuple], omega: Tensor):
+        k, h = F.normalize(q, dim=-1, eps=1e-6), self.hashes(q, omega)
+        kept, count = state or (None, zeros(h, 1, self.rounds, self.buckets))
+        counts = count + t.mask(F.one_hot(h, self.buckets)).cumsum(2)
+        chunk = (counts.gather(-1, h[..., None])[..., 0] - 1) // self.C
+        keys, k, v, hs, chunks = append(kept, t, k, v, h, chunk)
+        far = chunk[:, :, :, None] - chunks[:, :, None]
+        sees = (h[:, :, :, None] == hs[:, :, None]) & (far >= 0) & (far <= 1)
+        o, count = self.attend(q, t, keys, k, v, sees), counts[:, :, -1:]
+        last = (count // self.C).expand(-1, -1, hs.shape[2], -1, -1).gather(-1, hs[..., None])
+        seen = (chunks >= last[..., 0] - 1).any(-1).any(1) & keys.real
+        return o, (only(seen.any(0), keys, k, v, hs, chunks), count)
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, omega: Tensor) -> Tensor:
+        k, T = F.normalize(q, dim=-1, eps=1e-6), q.shape[2]
+        place = self.hashes(q, omega) * T + t.pos[:, None, :, None]  # sorted by bucket, then position
+        place = torch.where(t.real[:, None, :, None], place, self.buckets * T)
+        chunk = place.argsort(2).argsort(2) // self.C
+        far = chunk[:, :, :, None] - chunk[:, :, None]
+        return self.attend(q, t, t, k, v, (far == 0) | (far == 1))
+
+
+class Linformer(Mix):
+    """A softmax over m (rank) mixtures of the keys, whose weights depend on positions:
+
+        o_i = sum over r of softmax_r(q_i.k~_r / sqrt(D)) v~_r       k~_r = sum over j of E_rj k_j
+
+    and v~_r with F. Bidirectional only.
+    """
+
+    placed = True
+
+    def own(self, H: int, D: int) -> dict:
+        shape = (H, self.config.rank or 64, self.config.block_size)
+        return {"e": shape, "f": shape}
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, e: Tensor, f: Tensor) -> Tensor:
+        k = e[:, :, t.pos].permute(2, 0, 1, 3).to(k) @ t.mask(k)
+        v = f[:, :, t.pos].permute(2, 0, 1, 3).to(v) @ t.mask(v)
+        return (q @ turn(k) / math.sqrt(q.shape[-1])).softmax(-1) @ v
+
+
+class Nystromformer(Mix):
+    """Exact attention through m landmarks, the means q~ and k~ of segments of n / m positions:
+
+        O = softmax(Q K~^T) A^+ softmax(Q~ K^T) V       A = softmax(Q~ K~^T)
+
+    all divided by sqrt(D) before the softmax. A^+ is the pseudoinverse, or nearly. Bidirectional only.
+    """
+
+    def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens) -> Tensor:
+        o = torch.zeros_like(v)
+        for b, real in enumerate(t.real):
+            if bool(real.any()):
+                o[b, :, real] = self.one(q[b, :, real], k[b, :, real], v[b, :, real])
+        return o
+
+    def one(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Of a sequence without padding: (H, n, E)."""
+        n = q.shape[1]
+        m = min(self.config.landmarks or 64, n)
+        begin = [r * n // m for r in range(m + 1)]
+        means = [torch.stack([x[:, i:j].mean(1) for i, j in zip(begin, begin[1:])], 1) for x in (q, k)]
+        A, of_q, of_k = self.scores(*means), self.scores(q, means[1]), self.scores(means[0], k)
+        return of_q @ (self.inverse(A) @ (of_k @ v))
+
+    def scores(self, q: Tensor, k: Tensor) -> Tensor:
+        return (q @ turn(k) / math.sqrt(q.shape[-1])).softmax(-1)
+
+    def inverse(self, A: Tensor) -> Tensor:
+        """Six steps of Z <- Z (13 I - A Z (15 I - A Z (7 I - A Z))) / 4."""
+        Z, one = turn(A) / A.sum(1).amax(-1)[:, None, None], torch.eye(A.shape[-1]).to(A)
+        for _ in range(6):
+            P = A @ Z
+            Z = Z @ (13 * one - P @ (15 * one - P @ (7 * one - P))) / 4
+        return Z
+
+
 MIXES = {
     "softmax": Softmax,
+    "longformer": Longformer,
+    "bigbird": Bigbird,
+    "sparse": Sparse,
+    "local": Local,
     "relu": Relu,
     "elu": Elu,
     "exp": Exp,
@@ -651,9 +1188,22 @@ MIXES = {
     "based": Based,
     "rfa": Rfa,
     "retnet": Retnet,
+    "decay": Decay,
+    "lightning": Lightning,
+    "mamba2": Mamba2,
+    "deltanet": Deltanet,
+    "gated-delta": GatedDelta,
+    "kda": Kda,
+    "rwkv7": Rwkv7,
+    "gla": Gla,
     "fastformer": Fastformer,
     "gau": Gau,
     "flash-gau": FlashGau,
+    "linformer": Linformer,
+    "nystromformer": Nystromformer,
+    "synthesizer": Synthesizer,
+    "poolingformer": Poolingformer,
+    "reformer": Reformer,
 }
 
 
@@ -661,16 +1211,16 @@ MIXES = {
 
 
 class Weights(nn.Module):
-    """A parameter of a mechanism."""
+    """A parameter of a mechanism. In a new model it is what `draw` returns, or normal numbers."""
 
-    def __init__(self, *shape: int, std: Optional[float] = None):
+    def __init__(self, *shape: int, std: Optional[float] = None, draw: Optional[Callable] = None):
         super().__init__()
-        self.std = shape[-1] ** -0.5 if std is None else std
+        self.std, self.draw = shape[-1] ** -0.5 if std is None else std, draw
         self.weight = nn.Parameter(torch.zeros(shape))
 
 
 class Gain(nn.Module):
-    """What the norm of all heads multiplies by."""
+    """What multiplies the result of a norm, or values: numbers that start at 1."""
 
     def __init__(self, n: int):
         super().__init__()
@@ -713,56 +1263,155 @@ def join(x: Tensor) -> Tensor:
     return x.transpose(1, 2).flatten(2)
 
 
-class Heads(nn.Module):
+class Projected(nn.Module):
+    """x = W h + b for each head: (B, H, T), or (B, H, T, D). A is for the mechanism."""
+
+    def __init__(self, width: int, H: int, D: int, rule: Projection):
+        super().__init__()
+        n, inputs = H * D if rule.each else H, rule.rank or width
+        self.H, self.D = H, D if rule.each else 0
+        if rule.rank:
+            self.w1 = Weights(rule.rank, width, std=(3 * width) ** -0.5)
+        setattr(self, "w2" if rule.rank else "w", Weights(n, inputs, std=(3 * inputs) ** -0.5))
+        self.b = Weights(n, std=0.0, draw=rule.draw)
+        self.A = Weights(n, std=0.0, draw=rule.draw_rate) if rule.rate else None
+
+    def rate(self) -> Tensor:
+        return self.A.weight.view(self.H, self.D) if self.D else self.A.weight
+
+    def forward(self, h: Tensor) -> Tensor:
+        ranked = hasattr(self, "w1")
+        h = h @ self.w1.weight.T if ranked else h
+        x = h @ (self.w2 if ranked else self.w).weight.T + self.b.weight
+        return split(x, self.H) if self.D else x.transpose(1, 2)
+
+
+class Layer(nn.Module):
+    """What the layers around a mix have in common: parameters of the mechanism, and
+
+        x <- silu(conv(x))               conv K, of q, k and v; silu with conv_silu
+        q, k <- q / |q|, k / |k|         qk_norm l2, in each head
+        q, k <- norm(q), norm(k)         qk_norm rms, with gains that all heads share
+    """
+
+    def __init__(self, config: AttncConfig, place: int):
+        super().__init__()
+        self.config, self.residual, self.H = config, not config.no_residual, config.n_head
+        self.mix, self.norm = MIXES[config.attn](config, place), Norm(config)
+
+    def surround(self, D: int, **columns: int):
+        """Creates this, with the columns of each convolution."""
+        config, self.own, self.of_h = self.config, self.mix.own(self.H, D), self.mix.projections()
+        for name, shape in self.own.items():
+            setattr(self, name, Weights(*shape))
+        for name, rule in self.of_h.items():
+            setattr(self, name, Projected(config.n_embd, self.H, D, rule))
+        for name, n in columns.items() if config.conv else ():
+            std = (3 * config.conv) ** -0.5
+            setattr(self, "conv_" + name, Weights(config.conv * n, std=std))
+        if config.qk_norm == "rms":
+            self.q_norm, self.k_norm = Gain(D), Gain(D)
+
+    def filtered(self, x: Tensor, name: str, t: Tokens, tails: dict) -> Tensor:
+        """conv(x), from and to the last tokens before and after x, in tails."""
+        if not self.config.conv:
+            return x
+        w = getattr(self, "conv_" + name).weight.view(self.config.conv, -1)
+        x, tails[name] = convolve(x, w, t, tails.get(name), self.mix.causal)
+        return x
+
+    def ready(self, x: Tensor, name: str, t: Tokens, tails: dict) -> Tensor:
+        x = self.filtered(x, name, t, tails)
+        return F.silu(x) if self.config.conv and self.config.conv_silu else x
+
+    def run(self, h: Tensor, rows: list, t: Tokens, inner: Optional[tuple]):
+        """The mix of q, k, v, ..., and its state."""
+        if self.mix.silu and not (self.config.conv and self.config.conv_silu):
+            rows[:2] = F.silu(rows[0]), F.silu(rows[1])
+        if self.config.qk_norm == "l2":
+            rows[:2] = unit(rows[0]), unit(rows[1])
+        if self.config.qk_norm == "rms":
+            rows[0] = root_mean_square_norm(rows[0]) * self.q_norm.weight
+            rows[1] = root_mean_square_norm(rows[1]) * self.k_norm.weight
+        own = {name: getattr(self, name).weight for name in self.own}
+        of_h = {name: getattr(self, name)(h) for name in self.of_h}
+        for name, rule in self.of_h.items():
+            if rule.rate:
+                own["A"] = getattr(self, name).rate()
+        return self.mix(rows, t, inner, of_h, own)
+
+
+def convolve(x: Tensor, w: Tensor, t: Tokens, tail: Optional[Tensor], causal: bool):
+    """y_t = sum over j of w_j * x_(t+a-j), for x (B, T, C) and w (K, C); a = 0, or (K - 1) / 2.
+
+    x is 0 before the first token and after the last. Padding is left out: tokens are moved
+    together, and back again. The tail is the last K - 1 tokens.
+    """
+    K, (B, T, C) = w.shape[0], x.shape
+    to = (~t.real).long().argsort(dim=1, stable=True)[..., None].expand(-1, -1, C)  # real tokens first
+    x = (x * t.real[..., None]).gather(1, to)
+    ahead = 0 if causal else (K - 1) // 2
+    before = x.new_zeros(B, K - 1 - ahead, C) if tail is None else tail
+    x = torch.cat((before, x, x.new_zeros(B, ahead, C)), 1)
+    y = sum(w[j] * x[:, K - 1 - j : K - 1 - j + T] for j in range(K))
+    y = torch.zeros_like(y).scatter(1, to, y) * t.real[..., None]
+    last = t.real.sum(1)[:, None, None] + torch.arange(K - 1, device=x.device)[None, :, None]
+    return y, x.gather(1, last.expand(-1, -1, C)) if causal else None
+
+
+class Heads(Layer):
     """x + (silu(h W_g^T) * norm(mix(q, k, v))) W_o^T; q, k, v = h W^T, h = norm(x)
 
     with the gate if out_gate, and the norm, of each head, if out_norm is rms; if it is all, that of
-    all heads together, of the product with the gate, times a gain.
+    all heads together, of the product with the gate, times a gain. With share_keys, all heads have
+    the same q and the same k; with skip, v times a number of the head is added to mix(q, k, v).
     """
 
-    def __init__(self, config: AttncConfig):
-        super().__init__()
-        width, H, bias = config.n_embd, config.n_head, bool(config.bias)
+    def __init__(self, config: AttncConfig, place: int):
+        super().__init__(config, place)
+        width, H, bias, inputs = config.n_embd, self.H, bool(config.bias), self.mix.inputs()
         D = config.key_size or width // H
-        self.residual = not config.no_residual
-        self.H, self.mix, self.head_norm = H, MIXES[config.attn](config), config.out_norm == "rms"
-        self.norm = Norm(config)
-        self.wq = nn.Linear(width, H * D, bias=bias)
-        self.wk = nn.Linear(width, H * D, bias=bias)
+        keys = D if config.share_keys else H * D
+        self.wq = nn.Linear(width, keys, bias=bias) if "q" in inputs else None
+        self.wk = nn.Linear(width, keys, bias=bias) if "k" in inputs else None
         self.wv = nn.Linear(width, width, bias=bias)
         self.wo = nn.Linear(width, width, bias=bias)
         self.wg = nn.Linear(width, width, bias=bias) if config.out_gate else None
         self.out_norm = Gain(width) if config.out_norm == "all" else None
-        self.own = self.mix.own(H, D)
-        for name, shape in self.own.items():
-            setattr(self, name, Weights(*shape))
+        self.skip = Gain(H) if config.skip else None
+        self.surround(D, q=keys, k=keys, v=width)
         if "omega" in self.own:
             self.omega.weight.requires_grad, self.omega.std = bool(config.learn_omega), 1.0
 
+    def keys(self, x: Tensor, name: str, t: Tokens, tails: dict) -> Tensor:
+        x = self.ready(x, name, t, tails)
+        return x[:, None].expand(-1, self.H, -1, -1) if self.config.share_keys else split(x, self.H)
+
     def forward(self, x: Tensor, t: Tokens, state: Optional[tuple]):
         h = self.norm(x)
-        own = {name: getattr(self, name).weight for name in self.own}
-        rows = [split(w(h), self.H) for w in (self.wq, self.wk, self.wv)]
-        o, state = self.mix(rows, t, state, **own)
-        o = join(root_mean_square_norm(o) if self.head_norm else o)
+        inner, tails = state or (None, {})
+        tails = dict(tails)
+        v = split(self.ready(self.wv(h), "v", t, tails), self.H)
+        q = v if self.wq is None else self.keys(self.wq(h), "q", t, tails)
+        k = q if self.wk is None else self.keys(self.wk(h), "k", t, tails)
+        o, inner = self.run(h, [q, k, v], t, inner)
+        o = o if self.skip is None else o + self.skip.weight[:, None, None] * v
+        o = join(root_mean_square_norm(o) if self.config.out_norm == "rms" else o)
         o = o if self.wg is None else F.silu(self.wg(h)) * o
         o = o if self.out_norm is None else root_mean_square_norm(o) * self.out_norm.weight
-        return onto(self, x, self.wo(o)), state
+        return onto(self, x, self.wo(o)), (inner, tails)
 
 
-class Pooled(nn.Module):
+class Pooled(Layer):
     """x + mix(q, k, v) W_o^T + q; q, k, v = h W^T, h = norm(x)
 
     with weights that may be shared: W_q and W_v (share_qv), those of all blocks (share_layers) but
     the norm, the pooling vectors of all heads (share_pools), all of a head but W_o (share_heads).
     """
 
-    def __init__(self, config: AttncConfig, first: Optional["Pooled"]):
-        super().__init__()
-        width, H, bias = config.n_embd, config.n_head, bool(config.bias)
-        self.residual = not config.no_residual
-        self.H, self.mix = H, MIXES[config.attn](config)
-        self.norm = Norm(config)
+    def __init__(self, config: AttncConfig, place: int, first: Optional["Pooled"]):
+        super().__init__(config, place)
+        width, H, bias = config.n_embd, self.H, bool(config.bias)
         self.of = [first if first and config.share_layers else self]  # a list, so as not to own it
         if self.of[0] is not self:
             return
@@ -771,34 +1420,30 @@ class Pooled(nn.Module):
         self.wk = nn.Linear(width, width // self.same, bias=bias)
         self.wv = None if config.share_qv else nn.Linear(width, width // self.same, bias=bias)
         self.wo = nn.Linear(width, width, bias=bias)
-        self.own = self.mix.own(H, width // H)
-        for name, shape in self.own.items():
-            setattr(self, name, Weights(*shape))
+        self.surround(width // H, q=width, k=width, v=width)
 
     def forward(self, x: Tensor, t: Tokens, state: Optional[tuple]):
         h, of = self.norm(x), self.of[0]
-        own = {name: getattr(of, name).weight for name in of.own}
+        inner, tails = state or (None, {})
+        tails = dict(tails)
         q, k = of.wq(h).repeat(1, 1, of.same), of.wk(h).repeat(1, 1, of.same)
         v = q if of.wv is None else of.wv(h).repeat(1, 1, of.same)
-        rows = [split(x, self.H) for x in (q, k, v)]
-        o, state = self.mix(rows, t, state, **own)
-        return onto(self, x, of.wo(join(o)) + q), state
+        rows = [of.ready(x, name, t, tails) for name, x in (("q", q), ("k", k), ("v", v))]
+        o, inner = of.run(h, [split(x, self.H) for x in rows], t, inner)
+        return onto(self, x, of.wo(join(o)) + rows[0]), (inner, tails)
 
 
-class Gated(nn.Module):
+class Gated(Layer):
     """x + (u * mix(q, k, v)) W_o^T; u, v, z = silu(h W^T), h = norm(x), q = gamma_q z + beta_q, ...
 
     with u and v twice as wide as x, split into heads like q and k, whose heads are key_size wide.
-    Without the gate, u is 1.
+    Without the gate, u is 1. Convolutions are of v and z, before silu.
     """
 
-    def __init__(self, config: AttncConfig):
-        super().__init__()
-        width, H, bias = config.n_embd, config.n_head, bool(config.bias)
+    def __init__(self, config: AttncConfig, place: int):
+        super().__init__(config, place)
+        width, H, bias = config.n_embd, self.H, bool(config.bias)
         D = H * (config.key_size or max(64 // H * 2, 2))
-        self.residual = not config.no_residual
-        self.H, self.mix = H, MIXES[config.attn](config)
-        self.norm = Norm(config)
         self.wu = nn.Linear(width, 2 * width, bias=bias) if config.gate else None
         self.wv = nn.Linear(width, 2 * width, bias=bias)
         self.wz = nn.Linear(width, D, bias=bias)
@@ -806,21 +1451,21 @@ class Gated(nn.Module):
         for name in self.mix.of_z:
             setattr(self, "gamma_" + name, Weights(D, std=3.0))
             setattr(self, "beta_" + name, Weights(D, std=0.0))
-        self.own = self.mix.own(H, D // H)
-        for name, shape in self.own.items():
-            setattr(self, name, Weights(*shape))
+        self.surround(D // H, z=D, v=2 * width)
 
     def of_z(self, z: Tensor, name: str) -> Tensor:
         return getattr(self, "gamma_" + name).weight * z + getattr(self, "beta_" + name).weight
 
     def forward(self, x: Tensor, t: Tokens, state: Optional[tuple]):
         h = self.norm(x)
-        z, v = F.silu(self.wz(h)), F.silu(self.wv(h))
+        inner, tails = state or (None, {})
+        tails = dict(tails)
+        z = F.silu(self.filtered(self.wz(h), "z", t, tails))
+        v = F.silu(self.filtered(self.wv(h), "v", t, tails))
         rows = [split(self.of_z(z, name), self.H) for name in self.mix.of_z]
-        own = {name: getattr(self, name).weight for name in self.own}
-        o, state = self.mix([*rows[:2], split(v, self.H), *rows[2:]], t, state, **own)
+        o, inner = self.run(h, [*rows[:2], split(v, self.H), *rows[2:]], t, inner)
         o = join(o) if self.wu is None else F.silu(self.wu(h)) * join(o)
-        return onto(self, x, self.wo(o)), state
+        return onto(self, x, self.wo(o)), (inner, tails)
 
 
 class FeedForward(nn.Module):
@@ -844,14 +1489,17 @@ class FeedForward(nn.Module):
 
 
 class Block(nn.Module):
-    def __init__(self, config: AttncConfig, first: Optional["Block"]):
+    """A mechanism, and a feed-forward layer; or two gated units."""
+
+    def __init__(self, config: AttncConfig, place: int, first: Optional["Block"]):
         super().__init__()
         layer = MIXES[config.attn].layer
         if layer == "gated":
-            self.first, self.second = Gated(config), Gated(config)
+            self.first, self.second = Gated(config, place), Gated(config, place)
             self.mixes, self.ffn = 2, None
             return
-        self.attn = Heads(config) if layer == "heads" else Pooled(config, first and first.attn)
+        shared = first and first.attn
+        self.attn = Heads(config, place) if layer == "heads" else Pooled(config, place, shared)
         self.mixes, self.ffn = 1, None if config.ffn == "none" else FeedForward(config)
 
     def forward(self, x: Tensor, t: Tokens, states: list):
@@ -867,6 +1515,8 @@ def each(f, state):
     """The same state with f of each tensor."""
     if state is None or isinstance(state, Tensor):
         return None if state is None else f(state)
+    if isinstance(state, dict):
+        return {name: each(f, x) for name, x in state.items()}
     parts = [each(f, x) for x in state]
     return Tokens(*parts) if isinstance(state, Tokens) else type(state)(parts)
 
@@ -926,6 +1576,9 @@ class AttncPreTrainedModel(PreTrainedModel):
                 nn.init.zeros_(module.bias)
         elif isinstance(module, Gain):
             nn.init.ones_(module.weight)
+        elif isinstance(module, Weights) and module.draw is not None:
+            with torch.no_grad():
+                module.weight.copy_(module.draw(module.weight))
         elif isinstance(module, Weights):
             nn.init.normal_(module.weight, std=module.std)
 
@@ -935,14 +1588,18 @@ class AttncModel(AttncPreTrainedModel):
 
     def __init__(self, config: AttncConfig):
         super().__init__(config)
-        if config.attn not in MIXES:
-            raise ValueError(f"attn.c: no attention is called {config.attn}")
         self.embed = nn.Embedding(config.vocab_size, config.n_embd)
         learned = config.position == "learned"
         self.position = nn.Embedding(config.block_size, config.n_embd) if learned else None
-        self.blocks = nn.ModuleList()
-        for i in range(config.n_layer):
-            self.blocks.append(Block(config, self.blocks[0] if i else None))
+        self.blocks, first = nn.ModuleList(), {}  # the first block of each mechanism of a list
+        for place in range(config.n_layer):
+            i, its = config.of_block(place)
+            if its.attn not in MIXES:
+                raise ValueError(f"attn.c: no attention is called {its.attn}")
+            self.blocks.append(Block(its, place, first.get(i)))
+            first.setdefault(i, self.blocks[place])
+        layers = [m for m in self.blocks.modules() if isinstance(m, Layer)]
+        self.ends = learned or any(layer.mix.placed for layer in layers)
         self.norm = Norm(config)
         self.post_init()
 
@@ -981,9 +1638,9 @@ class AttncModel(AttncPreTrainedModel):
         if use_cache and self.config.task == "causal" and cache is None:
             cache = AttncCache(sum(block.mixes for block in self.blocks))
         t = self.tokens_of(x, attention_mask, cache)
+        if self.ends and int(t.pos.max()) >= self.config.block_size:
+            raise ValueError(f"attn.c: there are {self.config.block_size} learned positions")
         if self.position is not None:
-            if int(t.pos.max()) >= self.config.block_size:
-                raise ValueError(f"attn.c: there are {self.config.block_size} learned positions")
             x = x + self.position(t.pos)
         elif self.config.position == "sinusoidal":
             x = x + sinusoids(t.pos, x.shape[-1]).to(x.dtype)
