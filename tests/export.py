@@ -250,6 +250,9 @@ def check_learning(model, tokens):
     assert distance(out.loss, F.cross_entropy(logits, labels)) < 1e-5
     out.loss.backward()
     trained = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    fixed = {name for name, _ in model.named_buffers() if name.endswith("omega.weight")}
+    omegas = {name for name in model.state_dict() if name.endswith("omega.weight")}
+    assert fixed == (set() if getattr(model.config, "learn_omega", 0) else omegas), fixed
     for name, p in trained:
         assert p.grad is not None and p.grad.isfinite().all(), name
     still = [name for name, p in trained if p.grad.abs().max() == 0]

@@ -1219,6 +1219,14 @@ class Weights(nn.Module):
         self.weight = nn.Parameter(torch.zeros(shape))
 
 
+class Fixed(nn.Module):
+    """Random directions that are not trained. As a parameter, from_pretrained() would let them be."""
+
+    def __init__(self, *shape: int):
+        super().__init__()
+        self.register_buffer("weight", torch.zeros(shape))
+
+
 class Gain(nn.Module):
     """What multiplies the result of a norm, or values: numbers that start at 1."""
 
@@ -1303,7 +1311,9 @@ class Layer(nn.Module):
         """Creates this, with the columns of each convolution."""
         config, self.own, self.of_h = self.config, self.mix.own(self.H, D), self.mix.projections()
         for name, shape in self.own.items():
-            setattr(self, name, Weights(*shape))
+            fixed = name == "omega" and not config.learn_omega
+            std = 1.0 if name == "omega" else None
+            setattr(self, name, Fixed(*shape) if fixed else Weights(*shape, std=std))
         for name, rule in self.of_h.items():
             setattr(self, name, Projected(config.n_embd, self.H, D, rule))
         for name, n in columns.items() if config.conv else ():
@@ -1380,8 +1390,6 @@ class Heads(Layer):
         self.out_norm = Gain(width) if config.out_norm == "all" else None
         self.skip = Gain(H) if config.skip else None
         self.surround(D, q=keys, k=keys, v=width)
-        if "omega" in self.own:
-            self.omega.weight.requires_grad, self.omega.std = bool(config.learn_omega), 1.0
 
     def keys(self, x: Tensor, name: str, t: Tokens, tails: dict) -> Tensor:
         x = self.ready(x, name, t, tails)
@@ -1581,6 +1589,8 @@ class AttncPreTrainedModel(PreTrainedModel):
                 module.weight.copy_(module.draw(module.weight))
         elif isinstance(module, Weights):
             nn.init.normal_(module.weight, std=module.std)
+        elif isinstance(module, Fixed):
+            nn.init.normal_(module.weight)
 
 
 class AttncModel(AttncPreTrainedModel):
