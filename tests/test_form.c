@@ -3,6 +3,7 @@
  * classes for transformers do so is for tests/export.py, which needs PyTorch.
  */
 #include "model/form.h"
+#include "model/mechanisms.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/foreign.h"
@@ -223,27 +224,13 @@ static void check_noticed(const Config *c, char *source, const char *words, cons
     check_lacks(c, source, what);
 }
 
-/* Whether the source's table of mixes has it. */
-static bool has_row(const char *source, const Attention *a)
+START_TEST(our_own_class_has_all_mechanisms)
 {
-    return strstr(source, text_format("    \"%s\": ", a->name).at) != NULL;
-}
-
-START_TEST(our_own_class_has_the_mechanisms_of_its_table)
-{
-    int rows = 0;
-
     for (const Attention *const *a = attentions; *a; a++) {
         Config c = config_of(0);
         char *source = source_read();
 
         c.attention = *a, c.set = settings_default(*a);
-        if (!has_row(source, *a)) {
-            check_lacks(&c, source, text_format("--attn %s", (*a)->name).at);
-            free(source);
-            continue;
-        }
-        rows++;
         check_lacks(&c, source, "");
         c.task = TASK_MLM;
         check_lacks(&c, source, "");
@@ -254,7 +241,6 @@ START_TEST(our_own_class_has_the_mechanisms_of_its_table)
                       text_format("--attn %s", (*a)->name).at);
         free(source);
     }
-    ck_assert_int_ge(rows, 13);
 }
 END_TEST
 
@@ -266,10 +252,51 @@ START_TEST(a_value_that_our_own_class_does_not_compute_is_noticed)
     c.attention = &attention_softmax, c.set = settings_default(c.attention);
     setting_parse(attention_takes(c.attention, "weight"), "laplace", setting_at(&c.set, "weight"));
     check_lacks(&c, source, "");
+    check_noticed(&c, source, "\"forgetting\"", "");
     setting_parse(attention_takes(c.attention, "weight"), "forgetting",
                   setting_at(&c.set, "weight"));
     check_lacks(&c, source, "--weight forgetting");
     free(source);
+}
+END_TEST
+
+START_TEST(each_mechanism_of_a_list_is_looked_for)
+{
+    Config c = config_of(0);
+    char *source = source_read();
+
+    c.layers = 1; /* fewer than the list has */
+    ck_assert_str_eq(config_read_mechanisms(&c, "relu,softmax:window=64,softmax").at, "");
+    check_lacks(&c, source, "");
+    check_noticed(&c, source, "config.window", "--window");
+    check_noticed(&c, source, "\"softmax\":", "--attn softmax");
+    check_noticed(&c, source, "\"relu\":", "--attn relu");
+    free(source);
+}
+END_TEST
+
+START_TEST(a_list_is_written_with_all_settings)
+{
+    static const char
+        *const want = "  \"attn\": \"synthesizer+efficient\",\n  \"position\"",
+               *const list =
+                   "  \"norm_eps\": \"1e-5\",\n  \"mechanisms\": [\n"
+                   "    { \"attn\": \"synthesizer\", \"kind\": \"random\", \"out_norm\": \"none\", "
+                   "\"out_gate\": 1 },\n"
+                   "    { \"attn\": \"efficient\", \"rope_at\": \"before\", \"window\": 64, "
+                   "\"key_size\": 0, \"out_norm\": \"none\", \"out_gate\": 0, \"conv\": 3, "
+                   "\"conv_silu\": 0, \"qk_norm\": \"l2\" }\n  ]\n}\n";
+    Config c = config_of(0);
+
+    ck_assert_str_eq(config_read_mechanisms(&c,
+                                            "synthesizer:kind=random:out-gate,"
+                                            "efficient:window=64:conv=3:conv-silu=off:qk-norm=l2")
+                         .at,
+                     "");
+    char *text = config_text(&form_own[TASK_CAUSAL], &c);
+    ck_assert_ptr_nonnull(strstr(text, want));
+    ck_assert_ptr_nonnull(strstr(text, list));
+    free(text);
 }
 END_TEST
 
@@ -284,22 +311,18 @@ START_TEST(a_setting_that_our_own_class_does_not_read_is_noticed)
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++) {
             const char *choice = s->kind == SETTING_SET ? s->choices[1] : "";
-            Text words =
-                text_format("config.%s%s%s", setting_key(s).at, *choice ? "_" : "", choice);
+            Text key = text_format("%s%s%s", setting_key(s).at, *choice ? "_" : "", choice);
+            Text words = text_format("config.%s", key.at),
+                 quoted = text_format("getattr(config, \"%s\")", key.at);
             Config c = config_of(0);
             char *source = source_read();
 
             c.attention = *a, c.set = settings_default(*a);
             *setting_at(&c.set, s->name) = another(s, setting(&c.set, s->name));
-            if (has_row(source, *a) && strstr(source, words.at)) {
-                check_lacks(&c, source, "");
-                check_noticed(&c, source, words.at, text_format("--%s", s->name).at);
-            } else {
-                check_lacks(&c, source,
-                            text_format(has_row(source, *a) ? "--%s" : "--attn %s",
-                                        has_row(source, *a) ? s->name : (*a)->name)
-                                .at);
-            }
+            check_lacks(&c, source, "");
+            check_noticed(&c, source, words.at,
+                          strstr(source, quoted.at) ? "" : text_format("--%s", s->name).at);
+            check_noticed(&c, source, quoted.at, text_format("--%s", s->name).at);
             free(source);
         }
 }
@@ -393,7 +416,9 @@ Suite *suite_form(void)
     tcase_add_test(t, without_a_class_the_configuration_is_in_our_words);
     tcase_add_loop_test(t, without_a_class_the_tensors_are_what_they_were, 0, VARIANTS);
     tcase_add_test(t, a_value_that_our_own_class_does_not_compute_is_noticed);
-    tcase_add_test(t, our_own_class_has_the_mechanisms_of_its_table);
+    tcase_add_test(t, each_mechanism_of_a_list_is_looked_for);
+    tcase_add_test(t, a_list_is_written_with_all_settings);
+    tcase_add_test(t, our_own_class_has_all_mechanisms);
     tcase_add_test(t, a_setting_that_our_own_class_does_not_read_is_noticed);
     tcase_add_test(t, another_task_or_attention_has_no_form_and_a_reason);
     tcase_add_test(t, a_setting_has_no_form_and_a_reason);
