@@ -236,12 +236,13 @@ def check_both_sides(model, tokens, whole):
 
     n, short = len(tokens), len(tokens) - 7
     alone = model(tokens[None, :short]).logits[0]
-    batch, mask = tokens.repeat(3, 1), torch.ones(3, n, dtype=torch.long)
-    mask[1, short:], mask[2, : n - short] = 0, 0
-    batch[2, n - short :] = tokens[:short]
-    got = model(batch, attention_mask=mask).logits
-    return max(distance(got[0], whole), distance(got[1, :short], alone),
-               distance(got[2, n - short :], alone))
+    masks = torch.ones(4, n, dtype=torch.long)
+    masks[1, short:], masks[2, : n - short], masks[3, 5 : n - short + 5] = 0, 0, 0
+    batch = tokens.repeat(4, 1)
+    for row, mask in zip(batch[1:], masks[1:]):
+        row[mask == 1] = tokens[:short]
+    got = model(batch, attention_mask=masks).logits
+    return max(distance(got[0], whole), *(distance(x[mask == 1], alone) for x, mask in zip(got[1:], masks[1:])))
 
 
 def check_learning(model, tokens):
