@@ -82,7 +82,7 @@ ops/kernel 1660
 ops/attention 4690
 ops/attention/engine 8950
 ops/attention/plain 3040
-model 4160
+model 4180
 data 4300
 data/synthetic 960
 training 5070
