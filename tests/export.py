@@ -6,7 +6,7 @@ and safetensors; without them it says so and ends well.
     tests/export.py                everything
     tests/export.py cosformer gau  these mechanisms only; lists: models with several, texts: what
                                    models generate
-    tests/export.py --bugs         breaks modeling_attnc.py in many ways; each must be noticed
+    tests/export.py --bugs         breaks the Python files in many ways; each must be noticed
     tests/export.py --bugs gla     those whose name or options have a word
 """
 import contextlib
@@ -107,9 +107,11 @@ LISTS = ["--attn retnet,softmax:window=5 --n-layer 3",
          "--attn fastformer:share=layers+qv,cosformer:horizon=40,fastformer:share=layers+qv,relu --n-layer 5",
          "--attn lightning:slopes=alibi,deltanet:negative:conv=3,longformer:reach=2:weight=sigmoid --n-layer 3",
          "--attn gau:norm=softmax,flash-gau:chunk=5 --learning-rate 4e-3",
-         "--attn mamba2:conv=3,synthesizer:kind=random,rfa:gated --n-layer 4"]
+         "--attn mamba2:conv=3,synthesizer:kind=random,rfa:gated --n-layer 4",
+         "--attn retnet,deltanet:conv=3,poolingformer:near=3,efficient --position rope --n-layer 4"]
 # What is the same for all of them.
 AROUND = ["--position learned --ffn swiglu --n-inner 40 --norm-eps 1e-6 --bias --tied", "--position none --layer-norm layer --bias"]
+SOURCES = ("mechanisms_attnc.py", "modeling_attnc.py")
 # In float, beside what float costs in that row; and in double, one way of computing against another.
 NEAR, SAME = 1e-5, 1e-6
 
@@ -363,7 +365,7 @@ def check_library(folder):
 
     saved = os.path.join(folder, "saved")
     model.save_pretrained(saved)
-    assert {"modeling_attnc.py", "configuration_attnc.py"} <= set(os.listdir(saved))
+    assert {*SOURCES, "configuration_attnc.py"} <= set(os.listdir(saved))
     again = load(saved, trust_remote_code=True)
     assert distance(again(one).logits, model(one).logits) == 0
     assert again.head.weight is again.model.embed.weight
@@ -521,8 +523,18 @@ BUGS = [
 ]
 
 
+def plant(folder, name, old, new):
+    for source in SOURCES:
+        with open(os.path.join(folder, source)) as f:
+            text = f.read()
+        if old in text:
+            with open(os.path.join(folder, source), "w") as f:
+                f.write(text.replace(old, new, 1))
+            return
+    raise ValueError(f"{name}: no source has {old}")
+
+
 def check_bugs(which):
-    source = "modeling_attnc.py"
     missed = []
     for i, (name, words, old, new) in enumerate(BUGS):
         if which and not any(word in name or word in words for word in which):
@@ -533,11 +545,7 @@ def check_bugs(which):
             out, _ = export(folder, words)
             broken = os.path.join(folder, f"broken{i}")
             os.rename(out, broken)
-            with open(os.path.join(broken, source)) as f:
-                text = f.read()
-            assert old in text, (name, old)
-            with open(os.path.join(broken, source), "w") as f:
-                f.write(text.replace(old, new, 1))
+            plant(broken, name, old, new)
             try:
                 compare(broken, folder, words)
             except AssertionError as noticed:
@@ -551,7 +559,7 @@ def check_bugs(which):
 def mechanisms():
     """What the program has: the names under "--attn NAME" in ./train --help."""
     listed = run("train", "--help").decode().split("\n--attn NAME,...\n")[1].split("\n\n")[0]
-    source = open(os.path.join(ROOT, "tools/export/modeling_attnc.py")).read()
+    source = open(os.path.join(ROOT, "tools/export/mechanisms_attnc.py")).read()
     names = re.findall(r"^  (\S+)", listed, re.M)
     missing = [name for name in names if f'    "{name}": ' not in source]
     assert not missing, missing

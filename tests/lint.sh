@@ -94,7 +94,7 @@ tools/attend 710
 tools/bench 2290
 tools/eval 790
 tools/figure 1240
-tools/export 340
+tools/export 360
 tools/import 1490
 tools/fill 460
 tools/gradcheck 680

@@ -298,7 +298,7 @@ START_TEST(a_model_without_a_class_brings_its_own_and_says_why)
     save("model", c, 7);
     ck_assert_msg(RUN("@model", "@out") == 0, "%s", said);
     ck_assert_msg(strstr(said, name) && strstr(said, "trust_remote_code=True"), "%s", said);
-    ck_assert_int_eq(files_of("out", false), masked ? 7 : 8);
+    ck_assert_int_eq(files_of("out", false), masked ? 8 : 9);
     check_has("out/README.md", why.at, true);
     check_has("out/README.md", c.attention->name, true);
     check_has("out/README.md", name, true);
@@ -307,6 +307,7 @@ START_TEST(a_model_without_a_class_brings_its_own_and_says_why)
     check_has("out/config.json", "\"model_type\": \"attnc\"", true);
     if (!masked)
         check_has("out/generation_config.json", "max_length", false);
+    check_same_file("out/mechanisms_attnc.py", "tools/export/mechanisms_attnc.py");
     check_same_file("out/modeling_attnc.py", "tools/export/modeling_attnc.py");
     check_same_file("out/configuration_attnc.py", "tools/export/configuration_attnc.py");
     Safetensors *s = safetensors_read(in_folder("out/model.safetensors"));

@@ -4,6 +4,7 @@
  */
 #include "model/form.h"
 #include "model/mechanisms.h"
+#include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/foreign.h"
@@ -200,14 +201,26 @@ START_TEST(without_a_class_the_tensors_are_what_they_were)
 }
 END_TEST
 
-/* The source of our classes. */
+/* The source of our classes, in one text. */
 static char *source_read(void)
 {
-    size_t bytes;
-    char *source = (char *)file_read("tools/export/modeling_attnc.py", &bytes);
+    static const char *const name[] = { "mechanisms", "modeling" };
+    char *source = NULL;
+    size_t n = 0;
 
-    for (size_t i = 0; i < bytes; i++)
-        ck_assert(source[i] == '\n' || (source[i] >= ' ' && source[i] < 127));
+    for (int i = 0; i < 2; i++) {
+        size_t bytes;
+        unsigned char *file =
+            file_read(text_format("tools/export/%s_attnc.py", name[i]).at, &bytes);
+
+        source = xrealloc(source, n + bytes + 1);
+        for (size_t j = 0; j < bytes; j++) {
+            ck_assert(file[j] == '\n' || (file[j] >= ' ' && file[j] < 127));
+            source[n++] = (char)file[j];
+        }
+        free(file);
+    }
+    source[n] = '\0';
     return source;
 }
 

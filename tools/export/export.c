@@ -28,7 +28,14 @@
 enum { PATH_BYTES = 4096, PATH_SHOWN = 100 };
 
 /* The files of this folder, each with a 0 after it. */
-extern const unsigned char modeling_attnc_py[], configuration_attnc_py[];
+extern const unsigned char mechanisms_attnc_py[], modeling_attnc_py[], configuration_attnc_py[];
+static const struct {
+    const char *name;
+    const unsigned char *text;
+} sources[] = { { "mechanisms_attnc.py", mechanisms_attnc_py },
+                { "modeling_attnc.py", modeling_attnc_py },
+                { "configuration_attnc.py", configuration_attnc_py } };
+enum { SOURCES = sizeof sources / sizeof *sources, CLASSES = 2 };
 
 static bool best;
 static const char *logits_path, *text_path;
@@ -73,7 +80,8 @@ typedef struct {
 static const char *const names[] = { "model.safetensors",      "config.json",
                                      "tokenizer.json",         "tokenizer_config.json",
                                      "generation_config.json", "README.md",
-                                     "modeling_attnc.py",      "configuration_attnc.py" };
+                                     "mechanisms_attnc.py",    "modeling_attnc.py",
+                                     "configuration_attnc.py" };
 static char unfinished[PATH_BYTES]; /* the temporary name of the folder */
 
 static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
@@ -165,16 +173,31 @@ static void put_generation_config(FILE *out, void *ctx)
     fprintf(out, "\n}\n");
 }
 
-static void put_modeling(FILE *out, void *ctx)
+static void put_source(FILE *out, void *text)
 {
-    (void)ctx;
-    fputs((const char *)modeling_attnc_py, out);
+    fputs(text, out);
 }
 
-static void put_configuration(FILE *out, void *ctx)
+static void write_sources(void)
 {
-    (void)ctx;
-    fputs((const char *)configuration_attnc_py, out);
+    char path[PATH_BYTES];
+
+    for (int i = 0; i < SOURCES; i++)
+        file_print(join(path, unfinished, sources[i].name), put_source,
+                   (void *)(uintptr_t)sources[i].text);
+}
+
+/* Those with classes, in one text. */
+static const char *classes_joined(Arena *mem)
+{
+    size_t bytes = 1;
+
+    for (int i = 0; i < CLASSES; i++)
+        bytes += strlen((const char *)sources[i].text);
+    char *all = arena_zeros(mem, bytes);
+    for (int i = 0; i < CLASSES; i++)
+        strcat(all, (const char *)sources[i].text);
+    return all;
 }
 
 /* What the class is for, as transformers' AutoModel... names it. */
@@ -227,8 +250,7 @@ static void write_folder(const Job *job, const char *path)
         write_file(job, "generation_config.json", put_generation_config);
     if (job->form->own) {
         write_file(job, "README.md", put_readme);
-        write_file(job, "modeling_attnc.py", put_modeling);
-        write_file(job, "configuration_attnc.py", put_configuration);
+        write_sources();
     }
     if (rename(unfinished, path) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
@@ -244,9 +266,9 @@ static Job job_open(const char *run)
         die(EXIT_DATA, "%s was trained on %s, not on text: there is nothing to export", job.from.at,
             saved_task(job.run));
     job.form = form_of_config(&job.run->model.config, &job.why);
-    lacks = form_lacks(&job.run->model.config, (const char *)modeling_attnc_py);
+    lacks = form_lacks(&job.run->model.config, classes_joined(job.mem));
     if (job.form->own && lacks.n)
-        die(EXIT_USAGE, "%s was trained with %s, which modeling_attnc.py does not compute",
+        die(EXIT_USAGE, "%s was trained with %s, which the Python files do not compute",
             job.from.at, lacks.at);
     return job;
 }
