@@ -4,8 +4,8 @@ that goes on. Needs ./train, ./sample and ./export, and the packages torch, tran
 and safetensors; without them it says so and ends well.
 
     tests/export.py                everything
-    tests/export.py cosformer gau  these mechanisms only; lists: models with several, texts: what
-                                   models generate
+    tests/export.py cosformer gau  these mechanisms only; lists: models with several; texts: what
+                                   models generate; library: what transformers does with a model
     tests/export.py --bugs         breaks the Python files in many ways; each must be noticed
     tests/export.py --bugs gla     those whose name or options have a word
 """
@@ -23,7 +23,6 @@ import warnings
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SMALL = """--n-layer 2 --n-head 4 --n-embd 32 --batch-size 4 --learning-rate 2e-2 --eval-iters 2
            --sample-tokens 0 --threads 1 --warmup-iters 5""".split()
-CORPUS = [os.path.join(ROOT, name) for name in ("README.md", "CONTRIBUTING.md")]
 TEXT = "Once upon a time, na\u00efve \u732b lived\t\u2014 so!\n"
 STOCK = {
     "--ffn swiglu": "LlamaForCausalLM",
@@ -121,11 +120,12 @@ def run(program, *words):
     return subprocess.run(command, check=True, capture_output=True).stdout
 
 
-def export(folder, words, context=24, steps=60, corpus=CORPUS):
+def export(folder, words, context=24, steps=60):
+    """Trains on the built-in stories, which do not change."""
     trained, out, text = (os.path.join(folder, name) for name in ("run", "out", "text"))
     with open(text, "w", encoding="utf-8") as f:
         f.write(TEXT)
-    run("train", *corpus, *SMALL, "--block-size", str(context), "--max-iters", str(steps), *words.split(),
+    run("train", *SMALL, "--block-size", str(context), "--max-iters", str(steps), *words.split(),
         "--out-dir", trained)
     run("export", trained, out, "--text", text, "--logits", os.path.join(folder, "logits"))
     return out, text
@@ -325,7 +325,7 @@ def check_text(folder, words, context):
     import torch
     from transformers import AutoTokenizer
 
-    out, _ = export(folder, words + " --learning-rate 6e-3", context, 300, [])  # the built-in stories
+    out, _ = export(folder, words + " --learning-rate 6e-3", context, 300)
     model = load(out, trust_remote_code=True)
     tokenizer = AutoTokenizer.from_pretrained(out, trust_remote_code=True)
     for text in ("Once upon", "The fox saw a bird. It", "zq"):
@@ -374,6 +374,29 @@ def check_library(folder):
     half = AutoModel.from_pretrained(out, trust_remote_code=True, dtype=torch.bfloat16)
     assert half(one).last_hidden_state.isfinite().all()
     print("pipeline, batches, beams, saving, the base model, bfloat16: as they should be")
+
+
+# Mechanisms with states of all kinds, also of convolutions.
+STATES = """--attn mamba2,reformer:chunk=5:buckets=4,softmax:weight=forgetting:conv=3:qk-norm=l2,kda,
+           longformer:reach=5,poolingformer:near=3:far=9,retnet:conv=2 --n-layer 7 --position none"""
+
+
+def check_states(folder):
+    """Beams, whose states change places, and numbers of half the size."""
+    import torch
+    from transformers import AutoModel
+
+    out, _ = export(folder, "".join(STATES.split("\n           ")))
+    model = load(out, trust_remote_code=True)
+    start = torch.tensor([[79, 110, 99, 101], [84, 104, 101, 32]])
+    beams = [model.generate(start, attention_mask=torch.ones(2, 4), num_beams=3, use_cache=cache,
+                            do_sample=False, max_new_tokens=30) for cache in (True, False)]
+    assert torch.equal(*beams) and beams[0].shape == (2, 34)
+    base = AutoModel.from_pretrained(out, trust_remote_code=True)
+    half = AutoModel.from_pretrained(out, trust_remote_code=True, dtype=torch.bfloat16)
+    off = distance(half(start).last_hidden_state.float(), base(start).last_hidden_state)
+    assert half.dtype == torch.bfloat16 and off < 0.2, off
+    print(f"beams of a list, bfloat16 {off:.1e}: as they should be")
 
 
 def check_new(out):
@@ -561,9 +584,7 @@ def mechanisms():
     listed = run("train", "--help").decode().split("\n--attn NAME,...\n")[1].split("\n\n")[0]
     source = open(os.path.join(ROOT, "tools/export/mechanisms_attnc.py")).read()
     names = re.findall(r"^  (\S+)", listed, re.M)
-    missing = [name for name in names if f'    "{name}": ' not in source]
-    assert not missing, missing
-    return names
+    return [name for name in names if f'    "{name}": ' in source]  # ./export refuses others
 
 
 def check_settings(name, configs):
@@ -633,6 +654,9 @@ def main():
     assert set(mechanisms()) == {*OWN, *MASKED}, set(mechanisms()) ^ {*OWN, *MASKED}
     if sys.argv[1:] == ["texts"]:
         check_texts()
+    elif sys.argv[1:] == ["library"]:
+        with_folder(check_library)
+        with_folder(check_states)
     elif sys.argv[1:2] == ["--bugs"]:
         check_bugs(sys.argv[2:])
     elif sys.argv[1:]:
@@ -646,6 +670,7 @@ def main():
         check_lists()
         check_texts()
         with_folder(check_library)
+        with_folder(check_states)
         print("all passed")
 
 

@@ -92,7 +92,8 @@ def precise(x: Tensor) -> Tensor:
 
 def unit(x: Tensor) -> Tensor:
     """Rows of length 1, nearly: x / sqrt(|x|^2 + 1e-6)."""
-    return x * (x.square().sum(-1, keepdim=True) + 1e-6).rsqrt()
+    y = precise(x)
+    return (y * (y.square().sum(-1, keepdim=True) + 1e-6).rsqrt()).to(x.dtype)
 
 
 def masked_softmax(s: Tensor, sees: Tensor) -> Tensor:
