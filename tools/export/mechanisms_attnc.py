@@ -283,7 +283,10 @@ class Softmax(Pairs):
 
 
 class Longformer(Softmax):
-    """Softmax of a window and global positions: j in V(i) if |i - j| <= reach, or i < g, or j < g."""
+    """Softmax of a window and g global positions:
+
+    j in V(i) if |i - j| <= reach, or i < g, or j < g (g: global).
+    """
 
     def __init__(self, config: AttncConfig, place: int = 0):
         super().__init__(config, place)
@@ -307,7 +310,8 @@ class Bigbird(Longformer):
 
     def sees(self, t: Tokens, keys: Tokens) -> Tensor:
         c, of = t.pos[:, :, None] // self.C, keys.pos[:, None, :] // self.C
-        n = c if self.causal else ((t.real.sum(1) + self.C - 1) // self.C - 1)[:, None, None] + 0 * c
+        blocks = (t.real.sum(1) + self.C - 1)[:, None, None] // self.C
+        n = c if self.causal else blocks - 1 + 0 * c  # other blocks, of which R(c) are drawn
         drawn = torch.zeros_like(c == of)
         for number, others in {*zip(c.flatten().tolist(), n.flatten().tolist())}:
             blocks = torch.tensor(random_blocks(number, others, self.config.random)).to(c)
@@ -444,7 +448,7 @@ def spread(b: Tensor) -> Tensor:
 
 
 class Decay(Mix):
-    """A state that fades by e^g_t, a number for each head and position, g_t = logsigmoid(w.h_t + b):
+    """A state that fades by e^g_t, for each head and position, with g_t = logsigmoid(w.h_t + b):
 
         S_t = e^g_t S_t-1 + k_t v_t^T       o_t = S_t^T q_t
 
@@ -768,8 +772,8 @@ class Efficient(Linear):
 class Performer(Linear):
     """phi_r(x) = psi_r(x) = e^(omega_r.x' - x'.x' / 2) / sqrt(m), x' = x D^(-1/4), r = 1 .. m
 
-    with random directions omega (H, m, D): an estimate of softmax's weights; or, of the kernel relu,
-    max(omega_r.x, 0) + 0.001. omega is fixed (config.redraw is for ./train) or learned.
+    with random directions omega (H, m, D): an estimate of softmax's weights; or, of the kernel
+    relu, max(omega_r.x, 0) + 0.001. omega is fixed (config.redraw is for ./train) or learned.
     """
 
     def own(self, H: int, D: int) -> dict:
@@ -1025,8 +1029,8 @@ class Poolingformer(Mix):
         q = q / math.sqrt(q.shape[-1])
         far = (t.pos[:, :, None] - keys.pos[:, None, :]).abs()[:, None]
         o = masked_softmax(q @ turn(k), self.sees(t, keys) & (far <= self.near)) @ v
-        begin, end = int(t.pos.min()) - self.far, int((t.pos if self.causal else keys.pos).max()) + 1
-        p = torch.arange(max(0, begin) // self.stride, end // self.stride + 1, device=q.device)
+        begin, end = max(0, int(t.pos.min()) - self.far), int(keys.pos.max())
+        p = torch.arange(begin // self.stride, end // self.stride + 1, device=q.device)
         has, sees = self.pools(p * self.stride, t, keys)
         mean = has / has.sum(-1, keepdim=True).clamp(min=1)
         o = o + masked_softmax(q @ turn(mean.to(k) @ k), sees) @ (mean.to(v) @ v)
@@ -1050,10 +1054,10 @@ class Reformer(Mix):
 
         A_ij = N_ij e^s_ij / sum over l of N_il e^s_il       s_ij = q_i.k_j / sqrt(D)
 
-    with N_ij the number of rounds in which row i sees key j. In a round the bucket of q is the index
-    of the largest of [omega q ; -omega q]; positions sorted by bucket are cut into chunks, or those
-    of each bucket if causal; and a row sees its chunk and the one before, but itself only if there
-    is no other in any round. The state has keys of the last chunks, with their buckets and chunks,
+    with N_ij the number of rounds in which row i sees key j. In a round the bucket of q is the
+    index of the largest of [omega q ; -omega q]; positions sorted by bucket are cut into chunks, or
+    those of each bucket if causal; and a row sees its chunk and the one before, but itself only if
+    there is no other in any round. The state has keys of the last chunks, with their buckets and chunks,
     and the number of keys in each bucket.
     """
 
@@ -1097,7 +1101,7 @@ class Reformer(Mix):
 
     def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, omega: Tensor) -> Tensor:
         k, T = F.normalize(q, dim=-1, eps=1e-6), q.shape[2]
-        place = self.hashes(q, omega) * T + t.pos[:, None, :, None]  # sorted by bucket, then position
+        place = self.hashes(q, omega) * T + t.pos[:, None, :, None]  # by bucket, then position
         place = torch.where(t.real[:, None, :, None], place, self.buckets * T)
         chunk = place.argsort(2).argsort(2) // self.C
         far = chunk[:, :, :, None] - chunk[:, :, None]
@@ -1129,7 +1133,8 @@ class Nystromformer(Mix):
 
         O = softmax(Q K~^T) A^+ softmax(Q~ K^T) V       A = softmax(Q~ K~^T)
 
-    all divided by sqrt(D) before the softmax. A^+ is the pseudoinverse, or nearly. Bidirectional only.
+    all divided by sqrt(D) before the softmax. A^+ is the pseudoinverse, or nearly. Bidirectional
+    only.
     """
 
     def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens) -> Tensor:
@@ -1144,8 +1149,10 @@ class Nystromformer(Mix):
         n = q.shape[1]
         m = min(self.config.landmarks or 64, n)
         begin = [r * n // m for r in range(m + 1)]
-        means = [torch.stack([x[:, i:j].mean(1) for i, j in zip(begin, begin[1:])], 1) for x in (q, k)]
-        A, of_q, of_k = self.scores(*means), self.scores(q, means[1]), self.scores(means[0], k)
+        q_, k_ = (
+            torch.stack([x[:, i:j].mean(1) for i, j in zip(begin, begin[1:])], 1) for x in (q, k)
+        )
+        A, of_q, of_k = self.scores(q_, k_), self.scores(q, k_), self.scores(q_, k)
         return of_q @ (self.inverse(A) @ (of_k @ v))
 
     def scores(self, q: Tensor, k: Tensor) -> Tensor:

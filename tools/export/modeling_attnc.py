@@ -37,7 +37,7 @@ class Weights(nn.Module):
 
 
 class Fixed(nn.Module):
-    """Random directions that are not trained. As a parameter, from_pretrained() would let them be."""
+    """Random directions that are not trained, though from_pretrained() trains all parameters."""
 
     def __init__(self, *shape: int):
         super().__init__()
@@ -175,7 +175,8 @@ def convolve(x: Tensor, w: Tensor, t: Tokens, tail: Optional[Tensor], causal: bo
     together, and back again. The tail is the last K - 1 tokens.
     """
     K, (B, T, C) = w.shape[0], x.shape
-    to = (~t.real).long().argsort(dim=1, stable=True)[..., None].expand(-1, -1, C)  # real tokens first
+    to = (~t.real).long().argsort(dim=1, stable=True)  # real tokens first
+    to = to[..., None].expand(-1, -1, C)
     x = (x * t.real[..., None]).gather(1, to)
     ahead = 0 if causal else (K - 1) // 2
     before = x.new_zeros(B, K - 1 - ahead, C) if tail is None else tail
