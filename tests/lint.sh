@@ -82,7 +82,7 @@ ops/kernel 1660
 ops/attention 4690
 ops/attention/engine 8950
 ops/attention/plain 3040
-model 4180
+model 4200
 data 4300
 data/synthetic 960
 training 5070
@@ -97,7 +97,7 @@ tools/figure 1240
 tools/export 360
 tools/import 1490
 tools/fill 460
-tools/gradcheck 680
+tools/gradcheck 690
 tools/report 2410
 tools/train 1790
 tools/lib 1170
