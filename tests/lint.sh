@@ -80,7 +80,7 @@ ops 3660
 ops/base 2640
 ops/kernel 1660
 ops/attention 4690
-ops/attention/engine 8950
+ops/attention/engine 8970
 ops/attention/plain 3040
 model 4200
 data 4300

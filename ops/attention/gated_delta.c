@@ -8,9 +8,9 @@
  *
  *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(w'.h_t + b)
  *
- * for each head; A, w, w' and b are learned (Mamba-2: arXiv:2405.21060). deltanet.c has the
- * derivative without g. With it, e^(g_t) S_t-1 takes the place of S_t-1; with R_t the gradient of
- * S_t and Z_t that of e^(g_t) S_t-1,
+ * for each head; A, w, w' and b are learned, and A and b start as Mamba-2's (mamba2.c). deltanet.c
+ * has the derivative without g. With it, e^(g_t) S_t-1 takes the place of S_t-1; with R_t the
+ * gradient of S_t and Z_t that of e^(g_t) S_t-1,
  *
  *     Z_t  = R_t - beta_t k_t (R_t^T k_t)^T       R_t-1 = q_t-1 g^T + e^(g_t) Z_t
  *     dg_t = sum over all entries of Z_t times e^(g_t) S_t-1
@@ -20,6 +20,7 @@
  *
  * The same in plain loops: plain/gated_delta.c.
  */
+#include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/delta.h"
 
 #include "ops/attention/engine/settings.h"
@@ -27,7 +28,9 @@
 
 static const DeltaRule rule = { .decay = "g" };
 
-static const Projection rate = { .f = &activation_softplus, .rate = true };
+static const Projection rate = {
+    .f = &activation_softplus, .draw = rates_draw_steps, .rate = true, .draw_rate = rates_draw
+};
 
 const Attention attention_gated_delta = {
     .name = "gated-delta",

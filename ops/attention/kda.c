@@ -9,7 +9,8 @@
  *
  *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(W2 W1 h_t + b)
  *
- * with W1 of rank RANK; the paper has one A for a head, and here it is one for a feature.
+ * with W1 of rank RANK; A and b start as Mamba-2's (mamba2.c). The paper has one A for a head, and
+ * here it is one for a feature.
  * gated_delta.c has the derivative for a number in place of the row; now, with Z_t the gradient of
  * diag(e^(g_t)) S_t-1,
  *
@@ -19,6 +20,7 @@
  *
  * The same in plain loops: plain/kda.c.
  */
+#include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/delta.h"
 
 #include "ops/attention/engine/settings.h"
@@ -28,7 +30,11 @@ enum { RANK = 16 };
 
 static const DeltaRule rule = { .decay = "ga" };
 
-static const Projection rate = { .f = &activation_softplus, .rank = RANK, .rate = true };
+static const Projection rate = { .f = &activation_softplus,
+                                 .rank = RANK,
+                                 .draw = rates_draw_steps,
+                                 .rate = true,
+                                 .draw_rate = rates_draw };
 
 const Attention attention_kda = {
     .name = "kda",

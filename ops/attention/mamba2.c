@@ -36,28 +36,13 @@
 #include "ops/attention/engine/settings.h"
 #include "ops/ops.h"
 
-#include <math.h>
-
 static const DecayRule rule = { .log_decay = NULL };
-
-/* Delta = softplus(b), so b = ln(e^Delta - 1). */
-static void draw_steps(Tensor *b, Random random)
-{
-    for (size_t h = 0; h < b->n; h++)
-        b->data[h] = R(log(expm1(1e-3 * pow(100, random_uniform(random, h)))));
-}
-
-static void draw_rates(Tensor *A, Random random)
-{
-    for (size_t h = 0; h < A->n; h++)
-        A->data[h] = R(log(1 + 15 * random_uniform(random, h)));
-}
 
 static const Projection step = { .f = &activation_softplus,
                                  .step = true,
-                                 .draw = draw_steps,
+                                 .draw = rates_draw_steps,
                                  .rate = true,
-                                 .draw_rate = draw_rates };
+                                 .draw_rate = rates_draw };
 
 const Attention attention_mamba2 = {
     .name = "mamba2",

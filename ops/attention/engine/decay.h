@@ -30,6 +30,11 @@ extern const Engine engine_decay, engine_decay_each;
 /* g = ln sigmoid(w.h + b) of the layer's normed input h: that of the mechanism `decay`. */
 extern const Projection decay_projection;
 
+/* How g = -e^A softplus(w.h + b) starts: a step Delta = softplus(b) evenly from 0.001 to 0.1 in its
+ * logarithm, and a rate e^A evenly from 1 to 16. */
+void rates_draw_steps(Tensor *b, Random random);
+void rates_draw(Tensor *A, Random random);
+
 /* Decoding, for both, and q's factor. */
 void decay_step(const Step *s);
 size_t decay_state(const MixSize *size);
