@@ -36,7 +36,7 @@ START_TEST(a_layer_is_its_papers)
 }
 END_TEST
 
-/* The operand whose numbers are those of steps, which multiply v; 0: there is none. */
+/* The operand whose projection is such; 0: there is none. */
 static int computed_of(const Attention *a, bool (*is)(const Projection *from))
 {
     const Operand *o;
@@ -116,7 +116,8 @@ static void check_even(const double *x, int n, double least, double most)
     ck_assert_double_eq_tol(mean, (least + most) / 2, 5 * (most - least) / sqrt(12.0 * n));
 }
 
-/* Delta evenly from 0.001 to 0.1 in its logarithm, e^A from 1 to 16, D and the gain at 1. */
+/* Delta evenly from 0.001 to 0.1 in its logarithm, e^A from 1 to 16, wherever they are learned; D
+ * and the gain at 1. */
 START_TEST(steps_and_rates_start_as_in_the_paper)
 {
     enum { HEADS = 512 };
