@@ -4,8 +4,10 @@
 #                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make check-quick              what fits into a minute: float, without the suites that take longest
-# make check-full               make test, and what takes minutes: make faults
+# make check-full               make test, and what takes minutes: faults, kills, portability
 # make faults                   allocations and calls for files fail, one after the other
+# make kills                    a run is killed 200 times while it saves (KILLS=20)
+# make portability              other processors, emulated, and musl (ONLY="s390x musl")
 # make fuzz SECONDS=60          gives the readers of files any bytes (clang); FUZZ="json csv" these alone
 # make mutants                  plants bugs one at a time; the tests must notice each
 # make lib                      the library; make install, make dist: see tools/install.mk
@@ -30,9 +32,10 @@ WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototype
 MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
 # One set of objects for programs and library, which shows only attnc_...; as fast as the default -fPIE.
 HIDE = -fPIC -fvisibility=hidden
-# By default clang uses pairs of 32-byte vectors instead of 64-byte ones, which is three times slower.
-WIDE := $(if $(findstring clang,$(shell $(CC) --version)),$(if $(filter x86_64,$(shell uname -m)),\
-        -mprefer-vector-width=512))
+# By default clang uses pairs of 32-byte vectors instead of 64-byte ones, which is three times slower;
+# gcc computes floats in double on s390x, and its vectors do not mix with these.
+CLANG := $(findstring clang,$(shell $(CC) --version))
+WIDE  := $(if $(CLANG),$(if $(filter x86_64,$(shell uname -m)),-mprefer-vector-width=512),-fexcess-precision=fast)
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
@@ -93,7 +96,11 @@ test-fuzz: $(FUZZ:%=$(OUT)/fuzz/%)
 
 faults: all
 	CC='$(CC)' tests/faults.sh
-check-full: test faults
+kills: all
+	tests/kills.sh
+portability:
+	tests/portability.sh
+check-full: test faults kills portability
 
 LONG  = attention promises masks tape headers
 QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *ROW.\([a-z]*\)..*/\1/p' tests/suites.h))
@@ -177,5 +184,5 @@ $(OUT)/%.o: %.py Makefile
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults check-full mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults kills portability check-full mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))

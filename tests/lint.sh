@@ -127,6 +127,17 @@ for page in $(git ls-files --cached --others --exclude-standard '*.md'); do
     done
 done
 
+# What a promise is held by is there: tests, and sentences of tests/programs.sh.
+for name in $(grep -oE '`[a-z0-9]+(_[a-z0-9]+)+`' doc/promises.md | tr -d '`'); do
+    grep -q "START_TEST($name)" tests/*.c || complain "doc/promises.md: there is no test $name"
+done
+sentences=$(grep -oE '"[a-z-][a-z -]+"' doc/promises.md | tr -d '"')
+while read -r sentence; do
+    grep -qF -e "$sentence'" -e "$sentence\"" tests/programs.sh || complain "doc/promises.md: no test says $sentence"
+done <<END
+$sentences
+END
+
 bugs=$(OUT=build/bugs sh tests/mutants.sh 2>&1) || complain "$bugs"
 
 if [ -x ./train ] && ! sh tests/readme.sh | cmp -s - README.md; then
