@@ -78,7 +78,7 @@ while read -r folder budget; do
 done <<END
 ops 3660
 ops/base 2640
-ops/kernel 1660
+ops/kernel 1670
 ops/attention 4690
 ops/attention/engine 8970
 ops/attention/plain 3040

@@ -1,4 +1,5 @@
 /* Decays from e^-50 to 1 - 1e-7 at a position: nothing overflows, and nothing small is lost. */
+#include "ops/attention/engine/chunk.h"
 #include "ops/attention/engine/decay.h"
 #include "ops/ops.h"
 #include "tests/mixings.h"
@@ -266,6 +267,34 @@ START_TEST(a_g_of_minus_infinity_forgets_everything)
 }
 END_TEST
 
+/* e^sum: not far below 1 it is exact; later it is 0, as what is nearly denormal is slow. */
+static void check_factor(real x, double sum)
+{
+    const double least = sizeof(real) == 4 ? 1e-29 : 1e-262;
+
+    ck_assert_msg(x == 0 || (double)x > least, "e^%g is %g", sum, (double)x);
+    ck_assert_double_le(fabs((double)x - exp(sum)), 1e-4 * exp(sum) + 20 * least);
+}
+
+START_TEST(factors_of_decays_are_0_before_they_are_denormal)
+{
+    real memory[DECAYS_ROOM], *scratch = memory;
+    Decays d = decays_open(&scratch, false);
+
+    for (double g = -0.5; g > -800; g *= 1.02) {
+        d.n = -1;
+        decays_fixed(&d, R(g), TILE);
+        for (int t = 0; t < TILE; t++) {
+            check_factor(d.before[t], (t + 1) * (double)R(g));
+            check_factor(d.after[t], (TILE - 1 - t) * (double)R(g));
+            for (int s = 0; s < TILE; s++)
+                check_factor(d.L[t * TILE + s], s > t ? -HUGE_VAL : (t - s) * (double)R(g));
+        }
+        check_factor(d.all, TILE * (double)R(g));
+    }
+}
+END_TEST
+
 Suite *suite_decays(void)
 {
     Suite *s = suite_create("decays");
@@ -277,6 +306,7 @@ Suite *suite_decays(void)
     tcase_add_test(extremes, a_g_of_minus_infinity_forgets_everything);
     tcase_add_loop_test(extremes, scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between,
                         0, COUNT(patterns) + 1);
+    tcase_add_test(extremes, factors_of_decays_are_0_before_they_are_denormal);
     tcase_add_test(extremes, the_scan_of_a_long_sequence_is_the_recurrence);
     return s;
 }

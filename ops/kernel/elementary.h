@@ -96,6 +96,20 @@ static inline real exp_below(real x)
     return x < -FADED ? 0 : exp_near(x < -FADED ? -FADED : x);
 }
 
+/* Beyond this, e^-x times what is far from 1 is soon a denormal number, with which products take a
+ * hundred times as long. */
+#ifdef PROOF
+#define LOST R(600)
+#else
+#define LOST R(64)
+#endif
+
+/* e^x for x <= 0, and 0 below -LOST: for factors of what is added to larger numbers. */
+static inline real exp_lasting(real x)
+{
+    return x < -LOST ? 0 : exp_real(x);
+}
+
 /*
  * sin x and cos x, within 10^-7 for |x| up to 8000; beyond 10^6 they are only some number from -1
  * to

@@ -24,7 +24,7 @@ static void make_sides(Decays *d)
     for (int t = TILE - 1; t >= 0; b += d->g[t--])
         d->after[t] = b;
     for (int t = 0; t < TILE; t++)
-        d->before[t] = exp_real(d->before[t]), d->after[t] = exp_real(d->after[t]);
+        d->before[t] = exp_lasting(d->before[t]), d->after[t] = exp_lasting(d->after[t]);
     d->all = d->before[TILE - 1];
 }
 
@@ -39,7 +39,7 @@ static void make_pairs(Decays *d)
         for (int s = 0; s < t; s++)
             sum[s] += d->g[t];
         for (int s = 0; s <= t; s++)
-            L[s] = exp_real(sum[s]);
+            L[s] = exp_lasting(sum[s]);
         for (int s = 0; d->both && s < t; s++)
             row_of(d->L, s, TILE)[t] = L[s];
     }

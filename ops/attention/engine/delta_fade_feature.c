@@ -77,7 +77,7 @@ static int block_end(const Chunk *x, int from)
 static void exponentials(real *restrict y, const real *restrict x, int n)
 {
     for (int d = 0; d < n; d++)
-        y[d] = exp_real(x[d]);
+        y[d] = exp_lasting(x[d]);
 }
 
 /* One block: sums of g from its start and, in `out` first, from its end. */

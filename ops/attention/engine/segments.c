@@ -28,7 +28,7 @@ static void add(real *restrict a, const real *restrict b, int n)
 static void make_exp(real *x, int n)
 {
     for (int i = 0; i < n; i++)
-        x[i] = exp_real(x[i]);
+        x[i] = exp_lasting(x[i]);
 }
 
 /* to = x * e^y, where y may be `to` */
