@@ -37,10 +37,12 @@ Entry checkpoint_entry(const char *name, const Tensor *shape, real *numbers)
 /* The hash of name, type, shape and numbers. */
 static uint64_t entry_hash(const Entry *e)
 {
-    uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype));
+    uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype)), dim[ENTRY_RANK_MAX];
 
-    h = hash_bytes(h, e->dim, (size_t)e->ndim * sizeof *e->dim);
-    return hash_bytes(h, e->data, e->bytes);
+    for (int i = 0; i < e->ndim; i++)
+        dim[i] = e->dim[i];
+    h = hash_numbers(h, dim, (size_t)e->ndim * sizeof *dim, sizeof *dim);
+    return hash_numbers(h, e->data, e->bytes, dtype_size(e->dtype));
 }
 
 /* The hash of all "attnc." metadata except itself. */

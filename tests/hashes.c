@@ -8,10 +8,12 @@
 /* What checkpoint.h says a hash is of. */
 static uint64_t hash_of(const Entry *e)
 {
-    uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype));
+    uint64_t h = hash_string(hash_string(0, e->name), dtype_name(e->dtype)), dim[ENTRY_RANK_MAX];
 
-    h = hash_bytes(h, e->dim, (size_t)e->ndim * sizeof *e->dim);
-    return hash_bytes(h, e->data, e->bytes);
+    for (int i = 0; i < e->ndim; i++)
+        dim[i] = e->dim[i];
+    h = hash_numbers(h, dim, (size_t)e->ndim * 8, 8);
+    return hash_numbers(h, e->data, e->bytes, dtype_size(e->dtype));
 }
 
 static const char *digits(Arena *mem, uint64_t hash)

@@ -219,6 +219,22 @@ static uint32_t remainder_of(const unsigned char *at, size_t n)
     return ~r;
 }
 
+/* Whatever the order of bytes on this processor. */
+START_TEST(numbers_are_hashed_as_they_are_in_files)
+{
+    static const uint64_t numbers[] = { 0x0102030405060708, 9 };
+    static const unsigned char words[] = { 8, 7, 6, 5, 4, 3, 2, 1, 9, 0, 0, 0, 0, 0, 0, 0 };
+    static const uint32_t halves[] = { 0x05060708, 0x01020304, 9, 0 };
+
+    ck_assert_uint_eq(hash_numbers(5, numbers, sizeof numbers, 8),
+                      hash_bytes(5, words, sizeof words));
+    ck_assert_uint_eq(hash_numbers(5, halves, sizeof halves, 4),
+                      hash_bytes(5, words, sizeof words));
+    ck_assert_uint_eq(hash_numbers(5, words, sizeof words, 1), hash_bytes(5, words, sizeof words));
+    ck_assert_uint_eq(hash_bytes(0, words, 3), 12090029452788768262u);
+}
+END_TEST
+
 START_TEST(a_checksum_is_the_remainder_of_the_division)
 {
     unsigned char bytes[300] = { 0 };
@@ -380,6 +396,7 @@ Suite *suite_base(void)
     tcase_add_test(t, normal_numbers_have_mean_0_and_variance_1);
     tcase_add_test(t, a_normal_number_does_not_know_its_neighbour);
     tcase_add_test(t, draws_below_n_are_even);
+    tcase_add_test(t, numbers_are_hashed_as_they_are_in_files);
     tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
     tcase_add_test(t, the_machine_reads_and_has_a_name);
     tcase_add_test(t, a_word_for_a_shell_is_read_back_the_same);

@@ -8,8 +8,10 @@
  */
 #include "ops/base/hash.h"
 
+#include "ops/base/file.h"
 #include "ops/base/random.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t word_of(const unsigned char *at, size_t n)
@@ -35,6 +37,16 @@ uint64_t hash_bytes(uint64_t before, const void *bytes, size_t n)
     for (size_t i = 0; i < whole; i += 8)
         h = mix_in(h, word_of(at + i, 8));
     return whole < n ? mix_in(h, word_of(at + whole, n - whole)) : h;
+}
+
+uint64_t hash_numbers(uint64_t before, const void *numbers, size_t bytes, size_t width)
+{
+    const void *ordered = file_order(numbers, bytes, width);
+    const uint64_t h = hash_bytes(before, ordered, bytes);
+
+    if (ordered != numbers)
+        free((void *)(uintptr_t)ordered);
+    return h;
 }
 
 uint64_t hash_string(uint64_t before, const char *string)

@@ -9,6 +9,9 @@
 uint64_t hash_bytes(uint64_t before, const void *bytes, size_t n);
 uint64_t hash_string(uint64_t before, const char *string);
 
+/* Of numbers of so many bytes each, as they are in files: little-endian on every processor. */
+uint64_t hash_numbers(uint64_t before, const void *numbers, size_t bytes, size_t width);
+
 /* CRC-32C (Castagnoli), as iSCSI, ext4 and TensorBoard have it; of "123456789" it is e3069283. */
 uint32_t hash_crc32c(const void *at, size_t bytes);
 
