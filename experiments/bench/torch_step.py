@@ -487,6 +487,7 @@ def peak_mib():
 def main():
     o = arguments()
     torch.set_num_threads(o.threads)
+    torch.set_flush_denormal(True)  # what has decayed to almost nothing is slow to multiply
     if o.check:
         return 0 if check([o.attn] if o.attn else NAMES) else 1
     o.attn = o.attn or "softmax"
