@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints README.md with what is generated in it: the table of attentions, from ./train --help, the
-# first formula of each mechanism's file, and the losses in experiments/losses and experiments/stories;
+# first formula of each mechanism's file, and the losses in experiments/stories;
 # the table of experiments/bench/table.sh; and the derivation of a file with one of its functions.
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
@@ -25,11 +25,11 @@ cd "$(dirname "$0")/.." || exit 1
         close(path)
         print "```"
     }
-    FILENAME ~ /stories/ { # the table of the page: | name | 16 | 64 | 256 |
-        if (split($0, cell, / *[|] */) > 5) above[cell[2]] = cell[5]
+    FILENAME ~ /stories/ { # the tables of the page: | name | 16 | 64 | 256 |
+        if (/^## Masked/) masked = 1
+        if (split($0, cell, / *[|] */) > 5) found[masked + 0, cell[2]] = cell[5]
         next
     }
-    FILENAME ~ /results.csv$/ { split($0, row, ","); loss[row[1], row[2]] = row[4]; next }
     FILENAME == "-" {
         if (/^--attn NAME(,\.\.\.)?$/) { inside = 1; next }
         if (inside && /^$/) inside = 0
@@ -45,12 +45,11 @@ cd "$(dirname "$0")/.." || exit 1
     }
     /^<!-- attentions:/ {
         print
-        print "| `--attn` | formula | what it is | causal | masked | above entropy |"
-        print "| --- | --- | --- | --- | --- | --- |"
+        print "| `--attn` | formula | what it is | causal, above entropy | masked |"
+        print "| --- | --- | --- | --- | --- |"
         for (i = 1; i <= n; i++)
             print "| `" names[i] "` | `" formula(names[i]) "` | " text[i] " | " \
-                loss[names[i], "causal"] " | " loss[names[i], "mlm"] " | " \
-                above[names[i]] " |"
+                found[0, names[i]] " | " found[1, names[i]] " |"
         skip = 1
         next
     }
@@ -64,4 +63,4 @@ cd "$(dirname "$0")/.." || exit 1
     /^<!-- end -->/ { skip = 0 }
     !skip
     END { if (n < 2) { print "readme.sh: ./train --help has no list of attentions" >"/dev/stderr"; exit 1 } }
-    ' experiments/losses/results.csv experiments/stories/README.md - README.md
+    ' experiments/stories/README.md - README.md
