@@ -80,8 +80,8 @@ ops 3660
 ops/base 2640
 ops/kernel 1670
 ops/attention 4690
-ops/attention/engine 8970
-ops/attention/plain 3040
+ops/attention/engine 9020
+ops/attention/plain 3070
 model 4200
 data 4300
 data/synthetic 960
