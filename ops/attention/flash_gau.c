@@ -394,7 +394,7 @@ const Attention attention_flash_gau = {
                            SETTINGS_OF_UNIT,
                            { 0 } },
     .engine = &engine,
-    .rule = &(const PairsRule){ &(const Tiling){ &weighting_square, tau_sqrt, by_chunk, false },
+    .rule = &(const PairsRule){ &(const Tiling){ &weighting_square, tau_sqrt, by_chunk, 0, 0 },
                                 .n0 = "chunk", .chunk = "chunk" },
     .plain = plain_flash_gau,
 };

@@ -23,7 +23,7 @@ void cross_carve(Cross *x, real **free)
 void cross_start(const Cross *x)
 {
     for (int i = 0; i < x->q.n; i++)
-        x->row[i] = pairs_start(&weighting_softmax, 0);
+        x->row[i] = pairs_start(&weighting_softmax, 0, 0);
     memset(x->o.at, 0, (size_t)x->q.n * (size_t)x->o.ld * sizeof(real));
 }
 

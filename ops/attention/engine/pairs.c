@@ -85,11 +85,12 @@ void pairs_forget(Work *w, Forget *x, real **scratch)
 static void start_rows(const Work *w, int i0)
 {
     const Pairs *op = w->op;
+    const real null = op->sink ? op->sink[w->head.h] : 0;
 
     for (int i = i0; i < i0 + rows_in(op, i0); i++) {
         const real c = op->divisor ? op->divisor[view_count(&w->t.view, i)] : 0;
 
-        w->t.row[i] = pairs_start(op->how.weighting, c);
+        w->t.row[i] = pairs_start(op->how.weighting, c, null);
     }
 }
 
@@ -226,6 +227,7 @@ Tensor *pairs_mix(Tape *tape, const Mix *in)
     op->B = in->q->dim[0], op->T = s.T, op->H = s.H, op->D = s.D, op->E = s.E;
     op->tile = pairs_tile(op->T);
     op->g = op->how.forgets ? mix_tensor(in, "g")->data : NULL;
+    op->sink = pairs_sink(&op->how, in);
     tabulate(op);
     find_pattern(op);
     op->angles = in->rope ? rope_angles(tape, op->T, op->D, in->rope_scale) : NULL;

@@ -16,6 +16,7 @@ typedef struct {
     Tau *tau;
     real (*divisor)(int n0, int n); /* NULL if the weighting averages */
     bool forgets;                   /* scores fade: forget.h; causal only */
+    bool sinks; /* the null key's score is that of the operand `sink`, a number per head */
 } Tiling;
 
 /* Attention.rule: a tiling per value of the setting `by`, or one; names of other settings. */
@@ -42,11 +43,15 @@ bool pairs_sums(Tape *tape, const Mix *in, double *c); /* scores.c */
 int pairs_tile(int T);
 int pairs_parts(const View *v, int T, int H);
 
-/* The tiling that these settings select; and the state of a row before its first key. */
+/*
+ * The tiling that these settings select; and the state of a row before its first key, where `null`
+ * is the score of the null key, if there is one.
+ */
 Tiling pairs_tiling(const Attention *a, const Values *set);
-RowState pairs_start(const Weighting *w, real divisor);
+RowState pairs_start(const Weighting *w, real divisor, real null);
 real pairs_gain(const Tiling *how, int n0, int D, int n); /* f = sqrt(D) tau: see bias.h */
 int pairs_n0(const Mix *in);
+const real *pairs_sink(const Tiling *how, const Mix *in); /* the operand `sink`, or NULL */
 
 /* V(i) in sequence b; and as far as it does not depend on the sequence. */
 View pairs_view(const Mix *in, int b);
@@ -80,6 +85,11 @@ enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTA
     {                                                                                              \
         .name = "g", .shape = "BNH", .help = "log of the decay, at most 0", .with = setting,       \
         .is = "forgetting", .from = &decay_projection                                              \
+    }
+#define OPERAND_SINK(setting)                                                                      \
+    {                                                                                              \
+        .name = "sink", .shape = "H", .help = "score of a key with the value 0", .with = setting,  \
+        .is = "sink"                                                                               \
     }
 #define SETTING_REACH                                                                              \
     {                                                                                              \
@@ -118,9 +128,10 @@ typedef struct {
     const bool *met;                    /* of Tiles */
     RowState *row;                      /* (B, H, T) */
     const real *g;                      /* of forget.h; NULL: scores do not fade */
+    const real *sink;                   /* (H): scores of the null keys; NULL: 0 */
     real *fade;                         /* (B, H, parts, ..): gradients of that */
     real *partial;                      /* dq of parts (B, H, parts, T', D') if parts > 1 */
-    Grad dq, dk, dv, da, db, dg;
+    Grad dq, dk, dv, da, db, dg, dsink;
 } Pairs;
 
 /* A head, or a part of one: its view, and its copies in a thread's scratch memory. */

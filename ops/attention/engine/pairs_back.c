@@ -162,6 +162,24 @@ static void forget_heads(void *ctx, int begin, int end)
     }
 }
 
+/* dsink of head h, by dz of tiles.c; sequences in their order. */
+static void sink_heads(void *ctx, int begin, int end)
+{
+    const Pairs *op = ctx;
+
+    for (int h = begin; h < end; h++) {
+        double sum = 0;
+
+        for (int number = h; number < op->B * op->H; number += op->H) {
+            const RowState *row = op->row + (size_t)op->T * (size_t)number;
+
+            for (int i = 0; i < op->T; i++)
+                sum -= (double)(exp_below(op->sink[h] - row[i].m) / row[i].c * row[i].delta);
+        }
+        grad_add(op->dsink, (size_t)h, &(real){ R(sum) }, 1);
+    }
+}
+
 void pairs_backward(Node *node)
 {
     Pairs *op = (Pairs *)node;
@@ -197,6 +215,10 @@ void pairs_backward(Node *node)
         op->dg = tape_grad(node->tape, mix_tensor(&op->in, "g"));
         pool_for(node->tape->pool, op->B * op->H, 1, forget_heads, op);
         arena_give(node->tape->mem, op->fade, fades);
+    }
+    if (op->sink) {
+        op->dsink = tape_grad(node->tape, mix_tensor(&op->in, "sink"));
+        pool_for(node->tape->pool, op->H, 1, sink_heads, op);
     }
     if (op->gain) {
         op->da = tape_grad(node->tape, mix_tensor(&op->in, "rel_a"));

@@ -13,9 +13,14 @@ Tiling pairs_tiling(const Attention *a, const Values *set)
     return how;
 }
 
-RowState pairs_start(const Weighting *w, real divisor)
+RowState pairs_start(const Weighting *w, real divisor, real null)
 {
-    return (RowState){ w->null ? 0 : -R(HUGE_VAL), w->null ? 1 : divisor, 0 };
+    return (RowState){ w->null ? null : -R(HUGE_VAL), w->null ? 1 : divisor, 0 };
+}
+
+const real *pairs_sink(const Tiling *how, const Mix *in)
+{
+    return how->sinks ? mix_tensor(in, "sink")->data : NULL;
 }
 
 real pairs_gain(const Tiling *how, int n0, int D, int n)

@@ -167,11 +167,12 @@ static void step_rows(const Step *s, StepRow x, const Tiling *how, int n)
     const int n0 = pairs_n0(s->in), H = s->in->q->dim[2], seen = view_count(x.view, s->t);
     const real divisor = how->divisor ? how->divisor(n0, seen) : 0;
     const real tau = how->tau(n0, x.D, seen), *w = x.w, *fade = x.fade;
+    const real *sink = pairs_sink(how, s->in);
     real *angles = s->state + 1, *q = angles + x.D;
 
     x.q = q, x.f = pairs_gain(how, n0, x.D, seen);
     for (int h = 0; h < H; h++) {
-        RowState row = pairs_start(how->weighting, divisor);
+        RowState row = pairs_start(how->weighting, divisor, sink ? sink[h] : 0);
 
         x.of_k = h * x.D, x.of_v = H * x.D + h * x.E;
         x.w = w ? w + h * n : NULL, x.fade = fade ? fade + h * n : NULL;

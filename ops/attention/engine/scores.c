@@ -76,15 +76,18 @@ static void sum_heads(void *ctx, int begin, int end)
     const int T = s->in->q->dim[1], D = s->in->q->dim[3], n0 = pairs_n0(s->in);
     const Tiling how = pairs_tiling(s->in->attention, &s->in->set);
     double (*weight)(double s) = how.weighting->weight;
+    const real *sink = pairs_sink(&how, s->in);
 
     for (int number = begin; number < end; number++) {
         const Copies x = copies_of(s, number);
-        const View view = pairs_view(s->in, number / s->in->q->dim[2]);
+        const int H = s->in->q->dim[2];
+        const View view = pairs_view(s->in, number / H);
+        const double null = how.weighting->null ? weight(sink ? (double)sink[number % H] : 0) : 0;
 
         for (int i = 0; i < T; i++) {
             const int n = view_count(&view, i);
             const double tau = (double)how.tau(n0, D, n);
-            double c = how.weighting->null && n > 0 ? weight(0) : 0;
+            double c = n > 0 ? null : 0;
 
             for (Span keys = view_run(&view, i, 0); keys.from < keys.to;) {
                 for (int j = keys.from; j < keys.to; j++)

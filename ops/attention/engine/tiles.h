@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     real hidden;
     bool averages; /* c_i is the sum of the row's weights, guarded */
-    bool null;     /* and of that of a key with score 0 and value 0, which is always seen */
+    bool null;     /* and of that of the null key, whose value is 0 and which is always seen */
     /* Replaces s by w(s) e^-m. If m changes, the sums so far, o (E) and c, are rescaled. */
     void (*weigh)(real *s, int n, real *o, int E, RowState *row);
     /* Replaces s by A, and dA by ds = w'(s) / c (dA - delta), with c of the whole row. */

@@ -25,8 +25,10 @@
  *
  *     A_ij = e^x_ij / (1 + sum over l of e^x_il)
  *
- * whose derivative is that of softmax; or one of scores that fade (forgetting; Lin et al., 2025,
- * arXiv:2503.02130), with F_i = sum of g_t over t <= i, where padding has g_t = 0:
+ * whose derivative is that of softmax, or of score b, a learned number per head (sink; Agarwal et
+ * al., 2025, arXiv:2508.10925), which gets the gradient of a key with dA = 0; or one of scores that
+ * fade (forgetting; Lin et al., 2025, arXiv:2503.02130), with F_i = sum of g_t over t <= i, where
+ * padding has g_t = 0:
  *
  *     A_i = softmax of x_ij + F_i - F_j        F_i - F_j = sum of g_t over j < t <= i
  *
@@ -180,16 +182,42 @@ static int own_weight(const PlainRow *r)
     return -1;
 }
 
-/* softmax1: of T scores and 0. */
+static bool has_sink(const PlainRow *r)
+{
+    return setting_is(&r->x->mix->set, "weight", "sink");
+}
+
+/* T scores and that of the null key, b or 0; their softmax, and the sum of their exponentials. */
+static double *with_null(const PlainRow *r)
+{
+    double *s = plain_zeros(r->x, r->x->T + 1);
+
+    plain_add(s, tau(r, "scale"), r->s, r->x->T);
+    s[r->x->T] = has_sink(r) ? *plain_operand(r->x, "sink") : 0;
+    return s;
+}
+
 static void weigh_with_null(const PlainRow *r)
 {
     int T = r->x->T;
-    double *s = plain_zeros(r->x, T + 1), *A = plain_zeros(r->x, T + 1);
+    double *s = with_null(r), *A = plain_zeros(r->x, T + 1);
 
-    plain_add(s, tau(r, "scale"), r->s, T);
     plain_softmax_of(s, A, T + 1);
     plain_add(r->A, 1, A, T);
-    plain_put_sum(r->x, r->i, 1 / A[T]);
+    plain_put_sum(r->x, r->i, exp(s[T]) / A[T]);
+}
+
+static void sink_back(const PlainRow *r)
+{
+    int T = r->x->T;
+    double *A = plain_zeros(r->x, T + 1), *dA = plain_zeros(r->x, T + 1);
+    double *ds = plain_zeros(r->x, T + 1);
+
+    plain_softmax_of(with_null(r), A, T + 1);
+    plain_add(dA, 1, r->dA, T);
+    plain_softmax_back(A, dA, ds, T + 1);
+    plain_add(r->ds, tau(r, "scale"), ds, T);
+    *plain_gradient(r->x, "sink") += ds[T];
 }
 
 static void weigh(const PlainRow *r)
@@ -197,7 +225,7 @@ static void weigh(const PlainRow *r)
     int which = own_weight(r);
     double n = plain_seen(r->x, r->i), t = tau(r, "scale"), c = 0;
 
-    if (setting_is(&r->x->mix->set, "weight", "softmax1"))
+    if (setting_is(&r->x->mix->set, "weight", "softmax1") || has_sink(r))
         weigh_with_null(r);
     else if (setting_is(&r->x->mix->set, "weight", "forgetting"))
         plain_forgetting_weigh(r, "scale");
@@ -216,6 +244,8 @@ static void back(const PlainRow *r)
 
     if (setting_is(&r->x->mix->set, "weight", "forgetting"))
         plain_forgetting_back(r, "scale");
+    else if (has_sink(r))
+        sink_back(r);
     else if (which < 0)
         plain_softmax_weigh_back(r, "scale");
     for (int j = 0; which >= 0 && j < r->x->T; j++)
