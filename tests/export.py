@@ -44,7 +44,7 @@ DELTA = ["--no-out-gate --out-norm none", "--out-gate --out-norm all --key-size 
          "--conv 2 --no-conv-silu --qk-norm rms --negative", "--conv 0"]
 OWN = {
     "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20",
-                "--scale logn --base 9", "--weight softmax1", "--weight sigmoid", "--weight relu",
+                "--scale logn --base 9", "--weight softmax1", "--weight sink", "--weight sigmoid", "--weight relu",
                 "--weight relu2 --window 5", "--weight laplace --scale logn --base 9", *BANDED],
     "longformer": ["--reach 3", "--reach 2 --global 3", "--reach 1 --global 0 --weight sigmoid", *PATTERN],
     "bigbird": ["--reach 1 --block 3", "--reach 2 --random 2 --block 2", "--random 1 --global 0 --reach 1 --block 4",

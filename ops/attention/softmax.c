@@ -38,7 +38,13 @@
  *     softmax1    A_ij = e^s_ij / (1 + sum over l of e^s_il)
  *
  * (Miller, 2023): a softmax with one more key, of score 0 and value 0, so a row may attend to
- * nothing. It starts with m, c = 0, 1, and its derivative is that of softmax; and, causal only,
+ * nothing. It starts with m, c = 0, 1, and its derivative is that of softmax. With a learned score
+ * b_h for each head in place of 0,
+ *
+ *     sink        A_ij = e^s_ij / (e^b_h + sum over l of e^s_il)
+ *
+ * (Agarwal et al., 2025, arXiv:2508.10925), which starts with m, c = b_h, 1, and the gradient of
+ * b_h is the sum of dz_i of tiles.c over all rows of the head. And, causal only,
  *
  *     forgetting  A_ij = e^(s_ij + F_i - F_j) / sum over l of e^(s_il + F_i - F_l)
  *                 F_i = sum of g_t over t <= i,  g_t = ln f_t,  f_t = sigmoid(w.h_t + b)
@@ -108,9 +114,9 @@ static const Weighting weighting_softmax1 = { -R(HUGE_VAL),    true, true, softm
 const char *const softmax_scales[] = { "sqrt", "entropy", "logn", NULL };
 static Tau *const taus[] = { tau_sqrt, tau_entropy, tau_logn };
 
-enum { SOFTMAX, SOFTMAX1, SIGMOID, RELU, RELU2, LAPLACE, FORGETTING };
-const char *const softmax_weights[] = { "softmax", "softmax1", "sigmoid",    "relu",
-                                        "relu2",   "laplace",  "forgetting", NULL };
+enum { SOFTMAX, SOFTMAX1, SIGMOID, RELU, RELU2, LAPLACE, FORGETTING, SINK };
+const char *const softmax_weights[] = { "softmax", "softmax1",   "sigmoid", "relu", "relu2",
+                                        "laplace", "forgetting", "sink",    NULL };
 static const Tiling tilings[] = {
     [SOFTMAX] = { .weighting = &weighting_softmax },
     [SOFTMAX1] = { .weighting = &weighting_softmax1 },
@@ -119,6 +125,7 @@ static const Tiling tilings[] = {
     [RELU2] = { .weighting = &weighting_square, .divisor = by_n },
     [LAPLACE] = { .weighting = &weighting_laplace, .divisor = by_one },
     [FORGETTING] = { .weighting = &weighting_softmax, .forgets = true },
+    [SINK] = { .weighting = &weighting_softmax1, .sinks = true },
 };
 
 unsigned softmax_traits(const Values *set)
@@ -129,12 +136,13 @@ unsigned softmax_traits(const Values *set)
                                        [RELU] = SQUARED,
                                        [RELU2] = SQUARED,
                                        [LAPLACE] = SMOOTH,
-                                       [FORGETTING] = FORGETTING_TRAITS };
+                                       [FORGETTING] = FORGETTING_TRAITS,
+                                       [SINK] = SMOOTH };
 
     return traits[setting(set, "weight")];
 }
 
-const Operand softmax_operands[] = { OPERAND_FORGETTING("weight"), { 0 } };
+const Operand softmax_operands[] = { OPERAND_FORGETTING("weight"), OPERAND_SINK("weight"), { 0 } };
 
 const PairsRule softmax_rule = { tilings, .by = "weight", .tau = taus, .scale = "scale",
                                  .n0 = "base" };

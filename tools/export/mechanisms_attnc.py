@@ -228,8 +228,9 @@ class Pairs(Mix):
             keys, k, v, fade = append(state, t, k, v, -G)
             fade = fade[:, :, None] + G[..., None]  # (B, H, T, keys), the sum over j < t <= i
             kept, fade = fade[:, :, -1], fade.to(q)
+        sink = {"sink": own.pop("sink")} if "sink" in own else {}
         s = q @ turn(k) / math.sqrt(q.shape[-1]) + rel_bias(t, keys, self.rope_base, **own)
-        A = self.weights(s, self.sees(t, keys), fade)
+        A = self.weights(s, self.sees(t, keys), fade, **sink)
         return A @ v, self.keep(t, keys, k, v, *([] if g is None else [kept]))
 
     def whole(self, q: Tensor, k: Tensor, v: Tensor, t: Tokens, **own) -> Tensor:
@@ -260,20 +261,26 @@ class Softmax(Pairs):
     sigmoid   1 / (1 + n_i e^-s_ij)                  relu2  max(s_ij, 0)^2 / n_i
     laplace   (1 + erf((s_ij - mu) / (sigma sqrt 2))) / 2, mu^2 = 1 / 2, sigma^2 = 1 / (4 pi)
 
+    sink is softmax1 with e^b in place of 1, for a learned number b of each head;
     forgetting is a softmax of s_ij plus the sum of logsigmoid(g_t) over j < t <= i.
     """
 
     def __init__(self, config: AttncConfig, place: int = 0):
         super().__init__(config, place)
-        self.fading = config.weight == "forgetting"
+        self.fading, self.sinks = config.weight == "forgetting", config.weight == "sink"
 
-    def weights(self, s: Tensor, sees: Tensor, fade) -> Tensor:
+    def own(self, H: int, D: int) -> dict:
+        return {"sink": (H,)} if self.sinks else {}
+
+    def weights(self, s: Tensor, sees: Tensor, fade, sink: Optional[Tensor] = None) -> Tensor:
         weight, n = self.config.weight, sees.sum(-1, keepdim=True).clamp(min=1)
         s = self.scaled(s, sees, self.config.scale)
         if weight in ("softmax", "forgetting"):
             return masked_softmax(s + fade, sees)
-        if weight == "softmax1":
+        if weight in ("softmax1", "sink"):
             s = F.pad(s.masked_fill(~sees, LOWEST), (0, 1))
+            if sink is not None:
+                s[..., -1] = sink[:, None]
             return s.softmax(-1)[..., :-1] * sees
         if weight == "sigmoid":
             return (s - n.log()).sigmoid() * sees
