@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 690
 tools/report 2410
-tools/train 1790
+tools/train 1815
 tools/lib 1170
 END
 
