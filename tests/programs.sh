@@ -1374,6 +1374,11 @@ check 'Ctrl-C saves and ends with 130' saves INT 130
 check 'Ctrl-C says at which step' said '^stopped at step [0-9]'
 check 'Ctrl-C prints no result' [ ! -s "$dir/stdout" ]
 check 'TERM saves and ends with 143' saves TERM 143
+copies() { # as timeout(1) does: to the process, and to its group
+    started copies '^step 1/' "$train" && kill -TERM $job && sleep 0.01; kill -TERM $job 2>/dev/null; soon 143 &&
+        folder_is_valid "$run" log.jsonl && said '^stopped at step [0-9]* of 1000000: SIGTERM$'
+}
+check 'TERM that comes twice saves as well' copies
 check 'USR1 saves and ends with 138' saves USR1 138
 check 'it says why' said '^stopped at step [0-9]* of 1000000: SIGUSR1$'
 check 'and how to go on' said '^    .*/train --resume --out-dir ../out/USR1 --threads 1$'

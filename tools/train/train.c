@@ -13,16 +13,24 @@
 
 static volatile sig_atomic_t stop;
 
+/* A signal ends the run after its step; a later one, but not the copy that timeout(1) sends to
+ * the process and to its group, ends the program. */
 static void ask_to_stop(int number)
 {
+    static double first;
+
+    if (!stop)
+        first = seconds_now();
+    else if (seconds_now() - first > 0.5)
+        signal(number, SIG_DFL), raise(number);
     stop = number;
 }
 
-/* The first signal ends the run after its step; the second one ends the program. */
 static void catch_signals(void)
 {
-    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART }, before;
+    struct sigaction a = { .sa_flags = SA_RESTART }, before;
 
+    sigfillset(&a.sa_mask);
     a.sa_handler = ask_to_stop;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
