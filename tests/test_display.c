@@ -149,7 +149,7 @@ END_TEST
 
 static void say_wrapped(const char *path)
 {
-    terminal_wrap(path);
+    terminal_wrap(stderr, path);
 }
 
 START_TEST(a_text_is_wrapped_at_spaces_and_a_long_word_anywhere)
@@ -166,6 +166,33 @@ START_TEST(a_text_is_wrapped_at_spaces_and_a_long_word_anywhere)
     screen_close(&screen);
     ck_assert_int_eq(exit_code_of(say_wrapped, text), 0);
     ck_assert_uint_eq(strlen(said), strlen(text) + 1);
+}
+END_TEST
+
+static void train(const char *to)
+{
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    execl("./train", "./train", "--out-dir", to, "--max-iters", "200", "--n-layer", "1", "--n-head",
+          "2", "--n-embd", "16", "--block-size", "16", "--batch-size", "2", "--threads", "1",
+          "--sample-tokens", "0", "README.md", "CONTRIBUTING.md", (char *)NULL);
+}
+
+/* All that ./train prints but the command that continues the run, which has to stay a line. */
+START_TEST(a_run_fits_the_terminal)
+{
+    screen_open(&screen, widths[_i]);
+    ck_assert_int_eq(
+        exit_code_through((int[2]){ screen.terminal, screen.of_program }, train, folder), 0);
+    screen.of_program = -1;
+    char *command = strstr(said, "    ./train --resume");
+
+    ck_assert_ptr_nonnull(command);
+    *command = 0;
+    ck_assert_ptr_nonnull(strstr(said, "step 200/200  loss "));
+    ck_assert_ptr_nonnull(strstr(said, "\nfiles in "));
+    ck_assert_ptr_nonnull(strstr(said, "\nto train longer:"));
+    screen_write(&screen, said);
+    screen_close(&screen);
 }
 END_TEST
 
@@ -324,9 +351,10 @@ END_TEST
 Suite *suite_display(void)
 {
     Suite *s = suite_create("display");
-    TCase *t = group(s, "terminal"), *pace = group(s, "pace");
+    TCase *t = group(s, "terminal"), *pace = group(s, "pace"), *run = with_folder(s, "run");
 
     tcase_add_checked_fixture(t, environment_open, NULL);
+    tcase_add_checked_fixture(run, environment_open, NULL);
     tcase_add_test(t, a_time_has_two_units);
     tcase_add_test(pace, the_time_that_is_left_is_told_early);
     tcase_add_test(pace, a_run_ends_within_its_limit_and_close_to_it);
@@ -343,5 +371,7 @@ Suite *suite_display(void)
     tcase_add_loop_test(t, a_validation_line_is_bold_and_the_best_is_green, 0, 2);
     tcase_add_test(t, anything_else_gets_plain_lines);
     tcase_add_test(t, the_width_is_the_terminals_or_that_of_columns);
+    if (access("./train", X_OK) == 0)
+        tcase_add_loop_test(run, a_run_fits_the_terminal, 0, 4);
     return s;
 }

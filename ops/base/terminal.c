@@ -1,7 +1,6 @@
 #include "ops/base/terminal.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -54,9 +53,9 @@ static int characters(const char *s, size_t n)
     return count;
 }
 
-void terminal_wrap(const char *text)
+void terminal_wrap(FILE *out, const char *text)
 {
-    const int room = isatty(STDERR_FILENO) ? terminal_columns() - 1 : INT_MAX;
+    const int room = isatty(fileno(out)) ? terminal_columns() - 1 : INT_MAX;
     const int indent = room > 4 * INDENT ? INDENT : 0;
     int column = 0;
 
@@ -68,14 +67,14 @@ void terminal_wrap(const char *text)
         const bool wrap = space && column + 1 + word > room && indent + word <= room;
 
         if (wrap || (column >= room && characters(c, 1))) {
-            fprintf(stderr, "\n%*s", indent, "");
+            fprintf(out, "\n%*s", indent, "");
             column = indent;
         }
         if (!wrap)
-            fputc(*c, stderr);
+            fputc(*c, out);
         column += wrap ? 0 : characters(c, 1);
     }
-    fputc('\n', stderr);
+    fputc('\n', out);
 }
 
 void terminal_end_line(void)

@@ -6,6 +6,7 @@
 #define OPS_BASE_TERMINAL_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /* Whether a line can be rewritten: it is a terminal, and not a dumb one. */
 bool terminal_rewrites(void);
@@ -24,7 +25,7 @@ void terminal_rewrite(const char *line);
  * Prints the text and an end of line. On a terminal, lines end at spaces so that they fit, and what
  * follows is indented; a word that is longer than a line is cut.
  */
-void terminal_wrap(const char *text);
+void terminal_wrap(FILE *out, const char *text);
 
 /* Ends the line if there is one; die() and warn() call it. */
 void terminal_end_line(void);

@@ -20,7 +20,7 @@ void show_end(const Show *s, const TrainResult *r, int signal)
                      : r->why == STOP_TIME ? text_format("the time limit is reached")
                                            : text_format("all updates are done");
 
-    fprintf(stderr, "stopped at step %d of %d: %s\n", r->steps, s->job->training.steps, why.at);
+    say(stderr, "stopped at step %d of %d: %s", r->steps, s->job->training.steps, why.at);
 }
 
 /* Options of this part of the run that the next one does not know of. */
@@ -59,7 +59,8 @@ void show_command(const Show *s, const TrainResult *r)
                 "the learning rate it may not:\n    ",
                 r->saved);
     else
-        fprintf(stderr, "to %s%s:\n    ", r->why == STOP_STEPS ? "train longer" : "continue",
+        fprintf(stderr, "%sto %s%s:\n    ", r->why >= STOP_STEPS ? "\n" : "",
+                r->why == STOP_STEPS ? "train longer" : "continue",
                 reads_standard_input(s->job) ? ", with the same text on standard input" : "");
     text_shell(s->job->word[0], stderr);
     fputs(" --resume --out-dir ", stderr);

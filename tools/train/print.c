@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+void say(FILE *out, const char *fmt, ...)
 {
     Text line = { 0 };
     va_list ap;
@@ -23,7 +23,7 @@ __attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
     va_start(ap, fmt);
     line.n = (size_t)vsnprintf(line.at, sizeof line.at, fmt, ap);
     va_end(ap);
-    terminal_wrap(line.at);
+    terminal_wrap(out, line.at);
 }
 
 Text job_name(const Job *job)
@@ -66,9 +66,9 @@ static void show_plan(const Show *s)
         limit =
             text_format("; time limit %s%s", display_time(o->max_seconds).at,
                         options_set(s->job->program, "max-time") ? "" : " (--max-time changes it)");
-    say("%d updates, an evaluation every %d%s", o->steps, o->eval_interval, limit.at);
+    say(stderr, "%d updates, an evaluation every %d%s", o->steps, o->eval_interval, limit.at);
     if (s->job->from)
-        say("resuming after step %d", s->job->from->progress.step);
+        say(stderr, "resuming after step %d", s->job->from->progress.step);
 }
 
 static void show_text(const Show *s)
@@ -81,17 +81,17 @@ static void show_text(const Show *s)
         train += s->corpus[i].train.n;
         validation += s->corpus[i].validation.n;
     }
-    say("%s%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary (%s)",
+    say(stderr, "%s%s: %zu bytes to train on, %zu to validate, %d tokens in the vocabulary (%s)",
         shown_plain(name).at, s->job->files > 1 ? " and others" : "", train, validation, c->vocab,
         tokenizer_words(s->tokenizer));
     if (c->task == TASK_CLASSIFY)
-        say("a window is from one of %d files: guessing is right in %.1f%%", c->classes,
+        say(stderr, "a window is from one of %d files: guessing is right in %.1f%%", c->classes,
             100 * s->source->chance);
     if (c->task == TASK_MLM)
-        say("%g%% of the tokens are masked%s and predicted from both sides",
+        say(stderr, "%g%% of the tokens are masked%s and predicted from both sides",
             100 * s->job->mask_share, s->job->whole_word ? ", whole words at a time," : ",");
     if (c->task == TASK_CAUSAL && s->corpus->floor > 0)
-        say("its true entropy is %.4f bits/byte: no model does better", s->corpus->floor);
+        say(stderr, "its true entropy is %.4f bits/byte: no model does better", s->corpus->floor);
 }
 
 static void show_labels(const Show *s)
@@ -103,10 +103,12 @@ static void show_labels(const Show *s)
     const size_t cut = label_rows_cut(labels->train, c->context, paired) +
                        label_rows_cut(labels->held_back, c->context, paired);
 
-    say("%s: %zu rows to train on, %zu to validate, %d labels, %d tokens in the vocabulary (%s)",
+    say(stderr,
+        "%s: %zu rows to train on, %zu to validate, %d labels, %d tokens in the vocabulary (%s)",
         shown_plain(s->job->labels ? s->job->labels : "labelled passages of built-in stories").at,
         train, held_back, c->classes, c->vocab, tokenizer_words(s->tokenizer));
-    say("%zu of %zu rows are longer than the context and are cut; guessing is right in %.1f%%", cut,
+    say(stderr,
+        "%zu of %zu rows are longer than the context and are cut; guessing is right in %.1f%%", cut,
         train + held_back, 100 * s->source->chance);
 }
 
@@ -114,7 +116,7 @@ static void show_task(const Show *s)
 {
     const Synthetic *made = s->job->made;
 
-    say("%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%", made->name,
+    say(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%", made->name,
         made->summary, s->model->config.vocab, 100 * s->source->chance);
 }
 
@@ -124,7 +126,7 @@ static void show_transfer(const Show *s)
     const Transfer *t = s->transfer;
     const Text path = text_cut(s->job->initial->path, 200);
 
-    say("starts with %d tensors of %s%s%s%s%s", t->copied, shown_plain(path.at).at,
+    say(stderr, "starts with %d tensors of %s%s%s%s%s", t->copied, shown_plain(path.at).at,
         t->initialised.n ? "; initialised: " : "", t->initialised.at,
         t->left.n ? "; not used: " : "", t->left.at);
 }
@@ -135,11 +137,11 @@ void show_banner(const Show *s)
     const Job *job = s->job;
     const Text set = settings_text(c);
 
-    say("%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s",
+    say(stderr, "%s attention%s%s%s, %d x %d, %d head%s, context %d, positions %s, ffn %s",
         config_mechanisms(c).at, set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width,
         c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
         ffn_names[config_feeds(c) ? c->ffn : FFN_NONE]);
-    say("%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",
+    say(stderr, "%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",
         params_count(&s->model->params), job->frozen.n ? " to train" : "", config_flops(c) / 1e6,
         config_memory(c, job_load(job)) / 0x1p20);
     if (job->initial)
@@ -150,7 +152,7 @@ void show_banner(const Show *s)
         show_labels(s);
     else
         show_text(s);
-    say("%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
+    say(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
         VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
         s->run ? "run in " : "nothing is written", s->run ? shown_plain(run_path(s->run)).at : "");
     show_plan(s);
@@ -174,37 +176,39 @@ void show_picture(const Show *s)
 static void print_quality(const Show *s, Evaluation e, bool whole)
 {
     double bits = source_bits(s->source, true, e.loss);
+    Text line =
+        text_format("validation loss %.4f nats/%s, ppl %.3f", e.loss, target_of(s).at, exp(e.loss));
 
-    printf("validation loss %.4f nats/%s, ppl %.3f", e.loss, target_of(s).at, exp(e.loss));
     if (!isnan(bits))
-        printf(", %.4f bits/byte", bits);
+        text_add(&line, ", %.4f bits/byte", bits);
     if (!isnan(e.accuracy))
-        printf(", accuracy %.1f%%", 100 * e.accuracy);
+        text_add(&line, ", accuracy %.1f%%", 100 * e.accuracy);
     if (!isnan(e.f1))
-        printf(", macro-F1 %.4f", e.f1);
-    printf(" (%s%.0f targets, %s, context %d)\n", whole ? "all " : "", e.targets,
-           whole ? "side by side" : "spread over all", s->model->config.context);
+        text_add(&line, ", macro-F1 %.4f", e.f1);
+    say(stdout, "%s (%s%.0f targets, %s, context %d)", line.at, whole ? "all " : "", e.targets,
+        whole ? "side by side" : "spread over all", s->model->config.context);
     if (!isnan(s->source->chance))
-        printf("for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%\n",
-               100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
+        say(stdout,
+            "for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%",
+            100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
 }
 
 void show_result(const Show *s, const TrainResult *r, double setup)
 {
-    printf("%d step%s in %.1f s (median %.1f ms), the first after %.3f s of setup\n", r->steps,
-           r->steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
-    printf("best evaluation %.4f at step %d\n", r->best, r->best_step);
+    say(stdout, "%d step%s in %.1f s (median %.1f ms), after %.1f s of setup", r->steps,
+        r->steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
+    say(stdout, "best evaluation %.4f at step %d", r->best, r->best_step);
     print_quality(s, r->last, r->whole);
     if (r->test.targets > 0)
-        printf("test accuracy %.1f%% (%s%.0f rows)\n", 100 * r->test.accuracy,
-               r->whole_test ? "all " : "", r->test.targets);
+        say(stdout, "test accuracy %.1f%% (%s%.0f rows)", 100 * r->test.accuracy,
+            r->whole_test ? "all " : "", r->test.targets);
     if (s->job->preset && s->tokenizer && s->model->config.task == TASK_CAUSAL)
-        printf("for comparison: nanoGPT reached 1.88 with these settings\n");
+        say(stdout, "for comparison: nanoGPT reached 1.88 with these settings");
     if (floor_of(s) > 0)
-        printf("true entropy    %.4f nats/byte, %.4f bits/byte\n", s->corpus->floor * log(2),
-               s->corpus->floor);
-    printf("files in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg\n",
-           shown_plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
+        say(stdout, "true entropy    %.4f nats/byte, %.4f bits/byte", s->corpus->floor * log(2),
+            s->corpus->floor);
+    say(stdout, "files in %s: model.safetensors best.safetensors log.jsonl config.json %sloss.svg",
+        shown_plain(run_path(s->run)).at, s->tokenizer ? "tokenizer.json " : "");
 }
 
 bool show_estimate(const Show *s, const Training *t)
@@ -213,8 +217,8 @@ bool show_estimate(const Show *s, const Training *t)
 
     if (*t->stop)
         return false;
-    printf("expected time %s, at %.1f ms per update\n", display_time(e.seconds).at,
-           1e3 * e.step_seconds);
+    say(stdout, "expected time %s, at %.1f ms per update", display_time(e.seconds).at,
+        1e3 * e.step_seconds);
     return true;
 }
 

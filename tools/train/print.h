@@ -6,6 +6,7 @@
 #include "tools/train/job.h"
 #include "training/transfer.h"
 
+#include <stdio.h>
 #include <stdnoreturn.h>
 
 typedef struct {
@@ -17,6 +18,9 @@ typedef struct {
     const Run *run;             /* NULL: a dry run */
     const Transfer *transfer;   /* of --init */
 } Show;
+
+/* Prints a line, which fits the terminal if there is one. */
+void say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* "text-cosformer-mlm", from the first file's name: the name of a run. */
 Text job_name(const Job *job);
