@@ -41,8 +41,10 @@ for program in $programs; do
 done
 has_version() { attnc-train --version | grep -qF "attn.c $version"; }
 check '--version is that of the header' has_version
-refuses() { ! attnc-sample 2>"$dir/err" && grep -qF 'attnc-sample [options] RUN' "$dir/err"; }
-check 'a message names the program as it was called' refuses
+refuses() { ! "$1" 2>"$dir/err" && grep -qF "$1 [options] " "$dir/err"; }
+for name in sample eval fill classify analyse report export import figure; do
+    check "a message of attnc-$name names it as it was called" refuses "attnc-$name"
+done
 check 'a run of an installed program' attnc-train --attn relu --n-layer 1 --n-embd 16 --n-head 2 \
     --block-size 16 --max-iters 2 --threads 1 --out-dir "$dir/run" README.md
 

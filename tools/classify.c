@@ -251,7 +251,8 @@ static void label_file(Labeller *l, const char *path)
 static void check_options(int words)
 {
     if (words == 0)
-        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s", program.usage);
+        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s",
+            options_usage(&program).at);
     if (json && csv)
         die(EXIT_USAGE, "--json and --csv exclude each other: give only one");
     if (by_line && words > 1)

@@ -103,7 +103,8 @@ static void fill_lines(Filler *f)
 static void check_options(int words)
 {
     if (words == 0)
-        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s", program.usage);
+        die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s",
+            options_usage(&program).at);
     if (json && csv)
         die(EXIT_USAGE, "--json and --csv exclude each other: give only one");
 }
