@@ -12,6 +12,7 @@ BEGIN { n = 0; wide = 96; high = 17; add("$ ./train", "c") }
     gsub(/</, "\\&lt;")
     if ($0 == "" && last == "") next # at most one empty line
     last = $0
+    if (/^to (train longer|continue)/) sample = 0
     class = /validation loss/ ? "v" : sample ? "s" : ""
     for (rest = $0; length(rest) > wide; rest = substr(rest, cut + 1)) {
         for (cut = wide; cut > 1 && substr(rest, cut, 1) != " "; cut--) continue

@@ -1414,6 +1414,9 @@ works 'a run on built-in stories' --max-iters 40
 check 'it says that it has a limit' said '^40 updates, an evaluation every 4; time limit 1m50s (--max-time changes it)$'
 works 'a run without a limit' --max-time 0
 check 'it has none' said '^3 updates, an evaluation every 1$'
+works 'a run of one update on one thread' --max-iters 1 $text
+check 'it says so in the singular' said '^1 thread, vectors '
+check 'and that of the update' said '^1 update, an evaluation every 1$'
 
 diverges() { unnamed --max-iters 30 --learning-rate 1e30 --out-dir ../out/bad $text; [ $? = 1 ]; }
 one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error: .*--learning-rate'; }

@@ -66,7 +66,8 @@ static void show_plan(const Show *s)
         limit =
             text_format("; time limit %s%s", display_time(o->max_seconds).at,
                         options_set(s->job->program, "max-time") ? "" : " (--max-time changes it)");
-    say(stderr, "%d updates, an evaluation every %d%s", o->steps, o->eval_interval, limit.at);
+    say(stderr, "%d update%s, an evaluation every %d%s", o->steps, o->steps == 1 ? "" : "s",
+        o->eval_interval, limit.at);
     if (s->job->from)
         say(stderr, "resuming after step %d", s->job->from->progress.step);
 }
@@ -152,9 +153,10 @@ void show_banner(const Show *s)
         show_labels(s);
     else
         show_text(s);
-    say(stderr, "%d threads, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
-        VECTOR * 8, job->training.peak / 1e9, (unsigned long long)job->seed,
-        s->run ? "run in " : "nothing is written", s->run ? shown_plain(run_path(s->run)).at : "");
+    say(stderr, "%d thread%s, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
+        job->threads == 1 ? "" : "s", VECTOR * 8, job->training.peak / 1e9,
+        (unsigned long long)job->seed, s->run ? "run in " : "nothing is written",
+        s->run ? shown_plain(run_path(s->run)).at : "");
     show_plan(s);
 }
 
