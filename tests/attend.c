@@ -52,6 +52,11 @@ bool can_try(const Attention *a, const Trial *t)
     return !t->rope || (a->traits & CAN_ROPE);
 }
 
+bool is_of_build(const Trial *t, int part)
+{
+    return t == trials || (t - trials + part) % 2 == in_double;
+}
+
 static int size_of(const Case *c, char letter)
 {
     static const char letters[] = "BNHdeDmcrb";
@@ -282,7 +287,7 @@ void check_bits(const Safetensors *s, const Case *c, const char *name, const Ten
 
 void check_results(Case *c, const Safetensors *s)
 {
-    Tape tape = tape_open(2);
+    Tape tape = tape_open(1);
     Tensor *y = attention_mix(&tape, &c->mix);
     const Operand *o;
     int n = 1;

@@ -26,6 +26,9 @@ void trials_init(void);
 /* Whether the attention takes the option. */
 bool can_try(const Attention *a, const Trial *t);
 
+/* Whether case `part` of the trial is this build's: by default both have all, of others a half. */
+bool is_of_build(const Trial *t, int part);
+
 /* A value as options and metadata have it. */
 const char *word_of(const Setting *s, int value);
 

@@ -95,7 +95,7 @@ static Mix position(const Mixing *m, int b, int t, Tensor row[OPERANDS_MAX])
 
 void check_steps(Arena *mem, Mixing *m, int longest)
 {
-    Tape tape = tape_open(2);
+    Tape tape = tape_open(1);
     Outcome want = mixing_outcome(mem, m, NULL);
     real *o = arena_take(mem, want.n * sizeof *o);
     int n = mixing_width(m, V);
@@ -123,7 +123,7 @@ void check_twin(Arena *mem, Mixing *m, int from, int end)
 
 void check_twin_within(Arena *mem, Mixing *m, int from, int end, double times)
 {
-    real *dy = weights_new(mem);
+    const real *dy = weights();
     Outcome o = mixing_outcome(mem, m, dy);
     double *x[OPERANDS_MAX] = { NULL }, *y = arena_take(mem, o.n * sizeof *y);
     PlainTensors d = { .x = { NULL } };

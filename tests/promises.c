@@ -42,13 +42,18 @@ Outcome outcome(Arena *mem, const Subject *s, int threads, const real *dy)
     return again(mem, s, threads, dy);
 }
 
-real *weights_new(Arena *mem)
+const real *weights(void)
 {
     static real drawn[WEIGHTS]; /* once: drawing takes longer than most of what they weigh */
 
     if (drawn[0] == 0)
         fill(drawn, WEIGHTS, 99, 1);
-    return copy(mem, drawn, WEIGHTS);
+    return drawn;
+}
+
+real *weights_new(Arena *mem)
+{
+    return copy(mem, weights(), WEIGHTS);
 }
 
 double *doubles(Arena *mem, const real *x, size_t n)
@@ -108,7 +113,7 @@ void check_close(const char *name, const real *a, const double *b, size_t n, dou
 void check_formula(const Subject *s)
 {
     Arena *mem = arena_new();
-    Outcome o = outcome(mem, s, 2, NULL);
+    Outcome o = outcome(mem, s, 1, NULL);
     double *x[OPERANDS], *y = arena_take(mem, o.n * sizeof *y);
 
     for (int j = 0; j < s->n; j++)
@@ -145,8 +150,8 @@ static double naive_along(void *ctx, double step)
 void check_slopes(const Subject *s, int from)
 {
     Arena *mem = arena_new();
-    real *dy = weights_new(mem);
-    Outcome o = outcome(mem, s, 2, dy);
+    const real *dy = weights();
+    Outcome o = outcome(mem, s, 1, dy);
     double *x[OPERANDS];
     Direction d = { s, dy, x, arena_take(mem, o.n * sizeof(double)), NULL, NULL, o.n, 0 };
 
@@ -173,26 +178,29 @@ void check_slopes(const Subject *s, int from)
     arena_free(mem);
 }
 
-/* One operand after the other has a gradient already, and the others have none. */
+/* Of any two operands, one has a gradient already in a pass in which the other has none. */
 void check_backward_adds(const Subject *s)
 {
     Arena *mem = arena_new();
-    real *dy = weights_new(mem);
-    Outcome once = outcome(mem, s, 2, dy);
+    const real *dy = weights();
+    Outcome once = outcome(mem, s, 1, dy);
 
-    for (int has = 0; has < s->n; has++) {
-        forget_gradients(s);
-        s->x[has]->has_grad = true;
-        Outcome o = again(mem, s, 2, dy);
+    for (int bit = 1; bit <= s->n; bit *= 2) {
+        for (int j = 0; j < s->n; j++) {
+            s->x[j]->has_grad = (j + 1) & bit;
+            if (s->x[j]->has_grad)
+                memcpy(s->x[j]->grad, once.dx[j], s->x[j]->n * sizeof(real));
+        }
+        Outcome o = again(mem, s, 1, dy);
 
         for (int j = 0; j < s->n; j++) {
             real *want = copy(mem, once.dx[j], s->x[j]->n);
 
-            for (size_t i = 0; j == has && i < s->x[j]->n; i++)
+            for (size_t i = 0; ((j + 1) & bit) && i < s->x[j]->n; i++)
                 want[i] *= 2;
             double d = distance(o.dx[j], want, s->x[j]->n);
-            ck_assert_msg(d <= (in_double ? 1e-12 : 1e-5), "%s: operand %d: %.1e off with %d there",
-                          s->name, j, d, has);
+            ck_assert_msg(d <= (in_double ? 1e-12 : 1e-5), "%s: operand %d: %.1e off in pass %d",
+                          s->name, j, d, bit);
         }
     }
     arena_free(mem);
@@ -204,7 +212,7 @@ void check_no_upstream_no_gradient(const Subject *s)
     real *dy = weights_new(mem);
 
     memset(dy, 0, WEIGHTS * sizeof *dy);
-    Outcome o = outcome(mem, s, 2, dy);
+    Outcome o = outcome(mem, s, 1, dy);
     for (int j = 0; j < s->n; j++)
         ck_assert_msg(all_zero(o.dx[j], s->x[j]->n), "%s: operand %d", s->name, j);
     arena_free(mem);
@@ -215,11 +223,11 @@ void check_twice_upstream_twice_gradient(const Subject *s)
     const double least_normal = in_double ? DBL_MIN : (double)FLT_MIN;
     Arena *mem = arena_new();
     real *dy = weights_new(mem);
-    Outcome once = outcome(mem, s, 2, dy);
+    Outcome once = outcome(mem, s, 1, dy);
 
     for (int i = 0; i < WEIGHTS; i++)
         dy[i] *= 2;
-    Outcome twice = outcome(mem, s, 2, dy);
+    Outcome twice = outcome(mem, s, 1, dy);
     for (int j = 0; j < s->n; j++) {
         for (size_t i = 0; i < s->x[j]->n; i++) {
             once.dx[j][i] *= 2;
@@ -233,9 +241,9 @@ void check_twice_upstream_twice_gradient(const Subject *s)
 
 void check_threads(const Subject *s)
 {
-    static const int threads[] = { 2, 3, 7 };
+    static const int threads[] = { 2, 7 };
     Arena *mem = arena_new();
-    real *dy = weights_new(mem);
+    const real *dy = weights();
     Outcome one = outcome(mem, s, 1, dy);
 
     for (int t = 0; t < COUNT(threads); t++) {
@@ -258,7 +266,7 @@ void check_operands_untouched(const Subject *s)
 
     for (int j = 0; j < s->n; j++)
         before[j] = copy(mem, s->x[j]->data, s->x[j]->n);
-    outcome(mem, s, 2, weights_new(mem));
+    outcome(mem, s, 1, weights());
     for (int j = 0; j < s->n; j++)
         ck_assert_msg(same_bits(s->x[j]->data, before[j], s->x[j]->n), "%s: operand %d", s->name,
                       j);
@@ -268,8 +276,8 @@ void check_operands_untouched(const Subject *s)
 void check_alone_as_in_batch(const Subject *all, const Subject *one, int b, int batched)
 {
     Arena *mem = arena_new();
-    real *dy = weights_new(mem);
-    Outcome in_batch = outcome(mem, all, 2, dy);
+    const real *dy = weights();
+    Outcome in_batch = outcome(mem, all, 1, dy);
     Outcome first = outcome(mem, one, 1, NULL);
     Outcome alone = outcome(mem, one, 1, dy + (size_t)b * first.n);
 

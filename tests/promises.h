@@ -28,7 +28,8 @@ Outcome outcome(Arena *mem, const Subject *s, int threads, const real *dy);
 
 /* Weights for any outcome: more of them than an output here has numbers. */
 enum { WEIGHTS = 1 << 17 };
-real *weights_new(Arena *mem);
+const real *weights(void);
+real *weights_new(Arena *mem); /* a copy */
 
 double *doubles(Arena *mem, const real *x, size_t n);
 bool same_bits(const real *a, const real *b, size_t n);

@@ -21,7 +21,7 @@ START_TEST(rows_of_any_length_are_finite_and_those_of_the_formula)
 
         m.length = _i & 2 ? mixing_lengths(mem, m.s) : NULL;
         scale(m.x[Q], sizes[i]);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         if (in_double || sizes[i] < 1)
             check_twin(mem, &m, Q, sizes[i] == 3000 ? Q : m.n);

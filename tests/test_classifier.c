@@ -37,7 +37,7 @@ static Small *open_classifier(int variant, int way)
 
 START_TEST(the_gradient_is_the_slope_of_the_losses_with_every_pool)
 {
-    for (int way = 0; way < WAYS; way++) {
+    for (int way = _i % 3; way < WAYS; way += 3) { /* each with a third of these variants */
         Small *s = open_classifier(5 * _i, way);
 
         if (small_drops_key_bias(&s->model.config)) {
@@ -46,7 +46,7 @@ START_TEST(the_gradient_is_the_slope_of_the_losses_with_every_pool)
         }
         if (s->model.config.no_residual && s->model.config.pool == POOL_ATTENTION)
             small_leave_out(s, "pool.query"); /* all positions are nearly the same */
-        check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 4);
+        check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
         small_close(s);
     }
 }

@@ -136,7 +136,7 @@ START_TEST(the_scan_of_a_long_sequence_is_the_recurrence)
         Mixing m = mixing(mem, v, (Shape){ 1, 4096, 2, 4, 3 }, true);
 
         fill_decays(&m, patterns[i]);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         double *want = arena_take(mem, o.n * sizeof *want);
         for (int h = 0; h < m.s.H; h++)
             scan(&m, h, want);
@@ -198,7 +198,7 @@ START_TEST(scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between)
         fill_decays(&m, patterns[_i]);
     else
         fill_one(&m);
-    Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+    Outcome o = mixing_outcome(mem, &m, weights());
     double *want = arena_take(mem, o.n * sizeof *want);
     for (int i = 0; i < m.s.T * m.s.H; i++)
         softmax_row(&m, i / m.s.H, i % m.s.H, want + i * m.s.E);
@@ -251,7 +251,7 @@ START_TEST(a_g_of_minus_infinity_forgets_everything)
         Outcome one = mixing_outcome(mem, &m, NULL);
         for (int h = 0; h < m.s.H; h++)
             m.x[decays_of(v)]->data[CUT * m.s.H + h] = -R(HUGE_VAL);
-        Outcome cut = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome cut = mixing_outcome(mem, &m, weights());
         check_finite(&m, &cut);
         check_steps(mem, &m, m.s.T);
         ck_assert(same_bits(one.y, cut.y, (size_t)(CUT * n)));

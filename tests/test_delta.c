@@ -68,7 +68,7 @@ static void check_pattern(const Variant *v, Shape s, const Pattern *p, bool same
     if (same)
         repeat_vectors(&m);
     fill_pattern(&m, p);
-    Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+    Outcome o = mixing_outcome(mem, &m, weights());
     check_finite(&m, &o);
     check_twin_within(mem, &m, Q, m.n, in_double ? 1 : p->times);
     if (s.T < 1000 && (in_double || p->times == 1))

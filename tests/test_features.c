@@ -14,7 +14,7 @@ START_TEST(features_of_long_rows_are_those_of_the_formula)
         Subject s = mixing_subject(&m);
 
         scale(m.x[Q], size), scale(m.x[K], size);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         if (in_double && size < 1e15)
             check_formula(&s);
@@ -55,7 +55,7 @@ START_TEST(features_of_rows_far_from_0_are_those_of_the_formula)
         for (int j = m.batched; j < m.n; j++)
             for (size_t i = 0; i < m.operand[j]->n; i++) /* the sums of all rows are alike */
                 m.operand[j]->data[i] = R(1 + 1e-3 * (double)m.operand[j]->data[i]);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         if (in_double)
             check_formula(&s);

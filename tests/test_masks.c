@@ -15,7 +15,7 @@ static bool is_positive(const Variant *v)
 START_TEST(a_key_that_is_seen_alone_is_the_result)
 {
     Arena *mem = arena_new();
-    real *dy = weights_new(mem);
+    const real *dy = weights();
 
     EACH_VARIANT(v)
     {
@@ -178,7 +178,7 @@ START_TEST(padding_gets_no_gradient)
         Mixing m = mixing(mem, v, (Shape){ 4, 71, 2, 8, 5 }, _i);
 
         m.length = mixing_lengths(mem, m.s);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         for (int b = 0; b < m.s.B; b++)
             for (int j = K; j <= ((v->traits & HAS_MATRIX) ? V : K); j++) {
@@ -203,7 +203,7 @@ START_TEST(a_position_that_sees_no_key_gives_zeros_and_passes_no_gradient)
         Mixing m = mixing(mem, v, (Shape){ 2, sizes[i], 2, 8, 5 }, _i);
 
         m.length = (int[]){ sizes[i], 0 };
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         ck_assert_msg(all_zero(o.y + o.n / 2, o.n / 2), "%s", m.name);
         check_none(&m, &o, 1, 0, m.s.T);
@@ -288,7 +288,7 @@ START_TEST(a_window_as_wide_as_the_sequence_is_none)
     {
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, (Shape){ 4, 71, 2, 6, 5 }, _i);
-        real *dy = weights_new(mem);
+        const real *dy = weights();
 
         m.length = mixing_lengths(mem, m.s);
         mixing_leave_kinks(&m);

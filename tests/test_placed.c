@@ -45,7 +45,7 @@ START_TEST(large_scores_are_finite_and_those_of_the_formula)
 
         m.length = _i & 2 ? mixing_lengths(mem, m.s) : NULL;
         scale(m.x[Q], by);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         if (in_double)
             check_formula(&s);

@@ -125,7 +125,7 @@ START_TEST(logits_of_any_size_give_finite_averages_and_gradients)
         Mixing m = mixing(mem, v, (Shape){ 2, 131, 2, 5, 7 }, _i);
 
         scale(m.x[K], sizes[i]);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         check_between(&m, o.y);
         arena_free(mem);
@@ -145,7 +145,7 @@ START_TEST(pools_of_any_logits_are_finite)
         for (int j = m.batched; j < m.n; j++)
             if (m.operand[j]->ndim == 2)
                 scale(m.operand[j], 4000);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         if (in_double)
             check_formula(&s);
@@ -171,7 +171,7 @@ START_TEST(exponentials_of_60_on_either_side_are_exact)
             for (size_t i = 0; i < m.x[j]->n; i++)
                 m.x[j]->data[i] = R(fmax(-60, fmin(60, 40 * (double)m.x[j]->data[i])));
         check_formula(&s);
-        Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+        Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
         arena_free(mem);
     }
@@ -195,7 +195,7 @@ START_TEST(weights_that_are_all_0_give_0_and_pass_no_gradient)
                 m.x[Q]->data[i] = R(fabs((double)m.x[Q]->data[i]));
             }
             mixing_rotate_back(&m);
-            Outcome o = mixing_outcome(mem, &m, weights_new(mem));
+            Outcome o = mixing_outcome(mem, &m, weights());
             ck_assert_msg(all_zero(o.y, o.n), "%s", m.name);
             for (int b = 0; b < m.s.B; b++)
                 check_none(&m, &o, b, 0, m.s.T);
@@ -211,7 +211,7 @@ START_TEST(the_same_added_to_every_key_changes_nothing)
     EACH_VARIANT(v)
     {
         Arena *mem = arena_new();
-        real *dy = weights_new(mem);
+        const real *dy = weights();
         Mixing m = mixing(mem, v, (Shape){ 2, 71, 2, 5, 7 }, _i);
 
         if ((v->traits & AVERAGES) && !v->rope) {
@@ -235,7 +235,7 @@ START_TEST(the_same_added_to_every_feature_of_q_changes_nothing)
     EACH_VARIANT(v)
     if ((v->traits & NORMALISES_Q) && !v->rope) {
         Arena *mem = arena_new();
-        real *dy = weights_new(mem);
+        const real *dy = weights();
         Mixing m = mixing(mem, v, (Shape){ 2, 71, 2, 5, 7 }, _i);
         Tensor *q = m.x[Q];
 

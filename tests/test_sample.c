@@ -138,13 +138,12 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
         memcpy(id, s->batch.id, PROMPT * sizeof *id);
         for (int t = PROMPT; t < PROMPT + SAMPLE; t++)
             id[t] = likeliest_after(s, id, t, i % 2);
-        for (int j = 0; j < COUNT(cold); j++) {
-            int got[SAMPLE];
+        int got[SAMPLE];
+        const double temperature = cold[i % COUNT(cold)];
 
-            sample(s, (Sampling){ cold[j], 0, 1, 5, i % 2 }, 2, got);
-            ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g%s", i / 2,
-                          cold[j], i % 2 ? ", extrapolating" : "");
-        }
+        sample(s, (Sampling){ temperature, 0, 1, 5, i % 2 }, 1, got);
+        ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g%s", i / 2,
+                      temperature, i % 2 ? ", extrapolating" : "");
         small_close(s);
     }
 }

@@ -65,7 +65,7 @@ START_TEST(parts_that_are_made_again_have_the_same_bits)
     Parts p = { .x = { leaf(mem, 1, 1, SHAPE(7, 5)), leaf(mem, 2, 1, SHAPE(7, 5)),
                        leaf(mem, 3, 1, SHAPE(5, 5)), leaf(mem, 4, 1, SHAPE(5)) } };
     const Subject s = { .name = "parts", .f = of_parts, .ctx = &p, .x = p.x, .n = 4 };
-    real *dy = weights_new(mem);
+    const real *dy = weights();
     const Outcome once = outcome(mem, &s, 2, dy);
 
     p.recompute = true;

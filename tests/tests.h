@@ -32,6 +32,9 @@ TCase *group(Suite *s, const char *name);
 Tape tape_open(int threads);
 void tape_close(Tape *tape);
 
+/* leaf() for tests with many cases of the same few seeds: drawing would take most of their time. */
+Tensor *leaf_again(Arena *mem, uint64_t seed, double scale, int ndim, const int *dim);
+
 /* sqrt(mean (a-b)^2 / mean b^2). NaN counts as infinite. */
 double distance_rms(const real *a, const double *b, size_t n);
 

@@ -298,8 +298,9 @@ Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal)
         if (attention_needs(v->attention, &v->set, i)) {
             const int n = mixing_shape(&m, o, dim);
 
-            m.x[i] = leaf(mem, 11 + (uint64_t)i,
-                          *o->shape != 'B' && n == 3 && (!o->draw || o->learned) ? 0.5 : 1, n, dim);
+            m.x[i] = leaf_again(mem, 11 + (uint64_t)i,
+                                *o->shape != 'B' && n == 3 && (!o->draw || o->learned) ? 0.5 : 1, n,
+                                dim);
             operand_fit(o, m.x[i]);
         }
     suit(v, m.x[Q]);
@@ -431,5 +432,5 @@ Outcome mixing_outcome(Arena *mem, Mixing *m, const real *dy)
 {
     Subject s = mixing_subject(m);
 
-    return outcome(mem, &s, 2, dy);
+    return outcome(mem, &s, 1, dy);
 }
