@@ -1,5 +1,6 @@
-# The rows of a run, in `columns`, from what ./train printed (the errors first) and the CSV of ./eval,
-# a row for each length; without lengths it is one row of what ./train found. `commit` is that of the
+# The rows of a run, in `columns`, from its log, what ./train printed (the errors first) and the CSV of
+# ./eval, a row for each length; without lengths it is one row of what ./train found. `gain` is the share of
+# the validation loss that the last fifth of the updates took off. `commit` is that of the
 # programs, with a + if something has changed since. A run that diverged has a loss of inf, and so
 # has one that ended before anybody noticed.
 BEGIN {
@@ -18,6 +19,11 @@ function after(words) { # the number that follows them
 }
 function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], i < names ? "," : "\n" }
 
+/"split":"val"/ {
+    match($0, /"loss":[^,]*/); last = substr($0, RSTART + 7, RLENGTH - 7)
+    if (substr($0, 9) + 0 <= 0.8 * v["steps"]) before = last
+    v["gain"] = before > 0 && last > 0 ? sprintf("%.6f", 1 - last / before) : ""
+}
 / parameters, / && !("parameters" in v) { v["parameters"] = $1 }
 /vectors of [0-9]+ bits/ { v["vector_bits"] = after("vectors of") }
 /^true entropy/ { entropy = $3 }

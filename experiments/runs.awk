@@ -4,6 +4,7 @@
 # page=1 it prints the rows of each series at its rate instead.
 BEGIN {
     tests = split(lengths, length_, ",") + (lengths == "") # one, named by the run
+    CONVFMT = "%.6g"
     split(part, machine, "/")
     read(folder, 1)
     sub(/[^\/]*$/, "c03-perplexity", folder)
@@ -20,7 +21,7 @@ function read(folder, own,    command, field, options, id) {
         if (own && options[2] == "") looked["_task+" field[2] "_attn+" field[1] "_"]
         else if (own && !seen[id, field[11]]++) {
             rows[id]++; text[id] = text[id] $0 "\n"
-            if (field[11] == length_[1]) loss[id] = field[12]
+            if (lengths == "" || field[11] == length_[1]) loss[id] = field[12]
         } else if (!own && field[1] == "wikitext-2" && field[7] == 1 && field[11] == 256)
             loss["_task+" field[2] "_attn+" field[3] "_", field[6]] = field[12]
     }
@@ -29,32 +30,70 @@ function read(folder, own,    command, field, options, id) {
 function name(rate, seed) { return series "_learning-rate+" rate "_seed+" seed }
 
 # The rate with the lowest loss of seed 1, the first of equals; none while a loss is missing.
-function best(    i, key, least, found) {
-    if (rates == 1) return rate[1]
-    for (i = 1; i <= rates; i++) {
+function lowest(    i, key, found) {
+    for (i = first; i <= last; i++) {
         key = c03 ? task_attn SUBSEP rate[i] : name(rate[i], 1)
         if (!(key in loss)) return ""
-        if (loss[key] != "inf" && (found == "" || loss[key] < least)) {
-            least = loss[key]; found = rate[i]
-        }
+        if (!diverges(i) && (found == "" || loss[key] < least)) { least = loss[key]; found = i }
     }
     return found
 }
+function diverges(i,    s) {
+    if (c03) return loss[task_attn, rate[i]] == "inf"
+    for (s = 1; s <= (goes_on ? seeds : 1); s++)
+        if ((name(rate[i], s) in loss) && loss[name(rate[i], s)] == "inf") return 1
+}
 
-function todo(id) { if (!page && rows[id] != tests) print (mine ? "todo:" : "other:") id }
+# Of seeds 1 to s, or "" if one is missing, which is then to be done.
+function mean(i, s,    k, sum) {
+    for (k = 1; k <= s; k++)
+        if (name(rate[i], k) in loss) sum += loss[name(rate[i], k)]
+        else { todo(name(rate[i], k)); return "" }
+    return sum / s
+}
+
+# The number of the rate that gets all seeds, or "" if that is not known yet. With ",.." the rates go on,
+# each twice the one before, until the best is inside; of those next to it whose loss with seed 1 is within
+# `spread` the mean of two seeds chooses, and again from there on.
+function choose(    best, i, next_one, m, tied) {
+    if (!swept && !c03) return 1
+    best = lowest()
+    if (!goes_on) return best
+    while (last - first < 12) {
+        for (i = first; i <= last; i++) if (mean(i, 1) == "") return ""
+        if (best == "" || best == first) { rate[first - 1] = rate[first] / 2; first--; best = lowest(); continue }
+        if (best == last) { rate[last + 1] = rate[last] * 2; last++; best = lowest(); continue }
+        tied = next_one = ""
+        for (i = best - 1; i <= best + 1; i++)
+            if (i != best && !diverges(i) && mean(i, 1) <= mean(best, 1) + spread) tied = tied " " i
+        least = mean(best, tied ? 2 : 1)
+        for (i = best - 1; i <= best + 1; i++) if (index(tied " ", " " i " ")) {
+            m = mean(i, 2)
+            if (m == "" || least == "") next_one = "missing"
+            else if (m < least) { next_one = i; least = m }
+        }
+        if (next_one == "missing") return ""
+        if (next_one == "") return best
+        best = next_one
+    }
+    return best
+}
+
+function todo(id) { if (!page && rows[id] != tests && !asked[id]++) print (mine ? "todo:" : "other:") id }
 
 {
     mine = NR % machine[2] == machine[1] % machine[2]
     split($0, word, "@"); series = word[2]
     match(series, /_task\+[^_]*_attn\+[^_]*_/); task_attn = substr(series, RSTART, RLENGTH)
-    c03 = sub(/^c03:/, "", word[1])
-    rates = split(word[1], rate, ",")
+    c03 = sub(/^c03:/, "", word[1]); goes_on = sub(/,\.\.$/, "", word[1])
+    rates = last = split(word[1], rate, ","); first = 1
     if (!rates && !(task_attn in looked)) todo(series)
-    swept = !c03 && rates > 1
+    swept = !c03 && (rates > 1 || goes_on)
     for (i = 1; swept && i <= rates; i++) todo(name(rate[i], 1))
-    chosen = best()
+    chosen = rates ? choose() : ""
     for (seed = 1 + (swept && !page); rates && seed <= seeds; seed++)
-        if (page) printf "%s", text[name(chosen, seed)]
+        if (page) printf "%s", text[name(rate[chosen], seed)]
         else if (chosen == "") print "later:" series
-        else todo(name(chosen, seed))
+        else todo(name(rate[chosen], seed))
+    if (goes_on && chosen == "" && !page) print "later:" series "\nlater:" series # for a choice of two
 }

@@ -1,88 +1,112 @@
-# The verdict on a claim. Reads the CSV of ./figure (the values that name a cell, with the seed before
-# the last one, then n, mean, sd, min, max), then the statements of the claim, one per line:
+# The verdict on a claim, by the rule in judge.awk. Reads with kind=value the CSV of ./figure (the values
+# that name a cell, with the seed before the last one, then n, mean, sd, min, max), with kind=gain the same
+# of the column gain, and with kind=statement the statements of the claim, one per line:
 #
 #     elu is worse than softmax: elu/256 - softmax/256
-#     cosformer is nearer to softmax: 1/2 elu/256 + 1/2 softmax/256 - cosformer/256
+#     cosformer is nearer to softmax: 1/2 elu/256 + 1/2 softmax/256 - cosformer/256 > 0.05
+#     the scale costs nothing: entropy/64 - softmax/64 = 0.005
 #     (the same of relu: relu/256 - softmax/256)
 #
-# A statement is a weighted sum of means over seeds that should be positive: a/256 is the mean of the
-# cell a, 256, and a number by itself is a constant. With the weights c, and the pooled standard
-# deviation s of the seeds of the cells, it holds if the sum exceeds the margin 2 s sqrt(sum of c^2),
-# is contrary if it is below minus that, and else open; so it is where a cell has fewer than `seeds`
-# runs. The claim is reproduced if all its statements hold, not reproduced if one is contrary, else
-# undecided. What is in brackets is shown and does not count; nor do the sums within each seed.
-BEGIN { FS = ","; verdict = "reproduced" }
+# A statement is a weighted sum of cells and numbers that should be positive; or, with `=`, should make no
+# difference. After `>` or `=` there may be a floor other than `floor`. What is in brackets is shown and does
+# not count, and is judged by itself. `least` is the fewest seeds that decide, `limit` the gain of the last
+# fifth of the updates from which on a run has not converged (none: that is no question here).
+BEGIN {
+    FS = ","
+    if (floor == "") floor = 0.02
+    if (least == "") least = 5
+    if (limit == "") limit = 0.01
+}
 
-FILENAME != "-" {
+function fail(words) { print "verdict of " claim ": " words >"/dev/stderr"; failed = 1; exit 1 }
+
+kind != "statement" {
+    if (FNR == 1) next
     cell = $1
     for (i = 2; i <= NF - 5; i++) if (i != NF - 6) cell = cell "/" $i
-    x[cell, ++n[cell]] = within[cell, $(NF - 6)] = $(NF - 3)
+    if ($(NF - 4) != 1) fail("cell " cell " has " $(NF - 4) " rows of seed " $(NF - 6))
+    if (kind == "gain") { gain[cell, $(NF - 6)] = $(NF - 3); next }
+    if (!seen[$(NF - 6)]++) seed[++seeds] = $(NF - 6)
+    value[cell, $(NF - 6)] = $(NF - 3); is_cell[cell]
     next
 }
 
-function finite(number) { return number ~ /^[-+0-9.e]+$/ }
-
-# The value and the margin of "+ 1/2 elu/256 - 0.1": `few` says that there are too few seeds.
-function weigh(terms,    word, words, i, half, sign, c) {
+# Into weight[] and constant: the terms "+ 1/2 elu/256 - 0.1".
+function parse(terms,    word, words, i, half, sign, c) {
     split("", weight); constant = 0; sign = 1; c = ""
-    words = split(terms, word, " ")
+    words = split(terms " +", word, " ")
     for (i = 1; i <= words; i++)
         if (word[i] == "+" || word[i] == "-") {
             constant += sign * c
             sign = word[i] == "-" ? -1 : 1; c = ""
-        } else if (word[i] ~ /^[0-9.]+(\/[0-9]+)?$/)
+        } else if (word[i] ~ /^[0-9.]+(\/[0-9]+)?$/ && c == "")
             c = split(word[i], half, "/") == 2 ? half[1] / half[2] : word[i] + 0
-        else { weight[word[i]] += sign * (c == "" ? 1 : c); c = "" }
-    constant += sign * c
-    add_means()
-    return few ? "open" : sum > margin ? "holds" : sum < -margin ? "contrary" : "open"
+        else if (word[i] in is_cell) { weight[word[i]] += sign * (c == "" ? 1 : c); c = "" }
+        else fail("there is no cell " word[i] " (in: " $0 ")")
 }
 
-function add_means(    cell, cells, squares, variance, i, mean) {
-    sum = constant; few = cells = squares = variance = 0
-    for (cell in weight) {
-        if (!(cell in n)) { print "there is no cell " cell >"/dev/stderr"; failed = 1; exit 1 }
-        if (n[cell] < seeds) few = 1
-        mean = 0
-        for (i = 1; i <= n[cell]; i++) {
-            if (!finite(x[cell, i])) few = 1
-            mean += x[cell, i] / n[cell]
-        }
-        for (i = 1; i <= n[cell]; i++) variance += (x[cell, i] - mean) ^ 2 / (n[cell] - (n[cell] > 1))
-        sum += weight[cell] * mean; squares += weight[cell] ^ 2; cells++
-    }
-    margin = cells ? 2 * sqrt(squares * variance / cells) : 0
-}
-
-# The sums within seeds 1, 2, .., as far as all cells have them.
-function each_seed(    s, total, cell, whole, list) {
-    for (s = 1; s <= seeds; s++) {
-        total = constant; whole = 1
+# The sums within the seeds that all cells have; worst[j] is the largest gain of their runs.
+function sums(j,    k, cell, whole, total) {
+    worst[j] = limit == "none" ? "none" : 0
+    for (k = 1; k <= seeds; k++) {
+        total = constant; whole = 0
         for (cell in weight) {
-            whole = whole && finite(within[cell, s])
-            total += weight[cell] * within[cell, s]
+            if (!((cell, seed[k]) in value)) { whole = 0; break }
+            whole = 1; total += weight[cell] * value[cell, seed[k]]
+            if (value[cell, seed[k]] !~ /^[-+0-9.e]+$/) diverged[j] = 1
         }
-        if (whole) list = list sprintf("%.4f ", total)
+        if (!whole) continue
+        d[j, ++n[j]] = total
+        for (cell in weight)
+            if (worst[j] != "none" && worst[j] != "unknown")
+                if (!((cell, seed[k]) in gain)) worst[j] = "unknown"
+                else if (gain[cell, seed[k]] > worst[j]) worst[j] = gain[cell, seed[k]] + 0
     }
-    return list
+    if (!n[j]) fail("its cells have no seed in common: " $0)
+    if (diverged[j]) n[j] = 0
 }
 
-/:/ {
-    colon = index($0, ": ")
-    about = substr($0, 1, colon - 1); terms = substr($0, colon + 2)
-    beside = sub(/^\(/, "", about) && sub(/\)$/, "", terms)
-    found = weigh(terms)
-    value = sprintf("%.4f", sum); spread = few ? "too few seeds" : sprintf("%.4f", margin)
-    table = table "| " (beside ? "*beside:* " : "") about " | " value " | " spread \
-        " | " each_seed() "| " found " |\n"
-    if (beside) next
-    numbers = numbers (numbers == "" ? "" : "; ") about ": " value (few ? "" : " ± " spread)
-    if (found == "contrary") verdict = "not reproduced"
-    else if (found == "open" && verdict == "reproduced") verdict = "undecided"
+/[^ ]/ {
+    if (!(colon = index($0, ": "))) fail("a statement is WORDS: SUM, not: " $0)
+    words = substr($0, 1, colon - 1); terms = substr($0, colon + 2)
+    beside = sub(/^\(/, "", words) && sub(/\)$/, "", terms)
+    j = beside ? 1000 + ++asides : ++counted
+    about[j] = words; order[++all] = j; bound[j] = floor
+    if (match(terms, / [=>]( [0-9.]+)? *$/)) {
+        tail = substr(terms, RSTART + 1); terms = substr(terms, 1, RSTART - 1)
+        equal[j] = tail ~ /^=/
+        if (tail ~ /[0-9]/) bound[j] = substr(tail, 3) + 0
+    }
+    parse(terms)
+    sums(j)
+}
+
+# What is found of statement j for the claim.
+function outcome(j) {
+    if (worst[j] ~ /^[0-9]/ && worst[j] >= limit) return "not converged"
+    if (diverged[j]) return "open: diverged"
+    if (found[j] == "open") return "open: " (need[j] < 1000 ? need[j] : "over 1000") " seeds"
+    if (worst[j] == "unknown") return "open: convergence unknown"
+    return equal[j] && found[j] ~ /holds|contrary/ ? "contrary" : found[j]
 }
 
 END {
     if (failed) exit 1
-    print "**" claim ": " verdict ".** " numbers "\n"
-    print "| statement | value | margin | each seed | |\n| --- | --- | --- | --- | --- |\n" table
+    if (!counted) fail("there are no statements")
+    judge(1, counted, least)
+    for (j = 1001; j <= 1000 + asides; j++) judge(j, j, least)
+    for (i = 1; i <= all; i++) {
+        j = order[i]; result = outcome(j)
+        interval = half[j] == "" ? "" : sprintf(" ± %.4f", half[j])
+        table = table sprintf("| %s | %.4f%s | %s | %d | %s | %s |\n", (j > 1000 ? "*beside:* " : "") about[j], \
+            mean[j], interval, sprintf(half[j] == "" ? "" : "%.4f", sd[j]), n[j], \
+            worst[j] ~ /^[0-9]/ ? sprintf("%.1f%%", 100 * worst[j]) : worst[j], result)
+        if (j > 1000) continue
+        numbers = numbers (numbers == "" ? "" : "; ") sprintf("%s: %.4f%s (%s)", about[j], mean[j], interval, result)
+        met += result == (equal[j] ? "no difference" : "holds")
+        contrary += result == "contrary"; early += result == "not converged"
+    }
+    print "**" claim ": " (contrary ? "not reproduced" : early ? "not converged" : \
+        met == counted ? "reproduced" : "undecided") ".** " numbers "\n"
+    print "| statement | mean | sd | seeds | last fifth | |\n| --- | --- | --- | --- | --- | --- |\n" table
 }

@@ -19,7 +19,7 @@ cd "$dir" || exit 1
 for name in train eval figure model tests README.md; do
     ln -s "$root/$name" "$name"
 done
-for name in Makefile run page again texts runs.awk rows.awk estimate.awk verdict.awk; do
+for name in Makefile run page again texts runs.awk rows.awk estimate.awk judge.awk verdict.awk; do
     cp "$root/experiments/$name" "experiments/$name"
 done
 TMPDIR=$dir/tmp QUICK=1
@@ -178,11 +178,18 @@ check 'without lengths a run has one row, of what it found itself' look
 
 again() { ./experiments/again "$1" "$2"; }
 is_the_same() { for line in 2 6 10 13 17; do again $rows $line || return; done; }
+old_row() { awk -F , -v OFS=, 'NR > 1 { $18 = "" } { print }' $rows >old.csv && again old.csv 6; }
+other_gain() {
+    awk -F , -v OFS=, 'NR > 1 { $18 = "0.7" } { print }' $rows >gain.csv
+    ! again gain.csv 6 && tail -n 1 "$dir/said" | grep -q '^not the same'
+}
 changed() { # the last digit of the loss
     awk -F , -v OFS=, 'NR == 6 { sub(/.$/, ($12 ~ /1$/ ? "2" : "1"), $12) } { print }' $rows >changed.csv
     ! again changed.csv 6 && tail -n 1 "$dir/said" | grep -q '^not the same'
 }
 check 'a row comes out the same again' is_the_same
+check 'a row from before there was a gain comes out the same' old_row
+check 'another gain is found' other_gain
 check 'a changed digit is found' changed
 check 'the header is no run' fails_with 'is not a run' again $rows 1
 
@@ -200,34 +207,130 @@ check 'a text that is missing is named, and what it is' fails_with 'nowhere/.*by
 check 'another text of the same name is refused' fails_with 'is not the text' other_text
 check 'nothing is made then' eval '[ -z "$(find none -type f)" ] && nothing_left'
 
+# --- learning rates ----------------------------------------------------------------------------
+
+# The runs that a sweep from 0.004 on asks for next. Given: RATE SEED LOSS...
+sweep() { # RUN... -- RATE SEED LOSS...
+    want=
+    while [ "$1" != -- ]; do
+        want="$want $1"
+        shift
+    done
+    shift
+    mkdir -p sweep/one/rows
+    for loss in "$@"; do
+        echo "$loss" | tr ' ' , | awk -F , -v OFS=, '{ print "t,causal,elu,,8," $1, $2, "1,1,1,16", $3,
+            ",,,,,,,,\"--task causal --attn elu --x 1 --learning-rate " $1 " --seed " $2 "\"" }'
+    done >sweep/one/rows/all.csv
+    got=$(echo '0.004,..@t_task+causal_attn+elu_x+1' | awk -v folder=sweep/one -v lengths=16 -v seeds="${seeds:-3}" \
+        -v part=1/1 -v spread=0.02 -f experiments/runs.awk |
+        sed -n 's/^todo:.*rate+\(.*\)_seed+\(.*\)/ \1:\2/p' | tr -d '\n')
+    [ "$got" = "$want" ] || { echo "not$want but$got" && false; }
+}
+check 'a sweep begins where it is told' sweep 0.004:1 --
+check 'it goes on below the lowest rate' sweep 0.002:1 -- '0.004 1 2.0'
+check 'it goes on above the highest' sweep 0.008:1 -- '0.004 1 2.0' '0.002 1 2.1'
+check 'it goes on as long as the best is at the edge' sweep 0.016:1 -- '0.004 1 2.0' '0.002 1 2.1' '0.008 1 1.9'
+check 'the best inside gets the other seeds' sweep 0.004:2 0.004:3 -- '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1'
+check 'a neighbour within the spread gets a second seed' sweep 0.004:2 0.008:2 -- \
+    '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.01'
+check 'the mean of two seeds chooses' sweep 0.016:1 -- \
+    '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.01' '0.004 2 2.1' '0.008 2 2.0'
+check 'and stays where it was if that is better' sweep 0.004:3 -- \
+    '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.01' '0.004 2 2.0' '0.008 2 2.1'
+check 'a rate that diverges is not the best, and is an edge' sweep 0.004:2 0.004:3 -- \
+    '0.004 1 2.0' '0.002 1 2.1' '0.008 1 inf'
+check 'nor is one that diverges with another seed' sweep 0.001:1 -- \
+    '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1' '0.004 2 2.0' '0.004 3 inf'
+check 'nothing is missing in the end' sweep -- '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1' '0.004 2 2.0' '0.004 3 2'
+
+converges() { # column 18: the loss after four fifths and after all
+    [ "$(head -n 1 $rows | cut -d , -f 18)" = gain ] || return
+    awk -F , 'NR > 1 && $6 == "0.01" && $18 !~ /^-?0\.[0-9]+$/ { exit 1 }' $rows || return
+    printf '%s\n' '{"step":3,"split":"val","loss":5,"x":1}' '{"step":8,"split":"val","loss":4.0,"x":1}' \
+        '{"step":9,"split":"val","loss":3.5,"x":1}' '{"step":10,"split":"val","loss":3.0,"x":1}' |
+        awk -v columns=gain -v options='--max-iters 10' -f experiments/rows.awk | grep -qx 0.250000
+}
+check 'a row says what the last fifth of the updates gained' converges
+
 # --- verdicts --------------------------------------------------------------------------------
 
 {
     echo attn,seed,length,n,mean,sd,min,max
-    for cell in a,1,64,1,1.97 a,2,64,1,2.03 a,3,64,1,2.0 b,1,64,1,2.16 b,2,64,1,2.24 b,3,64,1,2.2 \
-        c,1,64,1,9.0 d,1,64,1,2.0 d,2,64,1,inf d,3,64,1,2.0 e,1,64,1,2 e,2,64,1,2 e,4,64,1,2; do
+    for cell in a,1,64,1,1.97 a,2,64,1,2.03 a,3,64,1,2.0 a,4,64,1,2.02 a,5,64,1,1.98 b,1,64,1,2.16 \
+        b,2,64,1,2.24 b,3,64,1,2.2 b,4,64,1,2.21 b,5,64,1,2.19 c,1,64,1,9.0 d,1,64,1,2.0 d,2,64,1,inf \
+        e,1,64,1,2.17 e,2,64,1,2.23 e,4,64,1,2.22 f,1,64,1,1.971 f,2,64,1,2.031 f,3,64,1,2.0 \
+        f,4,64,1,2.02 f,5,64,1,1.98; do
         echo "$cell,,1,3"
     done
 } >cells.csv
-says() { # WORDS STATEMENT...: margin of b - a is 2 sqrt(0.00125) sqrt(2) = 0.1
+awk -F , -v OFS=, 'NR > 1 { $5 = $1 == "b" && $2 == 2 ? late : 0.001 } $1 != "f" { print }' late=0.009 cells.csv >gains.csv
+awk -F , -v OFS=, 'NR > 1 { $5 = $1 == "b" && $2 == 2 ? late : 0.001 } { print }' late=0.011 cells.csv >late.csv
+judged() { # GAINS SETTING... < STATEMENTS
+    gains=$1
+    shift
+    awk -v claim=C0 "$@" -f experiments/judge.awk -f experiments/verdict.awk kind=value cells.csv \
+        kind=gain "$gains" kind=statement -
+}
+# b - a is 0.19 0.21 0.2 0.19 0.21, whose mean is 0.2 and whose deviation 0.01; t(.975, 4) / sqrt(5) is 1.2417.
+says() { # WORDS STATEMENT...
     words=$1
     shift
-    printf '%s\n' "$@" | awk -v claim=C0 -v seeds=3 -f experiments/verdict.awk cells.csv - >verdict
+    printf '%s\n' "$@" | judged "${gains_file:-gains.csv}" -v "${setting:-x=1}" >verdict
     grep -q -F "$words" verdict
 }
-check 'what is above its margin holds' says '**C0: reproduced.** b is worse: 0.2000 ± 0.1000' \
-    'b is worse: b/64 - a/64'
-check 'what is below is contrary' says '**C0: not reproduced.**' 'a is worse: a/64 - b/64' 'one: 1'
-check 'what is between is open' says '**C0: undecided.**' 'by more: b/64 - a/64 - 0.11' 'one: 1'
-check 'one contrary statement decides' says '**C0: not reproduced.**' 'by more: b/64 - a/64 - 0.11' 'no: - 1'
-check 'weights and constants count' says 'middle: 0.1000 ± 0.0500' 'middle: b/64 - 1/2 a/64 - 1/2 b/64'
-check 'the margin grows with the weights' says 'twice: 0.3000 ± 0.2000' 'twice: 2 b/64 - 2 a/64 - 0.1'
-check 'what is in brackets does not count' says '**C0: reproduced.** one: 1' 'one: 1' '(no: a/64 - b/64)'
-check 'too few seeds decide nothing' says '**C0: undecided.**' 'c is worse: c/64 - a/64'
-check 'what diverged decides nothing' says '**C0: undecided.**' 'd is worse: d/64 - a/64'
-check 'each seed has its own sum, if all cells have the seed' says '| 0.2000 | 0.0800 | 0.1600 0.2400 | holds |' \
-    'by some: b/64 - e/64'
-check 'a cell that is not there is an error' eval '! says x "f: f/64" && [ ! -s verdict ]'
+with() ( # VARIABLE VALUE COMMAND...
+    eval "$1=\$2"
+    shift 2
+    "$@"
+)
+b_a='b is worse: b/64 - a/64'
+check 'what is above its floor and its interval holds' \
+    says '**C0: reproduced.** b is worse: 0.2000 ± 0.0124 (holds)' "$b_a"
+check 'the table has mean, deviation, seeds and the last gain' says '| b is worse | 0.2000 ± 0.0124 | 0.0100 | 5 | 0.9% | holds |' "$b_a"
+check 'what is below is contrary' says '**C0: not reproduced.**' 'a is worse: a/64 - b/64' "$b_a"
+check 'what is within its floor makes no difference' says '(no difference)' 'by more: b/64 - a/64 - 0.195'
+check 'with another statement its interval is too wide' says '(open: 6 seeds)' 'by more: b/64 - a/64 - 0.195' "$b_a"
+check 'a statement has a floor of its own' says '(open: ' 'by 0.2: b/64 - a/64 > 0.21'
+check 'an open statement says how many seeds it takes' says '(open: 7 seeds)' 'by more: b/64 - a/64 - 0.19 > 0'
+check 'the common floor is a setting' with setting floor=0.3 says '(no difference)' "$b_a"
+check 'no difference can be the claim' says '**C0: reproduced.** by 0.2: 0.0000' 'by 0.2: b/64 - a/64 - 0.2 ='
+check 'a difference is then contrary' says '**C0: not reproduced.**' 'the same: b/64 - a/64 = 0.1'
+check 'a difference that is none is no difference' says '**C0: undecided.**' 'more: b/64 - a/64 - 0.2'
+check 'one contrary statement decides' says '**C0: not reproduced.**' 'by more: b/64 - a/64 - 0.19 > 0' 'no: a/64 - b/64'
+check 'weights and constants count' says 'half: 0.3000 ± 0.0062' 'half: 1/2 b/64 - 1/2 a/64 + 0.2'
+check 'more statements, wider intervals' says '0.2000 ± 0.0156' "$b_a" 'no: b/64 - a/64 - 0.2'
+check 'what is in brackets does not count' says '**C0: reproduced.** b is worse: 0.2000 ± 0.0124' "$b_a" '(no: a/64 - b/64)'
+check 'few seeds decide nothing' says '(open: 5 seeds)' 'e is worse: e/64 - a/64'
+check 'nor does one' says '(open: 5 seeds)' 'c is worse: c/64 - a/64'
+check 'the fewest seeds are a setting' with setting least=10 says '(open: 10 seeds)' "$b_a"
+check 'what diverged decides nothing' says '(open: diverged)' 'd is worse: d/64 - a/64'
+check 'only seeds that all cells have count' says '| 0.2000 ± 0.0000 | 0.0000 | 3 |' 'by some: e/64 - a/64'
+check 'what has not converged is not judged' with gains_file late.csv says '**C0: not converged.** b is worse: 0.2000' "$b_a"
+check 'unless that is no question' with gains_file late.csv with setting limit=none says '**C0: reproduced.**' "$b_a"
+check 'nor is what may not have' says '(open: convergence unknown)' 'f is worse: f/64 - b/64'
+errs() { # WORDS STATEMENT
+    ! printf '%s\n' "$2" | judged gains.csv >verdict 2>errors && [ ! -s verdict ] && grep -q -F "$1" errors
+}
+check 'a cell that is not there is an error' errs 'verdict of C0: there is no cell g/64' 'g: g/64'
+check 'so is a statement without a sum' errs 'a statement is WORDS: SUM' 'b/64 - a/64'
+check 'so is one without a cell' errs 'no seed in common' 'one: 1'
+check 'so is none' errs 'there are no statements' ''
+
+# The rule on simulated statements, and what becomes of that if the rule has a mistake.
+rule() { awk -v times="$1" -f "$2" -f "$root/tests/rule.awk" "$root/experiments/c03-perplexity/results.csv" \
+    "$root/experiments/c15-c18-lengths/results.csv"; }
+notices() { # SED: a planted bug
+    sed "$1" experiments/judge.awk >broken.awk && ! cmp -s broken.awk experiments/judge.awk && ! rule 1 broken.awk
+}
+check 'the rule finds what is there, and seldom what is not' rule 1500 experiments/judge.awk
+for bug in 's/0\.05/0.1/' 's|0\.05 / left|0.05|' 's|0\.05 / left|0.05 / last|' 's/stuck = 1/stuck = 0/' \
+    's|/ (n\[j\] - 1)|/ n[j]|' 's|(sd\[j\] / sqrt(n\[j\]))|sd[j]|' 's/n\[j\] - 1) : 0$/n[j]) : 0/' \
+    's/abs(mean\[j\]) > bound\[j\] && p_zero/p_zero/' 's/mean\[j\] > 0 ?/1 ?/' 's/n\[j\] >= least \&\& abs/abs/' \
+    's/bound\[j\] - abs(mean\[j\])/bound[j]/' 's/(i - 1) \/ i }/1 }/' 's/low + 1/low/;s/least - 1/least/' \
+    's/< bound\[j\]$/> bound[j]/'; do
+    check "the rule's test notices $bug" notices "$bug"
+done
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
