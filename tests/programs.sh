@@ -108,6 +108,8 @@ refused 'an empty corpus among others'        5 'in/empty is empty' $t $text ../
 refused 'a corpus of one byte'                5 'too few'           $t ../in/one
 refused 'a corpus shorter than the context'   5 '--block-size'      $t --block-size 4096 $text
 refused 'a corpus one byte below the least'   5 'needs 17 of each'  $t ../in/short
+refused 'more stories, and a text'           2 'a text is given'    $t --story-bytes 1000 $text
+refused 'more stories for rows'              2 'does not apply'     $t --story-bytes 1000 --task mqar
 refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
 refused 'a validation file that is not there' 4 'No such file'      $t --val-file ../in/no $text
 refused 'a folder as corpus'                  4 'is a directory'    $t ../in/folder
@@ -1412,6 +1414,10 @@ check 'it says that it has a limit' said '; time limit 1s$'
 check 'and that it is over' said '^stopped at step [0-9]* of 1000000: the time limit is reached$'
 works 'a run on built-in stories' --max-iters 40
 check 'it says that it has a limit' said '^40 updates, an evaluation every 4; time limit 1m50s (--max-time changes it)$'
+works 'a run on fewer stories' --story-bytes 20000
+check 'it says how many' said '^built-in stories: 20[0-9]* bytes to train on, 2[0-9]* to validate'
+check 'eval reads the same stories' table 1 --lengths 16 "$run"
+check 'and has nothing to say about them' eval '! grep -q warning "$dir/err"'
 works 'a run without a limit' --max-time 0
 check 'it has none' said '^3 updates, an evaluation every 1$'
 works 'a run of one update on one thread' --max-iters 1 $text

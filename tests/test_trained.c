@@ -11,30 +11,34 @@
 
 enum { BYTES = 200, HELD_BACK = 20 };
 
+/* A run that was trained on this. */
+static void put_run_on(Corpus corpus, const Meta *option, int n)
+{
+    Small *s = small_open(small_variant(0), 2, 5);
+    Config c = s->model.config;
+    c.vocab = 256;
+    Model model;
+    model_init(&model, c, s->mem, 1);
+    Tokenizer *t = tokenizer_learn("byte", corpus.train);
+    const Origin origin = { task_names[TASK_CAUSAL], t, corpus_hash(&corpus), option, n };
+    saved_write(in_folder("model"), &model, NULL, (Progress){ .best = HUGE_VAL, .loss = 1 },
+                &origin);
+    tokenizer_free(t);
+    corpus_free(&corpus);
+    small_close(s);
+}
+
 /* A text whose byte i is i % 100, and a run that was trained on all but its last tenth. */
 static void put_run(void)
 {
     char text[BYTES];
     const char *path = in_folder("text");
     const Meta option[] = { { "val-share", "0.1" }, { "file.0", path } };
-    Small *s = small_open(small_variant(0), 2, 5);
 
     for (int i = 0; i < BYTES; i++)
         text[i] = (char)(i % 100);
     put(path, text, BYTES);
-    Corpus corpus = corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 });
-    Config c = s->model.config;
-    c.vocab = 256;
-    Model model;
-    model_init(&model, c, s->mem, 1);
-    Tokenizer *t = tokenizer_learn("byte", corpus.train);
-    const Origin origin = { task_names[TASK_CAUSAL], t, corpus_hash(&corpus), option,
-                            COUNT(option) };
-    saved_write(in_folder("model"), &model, NULL, (Progress){ .best = HUGE_VAL, .loss = 1 },
-                &origin);
-    tokenizer_free(t);
-    corpus_free(&corpus);
-    small_close(s);
+    put_run_on(corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 }), option, COUNT(option));
 }
 
 /* The tokens count up from this byte. */
@@ -90,6 +94,20 @@ START_TEST(another_text_than_that_of_the_run_is_told)
 }
 END_TEST
 
+/* A run that does not record how many there were has the default number. */
+START_TEST(stories_are_as_many_as_the_run_had)
+{
+    const Meta few[] = { { "seed", "5" }, { "story-bytes", "3000" } };
+
+    put_run_on(corpus_stories(5, 3000), few, 2);
+    ck_assert_int_eq(exit_code_of(print_text, in_folder("model")), 0);
+    ck_assert_ptr_null(strstr(said, "warning"));
+    put_run_on(corpus_stories(5, STORIES_BYTES), few, 1);
+    ck_assert_int_eq(exit_code_of(print_text, in_folder("model")), 0);
+    ck_assert_ptr_null(strstr(said, "warning"));
+}
+END_TEST
+
 Suite *suite_trained(void)
 {
     Suite *s = suite_create("trained");
@@ -98,5 +116,6 @@ Suite *suite_trained(void)
     tcase_add_test(t, without_a_text_a_model_is_measured_on_what_was_held_back);
     tcase_add_test(t, a_text_that_is_given_is_all_used_unless_a_share_is_asked_for);
     tcase_add_test(t, another_text_than_that_of_the_run_is_told);
+    tcase_add_test(t, stories_are_as_many_as_the_run_had);
     return s;
 }

@@ -94,9 +94,13 @@ static uint64_t seed_of(const Saved *run)
     return strtoull(saved_option(run, "seed"), NULL, 10);
 }
 
+/* A run from before there was a choice has the default number of bytes. */
 static Corpus read_stories(const Saved *run)
 {
-    return corpus_stories(seed_of(run), STORIES_BYTES);
+    const bool given = saved_option(run, "story-bytes");
+
+    return corpus_stories(seed_of(run),
+                          given ? (size_t)trained_number(run, "story-bytes") : STORIES_BYTES);
 }
 
 LabelCorpus trained_labels(const Saved *run)

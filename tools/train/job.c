@@ -33,6 +33,7 @@ static Job job = {
     .tokenizer = "byte",
     .seed = 1337,
     .sample_tokens = 400,
+    .story_bytes = STORIES_BYTES,
     .held_back = 0.1,
     .mask_share = MASKING_SHARE,
     .temperature = 0.8,
@@ -119,6 +120,8 @@ static Option options[] = {
       .help = "validate on these labelled texts" },
     { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
       .help = "validate on this last share of the text" },
+    { "story-bytes", OPTION_INT, &job.story_bytes, .min = 1, .max = 1 << 30,
+      .help = "built-in stories: bytes to train on; a tenth as many are for validation" },
     { "eval-interval", OPTION_INT, &job.training.eval_interval, .max = 100000000,
       .help = "updates between evaluations; 0: a tenth of --max-iters" },
     { "eval-iters", OPTION_INT, &job.training.eval_iters, .max = 1 << 24,
@@ -252,6 +255,7 @@ static void settle_rows(void)
     refuse_option("labels-val", task != TASK_CLASSIFY);
     refuse_option("val-file", made);
     refuse_option("val-share", made);
+    refuse_option("story-bytes", made || task == TASK_CLASSIFY);
     if (made == &cifar_task && !job.data == !job.files)
         die(EXIT_USAGE, "--task image takes %s",
             job.data ? "--data or files, not both"
@@ -306,6 +310,8 @@ static void settle_text(void)
         die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
     if (task == TASK_CLASSIFY)
         settle_classes();
+    else if (job.files > 0 && options_given(&program, "story-bytes"))
+        die(EXIT_USAGE, "--story-bytes is for the built-in stories, but a text is given");
 }
 
 /* Checks and locks the run's folder before anything is written to it. */

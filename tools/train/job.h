@@ -29,7 +29,7 @@ typedef struct {
     const char *tokenizer, *validation_path, *out_dir;
     double held_back, temperature;
     uint64_t seed;
-    int threads, sample_tokens;
+    int threads, sample_tokens, story_bytes;
     bool recompute;    /* of blocks, in the backward pass */
     bool preset;       /* there is a published loss to compare with */
     bool other_corpus; /* the text may have changed */

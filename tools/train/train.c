@@ -74,7 +74,7 @@ static void check_hash(const Lesson *l, const Job *job)
 static Corpus read_corpus(const Job *job, int first, int files)
 {
     if (job->files == 0)
-        return corpus_stories(job->seed, STORIES_BYTES);
+        return corpus_stories(job->seed, (size_t)job->story_bytes);
     return corpus_read(
         (CorpusFiles){ job->file + first, files, job->validation_path, job->held_back });
 }
