@@ -5,7 +5,7 @@
 #include <string.h>
 
 const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", NULL };
-const char *const ffn_names[] = { "gelu", "swiglu", "none", NULL };
+const char *const ffn_names[] = { "gelu", "swiglu", "relu2", "none", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
 const char *const eps_names[] = { "1e-5", "1e-6", "1e-8", "1e-12", NULL };
 const char *const task_names[] = { "causal", "mlm", "classify", NULL };

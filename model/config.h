@@ -8,7 +8,7 @@
 #include "ops/attention.h"
 
 typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
-typedef enum { FFN_GELU, FFN_SWIGLU, FFN_NONE } Ffn;
+typedef enum { FFN_GELU, FFN_SWIGLU, FFN_RELU2, FFN_NONE } Ffn;
 typedef enum { NORM_RMS, NORM_LAYER } NormKind;
 
 /*

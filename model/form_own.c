@@ -127,6 +127,8 @@ Text form_lacks(const Config *c, const char *source)
 
     if (!strstr(source, text_format("class %s(", form_own[c->task].class_name).at))
         return text_format("--task %s", task_names[c->task]);
+    if (c->ffn == FFN_RELU2 && !strstr(source, "\"relu2\""))
+        return text_format("--ffn relu2");
     for (int i = 0; !what.n && i < config_parts(c); i++) {
         const Config part = config_part(c, i);
 

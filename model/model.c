@@ -117,9 +117,10 @@ static Tensor *feed_forward(Pass *p, const Block *b, Tensor *x)
 {
     Tensor *h = pass_norm(p, x, b->ffn_norm), *up = pass_dense(p, h, b->up);
 
-    if (p->config->ffn == FFN_GELU)
-        return pass_add(p, x, up, b->down, &activation_gelu);
-    return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
+    if (p->config->ffn == FFN_SWIGLU)
+        return pass_add(p, x, op_swiglu(p->tape, pass_dense(p, h, b->gate), up), b->down, NULL);
+    return pass_add(p, x, up, b->down,
+                    p->config->ffn == FFN_RELU2 ? &activation_relu2 : &activation_gelu);
 }
 
 static Pass pass_of(Tape *tape, const Model *model)

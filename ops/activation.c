@@ -15,6 +15,10 @@
  *     f(x)  = x s(x)
  *     f'(x) = s + x s (1 - s)
  *
+ * The square of the positive part (So et al., 2021, arXiv:2109.08668), whose slope has no jump:
+ *
+ *     relu2         f(x) = max(x, 0)^2                          f'(x) = 2 max(x, 0)
+ *
  * Gates, for numbers between bounds: s itself, its logarithm, and a positive number,
  *
  *     sigmoid       f(x) = s(x)                                 f'(x) = s (1 - s)
@@ -71,6 +75,20 @@ static void silu_chain(real *restrict dx, const real *restrict x, int n)
 }
 
 const Activation activation_silu = { "silu", silu_apply, silu_chain };
+
+static void relu2_apply(real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        x[i] = x[i] > 0 ? x[i] * x[i] : 0;
+}
+
+static void relu2_chain(real *restrict dx, const real *restrict x, int n)
+{
+    for (int i = 0; i < n; i++)
+        dx[i] *= x[i] > 0 ? 2 * x[i] : 0;
+}
+
+const Activation activation_relu2 = { "relu2", relu2_apply, relu2_chain };
 
 static void sigmoid_apply(real *restrict x, int n)
 {

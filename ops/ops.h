@@ -13,7 +13,7 @@ typedef struct Activation {
 } Activation;
 
 extern const Activation activation_gelu; /* the tanh form */
-extern const Activation activation_silu;
+extern const Activation activation_silu, activation_relu2;
 extern const Activation activation_sigmoid, activation_log_sigmoid, activation_softplus;
 Tensor *op_activation(Tape *tape, Tensor *x, const Activation *f);
 

@@ -20,6 +20,11 @@ double naive_silu(double x)
     return x / (1 + exp(-x));
 }
 
+static double relu2_of(double x)
+{
+    return fmax(x, 0) * fmax(x, 0);
+}
+
 static double twice(double x)
 {
     return x + x;
@@ -33,6 +38,11 @@ static double itself(double x)
 static void gelu(const OpCall *c, double *const *x, double *y)
 {
     each(c, x, gelu_of, y);
+}
+
+static void relu2(const OpCall *c, double *const *x, double *y)
+{
+    each(c, x, relu2_of, y);
 }
 
 static void silu(const OpCall *c, double *const *x, double *y)
@@ -120,6 +130,11 @@ static void dense_of_gelu(const OpCall *c, double *const *x, double *y)
 static void dense_of_silu(const OpCall *c, double *const *x, double *y)
 {
     dense_of(c, x, naive_silu, y);
+}
+
+static void dense_of_relu2(const OpCall *c, double *const *x, double *y)
+{
+    dense_of(c, x, relu2_of, y);
 }
 
 void naive_rmsnorm(const double *x, const double *gain, double epsilon, int n, double *y)
@@ -420,6 +435,7 @@ static const struct {
 } formulas[] = {
     { "gelu", gelu },
     { "silu", silu },
+    { "relu2", relu2 },
     { "sigmoid", of_sigmoid },
     { "log sigmoid", of_log_sigmoid },
     { "softplus", of_softplus },
@@ -438,6 +454,7 @@ static const struct {
     { "dense", dense },
     { "dense of gelu", dense_of_gelu },
     { "dense of silu", dense_of_silu },
+    { "dense of relu2", dense_of_relu2 },
     { "rmsnorm", rmsnorm },
     { "l2norm", l2norm },
     { "layernorm", layernorm },

@@ -19,7 +19,7 @@ typedef struct {
 
 enum { R = 1 << 1, BIAS = 1 << 3, POSITION = 1 << 1 }; /* optional operands of dense, embedding */
 
-static Way ways[64];
+static Way ways[80];
 static int n_ways;
 
 static void add_way(Way w)

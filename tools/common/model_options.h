@@ -40,7 +40,7 @@ extern const char model_gammas[];
         { "position", OPTION_CHOICE, &(to).position, .choices = position_names,                      \
           .help = model_positions.at },                                                              \
         { "ffn", OPTION_CHOICE, &(config).ffn, .choices = ffn_names,                                 \
-          .help = "the feed-forward layer" },                                                        \
+          .help = "the feed-forward layer; relu2: max(x, 0)^2" },                                    \
         { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                        \
           .help = "RMSNorm or LayerNorm" },                                                          \
         { "norm-eps", OPTION_CHOICE, &(config).eps, .choices = eps_names,                            \

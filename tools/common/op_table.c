@@ -199,6 +199,7 @@ static const OpOperand fixed[] = { { "table", "VC" }, { "position", "PC=" }, { 0
 const OpRow op_rows[] = {
     { "gelu", run_activation, one, .f = &activation_gelu, .moved = { "BTC", 2, 3 } },
     { "silu", run_activation, one, .f = &activation_silu, .moved = { "BTC", 2, 3 } },
+    { "relu2", run_activation, one, .f = &activation_relu2 },
     { "sigmoid", run_activation, one, .f = &activation_sigmoid },
     { "log sigmoid", run_activation, one, .f = &activation_log_sigmoid },
     { "softplus", run_activation, one, .f = &activation_softplus },
@@ -217,6 +218,7 @@ const OpRow op_rows[] = {
     { "dense", run_dense, dense, .flops = { "BTCO", 2, 4 } },
     { "dense of gelu", run_dense, dense, .f = &activation_gelu, .flops = { "BTCO", 2, 4 } },
     { "dense of silu", run_dense, dense, .f = &activation_silu },
+    { "dense of relu2", run_dense, dense, .f = &activation_relu2 },
     { "rmsnorm", run_rmsnorm, rmsnorm, .p = NORM_EPS, .moved = { "BTC", 2, 3 } },
     { "l2norm", run_l2norm, one, .p = 1e-6 },
     { "layernorm", run_layernorm, layernorm, .p = 1e-3, .moved = { "BTC", 2, 3 } },

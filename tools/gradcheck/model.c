@@ -23,7 +23,8 @@ static const struct {
 } kinds[] = { { "in a model", FFN_GELU, false },
               { "without residual", FFN_GELU, true },
               { "without ffn", FFN_NONE, false },
-              { "without either", FFN_NONE, true } };
+              { "without either", FFN_NONE, true },
+              { "with relu2", FFN_RELU2, false } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
@@ -62,6 +63,6 @@ static void check_kind(Report *r, const Attention *a, int kind)
 void check_model(Report *r, const Attention *a)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        if (layer_of(a)->feed_forward || kinds[kind].ffn != FFN_NONE)
+        if (layer_of(a)->feed_forward || kinds[kind].ffn == FFN_GELU)
             check_kind(r, a, kind);
 }
