@@ -8,6 +8,7 @@ const char *const position_names[] = { "rope", "learned", "sinusoidal", "none", 
 const char *const ffn_names[] = { "gelu", "swiglu", "relu2", "none", NULL };
 const char *const norm_names[] = { "rms", "layer", NULL };
 const char *const eps_names[] = { "1e-5", "1e-6", "1e-8", "1e-12", NULL };
+const char *const out_names[] = { "scaled", "zero", NULL };
 const char *const task_names[] = { "causal", "mlm", "classify", NULL };
 const char *const pool_names[] = { "mean", "attention", "first", NULL };
 const char *const pairs_names[] = { "joined", "towers", NULL };

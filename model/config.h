@@ -10,6 +10,7 @@
 typedef enum { POSITION_ROPE, POSITION_LEARNED, POSITION_SINUSOIDAL, POSITION_NONE } Position;
 typedef enum { FFN_GELU, FFN_SWIGLU, FFN_RELU2, FFN_NONE } Ffn;
 typedef enum { NORM_RMS, NORM_LAYER } NormKind;
+enum { OUT_SCALED, OUT_ZERO };
 
 /*
  * What a model predicts: each token from those before it; the masked tokens from all others; or one
@@ -25,6 +26,7 @@ enum { PAIRS_JOINED, PAIRS_TOWERS };
 extern const char *const position_names[], *const ffn_names[], *const norm_names[];
 extern const char *const task_names[], *const pool_names[], *const pairs_names[];
 extern const char *const eps_names[]; /* of the norms */
+extern const char *const out_names[]; /* how the matrices that add to the residual stream start */
 
 /* The positions that a model with this attention has by default. */
 int position_default(const Attention *a);
@@ -54,6 +56,7 @@ typedef struct {
     double dropout;
     int listed; /* layer l has list[l % listed]; 0: no list, see model/mechanisms.h */
     Mechanism list[MECHANISMS_MOST];
+    int init_out;      /* by out_names; no key, as it only matters to a new model */
     double gamma_init; /* standard deviation of a new unit's gammas; 0: GAMMA; below 0: all are 1 */
 } Config;
 enum { GAMMA = 3 };

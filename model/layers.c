@@ -37,6 +37,8 @@ NormWeights make_norm(const Maker *m, const char *name)
 double make_add_gain(const Maker *m)
 {
     const Config *c = m->config;
+    if (c->init_out == OUT_ZERO)
+        return 0;
     return c->no_residual ? 1 : 1 / sqrt((double)config_additions(c));
 }
 

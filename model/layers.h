@@ -16,7 +16,8 @@
  * Matrices start with variance 1 / (3 inputs), so that a norm's output of size 1 comes
  * out near 1; the two that add to the residual stream start smaller, by the square root
  * of the number of layers that add to it, so that its size does not grow with the depth. Without
- * residual connections there is no stream, and they start like the others.
+ * residual connections there is no stream, and they start like the others. With OUT_ZERO they start
+ * at zero: every layer passes its input on, and the first updates find out what to add to it.
  */
 typedef struct Maker {
     Params *params;

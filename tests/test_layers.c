@@ -180,6 +180,25 @@ START_TEST(what_adds_to_the_residual_starts_smaller_in_a_deeper_model)
 }
 END_TEST
 
+START_TEST(what_adds_to_the_residual_may_start_at_zero)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Config c = small_variant(i);
+
+        c.init_out = OUT_ZERO;
+        ck_assert_int_eq(config_misfit(&c).n > 0, c.no_residual);
+        Small *s = small_open(c, 1, 8);
+        for (const Param *p = s->model.params.first; p; p = p->next) {
+            const bool adds = strstr(p->name, ".wo") || strstr(p->name, "ffn.down");
+
+            if (p->tensor->ndim > 1)
+                ck_assert_int_eq(all_zero(p->tensor->data, p->tensor->n), adds);
+        }
+        small_close(s);
+    }
+}
+END_TEST
+
 /* Every layer's output is x + 0; without residual connections it is 0. */
 static void check_zero(void *ctx, int layer, const Tensor *x)
 {
@@ -474,6 +493,7 @@ Suite *suite_layers(void)
     tcase_add_test(t, steps_of_any_size_are_those_of_the_paper);
     tcase_add_test(t, steps_and_rates_start_as_in_the_paper);
     tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
+    tcase_add_test(t, what_adds_to_the_residual_may_start_at_zero);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
     tcase_add_test(t, every_mix_knows_the_place_of_its_layer);
     tcase_add_test(t, silu_is_applied_to_q_and_k_where_the_row_says_so);

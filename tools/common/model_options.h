@@ -49,6 +49,9 @@ extern const char model_gammas[];
           .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },           \
         { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                       \
           .help = "base of RoPE's angles; 0: 10000" },                                               \
+        { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                       \
+          .help = "how matrices that add to the residual stream start: scaled by the number "        \
+                  "of layers, or at zero" },                                                         \
         { "gamma-init", OPTION_REAL,   &(to).gamma_init,                                             \
           .max = 1e6,   .also = "one", .help = model_gammas },                                       \
         { "tied", OPTION_FLAG, &(to).tied, .help = "share the weights of embedding and output" },    \
