@@ -31,7 +31,7 @@ extern const char *const out_names[]; /* how the matrices that add to the residu
 /* The positions that a model with this attention has by default. */
 int position_default(const Attention *a);
 
-enum { INNER_MOST = 1 << 17, ROPE_BASE_MOST = 1 << 30 };
+enum { INNER_MOST = 1 << 17, ROPE_BASE_MOST = 1 << 30, LOGIT_CAP_MOST = 1000 };
 
 /* A mechanism with its settings. */
 enum { MECHANISMS_MOST = 8 };
@@ -49,6 +49,7 @@ typedef struct {
     int no_residual;               /* layers do not add their input to their output */
     int hidden;                    /* the width of the feed-forward layer; 0: config_hidden() */
     int rope_base;                 /* 0: 10000 */
+    int logit_cap;                 /* logits are between -logit_cap and logit_cap; 0: any */
     int eps;                       /* of the norms, by eps_names */
     int classes, pool, pairs;      /* TASK_CLASSIFY: the number of classes; of the enums above */
     Values set;

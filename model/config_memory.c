@@ -56,7 +56,9 @@ static double way_back(const Config *c, double tokens)
 /* Numbers per token outside the blocks: between them, the last norm, and the outputs. */
 static double ends(const Config *c)
 {
-    return c->width * (c->layers + 2.0) + (c->task == TASK_CLASSIFY ? 0 : c->vocab);
+    const double logits = c->task == TASK_CLASSIFY ? 0 : c->vocab;
+
+    return c->width * (c->layers + 2.0) + (c->logit_cap ? 2 : 1) * logits;
 }
 
 static double angles(const Config *c)

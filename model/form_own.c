@@ -56,7 +56,15 @@ static void put_list(const Config *c, FILE *out)
         fprintf(out, "\n  ]");
 }
 
-/* "tied" and "vocab" have names of transformers, which form_config() writes. */
+/* "tied" and "vocab" have names of transformers, which form_config() writes; what the class does
+ * not compute is never exported. */
+static bool is_written(Config *c, int i)
+{
+    const int *value = config_value(c, i);
+
+    return value != &c->vocab && value != &c->tied && value != &c->logit_cap && config_has(c, i);
+}
+
 static void own_config(const Config *of, FILE *out)
 {
     const char *class_name = form_own[of->task].class_name;
@@ -70,7 +78,7 @@ static void own_config(const Config *of, FILE *out)
             strstr(class_name, "For"), class_name);
     fprintf(out, ",\n  \"attn\": \"%s\"", config_mechanism_names(&c).at);
     for (int i = 0; (key = config_key(i)); i++)
-        if (config_value(&c, i) != &c.vocab && config_value(&c, i) != &c.tied && config_has(&c, i))
+        if (is_written(&c, i))
             put_value(key, *config_value(&c, i), "\n  ", out);
     put_list(&c, out);
 }
@@ -127,6 +135,8 @@ Text form_lacks(const Config *c, const char *source)
 
     if (!strstr(source, text_format("class %s(", form_own[c->task].class_name).at))
         return text_format("--task %s", task_names[c->task]);
+    if (c->logit_cap && !strstr(source, "config.logit_cap"))
+        return text_format("--logit-cap %d", c->logit_cap);
     if (c->ffn == FFN_RELU2 && !strstr(source, "\"relu2\""))
         return text_format("--ffn relu2");
     for (int i = 0; !what.n && i < config_parts(c); i++) {

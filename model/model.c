@@ -207,7 +207,8 @@ static Tensor *head(Pass *p, const Model *model, Tensor *x)
 {
     const Activation *f = classifier_activation(p->config);
 
-    return op_dense(p->tape, (Dense){ .x = x, .w = model->head, .f = f });
+    Tensor *y = op_dense(p->tape, (Dense){ .x = x, .w = model->head, .f = f });
+    return p->config->logit_cap ? op_cap(p->tape, y, p->config->logit_cap) : y;
 }
 
 /* The input of the head: a row per position, or per sequence. */

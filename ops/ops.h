@@ -17,6 +17,9 @@ extern const Activation activation_silu, activation_relu2;
 extern const Activation activation_sigmoid, activation_log_sigmoid, activation_softplus;
 Tensor *op_activation(Tape *tape, Tensor *x, const Activation *f);
 
+/* y = c tanh(x / c), element by element: between -c and c. */
+Tensor *op_cap(Tape *tape, Tensor *x, double c);
+
 /* y = silu(a) * b, element by element. */
 Tensor *op_swiglu(Tape *tape, Tensor *a, Tensor *b);
 

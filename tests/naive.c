@@ -40,6 +40,14 @@ static void gelu(const OpCall *c, double *const *x, double *y)
     each(c, x, gelu_of, y);
 }
 
+static void cap(const OpCall *c, double *const *x, double *y)
+{
+    const double most = c->row->p;
+
+    for (size_t i = 0; i < c->x[0]->n; i++)
+        y[i] = most * tanh(x[0][i] / most);
+}
+
 static void relu2(const OpCall *c, double *const *x, double *y)
 {
     each(c, x, relu2_of, y);
@@ -444,6 +452,7 @@ static const struct {
     { "conv", conv },
     { "conv without padding", conv },
     { "centred conv without padding", centred_conv },
+    { "cap", cap },
     { "swiglu", swiglu },
     { "add", add },
     { "add to itself", add_to_itself },

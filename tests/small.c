@@ -104,6 +104,7 @@ static const Other others[VARIANTS - PLAIN_VARIANTS] = {
       { .position = POSITION_NONE, .ffn = FFN_NONE },
       { { "skip", "0" }, { "out-gate", "0" }, { "conv", "0" }, { "qk-norm", "l2" } } },
     { "softmax", { .position = POSITION_ROPE, .ffn = FFN_RELU2, .bias = true }, { { 0 } } },
+    { "relu", { .position = POSITION_ROPE, .ffn = FFN_RELU2, .logit_cap = 9 }, { { 0 } } },
     { "gau",
       { .position = POSITION_NONE },
       { { "key-size", "7" }, { "rel-bias", "rope" }, { "norm", "fixed" }, { "base", "3" } } },

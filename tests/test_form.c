@@ -278,7 +278,9 @@ START_TEST(a_value_that_our_own_class_does_not_compute_is_noticed)
     char *source = source_read();
 
     c.attention = &attention_softmax, c.set = settings_default(c.attention);
-    c.ffn = FFN_RELU2;
+    c.ffn = FFN_RELU2, c.logit_cap = 15;
+    check_lacks(&c, source, "--logit-cap 15");
+    c.logit_cap = 0;
     check_lacks(&c, source, "--ffn relu2");
     c.ffn = FFN_GELU;
     setting_parse(attention_takes(c.attention, "weight"), "laplace", setting_at(&c.set, "weight"));

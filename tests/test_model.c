@@ -184,6 +184,28 @@ START_TEST(a_token_or_position_that_is_not_in_the_batch_gets_no_gradient)
 }
 END_TEST
 
+START_TEST(capped_logits_are_those_of_the_model_without_a_cap)
+{
+    const int cap = 2;
+    Config c = small_variant(0);
+    Small *s = small_open(c, 1, T);
+    double most = 0;
+
+    small_overwrite(s, 1);
+    const real *free = small_logits(s, s->batch.id, 1, T, 1);
+    s->model.config.logit_cap = cap;
+    const real *capped = small_logits(s, s->batch.id, 1, T, 1);
+    for (int i = 0; i < T * c.vocab; i++) {
+        const double want = cap * tanh((double)free[i] / cap);
+
+        most = fmax(most, fabs((double)free[i]));
+        ck_assert_double_eq_tol((double)capped[i], want, in_double ? 1e-12 : 1e-5);
+    }
+    ck_assert_double_gt(most, cap);
+    small_close(s);
+}
+END_TEST
+
 START_TEST(the_first_guess_is_the_uniform_one)
 {
     for (int i = 0; i < VARIANTS; i++) {
@@ -449,6 +471,7 @@ Suite *suite_model(void)
     tcase_add_test(t, threads_do_not_change_a_bit_of_the_losses_or_gradients);
     tcase_add_test(t, a_token_or_position_that_is_not_in_the_batch_gets_no_gradient);
     t = group(s, "forward");
+    tcase_add_test(t, capped_logits_are_those_of_the_model_without_a_cap);
     tcase_add_test(t, the_first_guess_is_the_uniform_one);
     tcase_add_test(t, sinusoids_are_those_of_the_paper);
     tcase_add_test(t, one_batch_is_learned_by_heart);

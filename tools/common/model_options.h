@@ -49,6 +49,8 @@ extern const char model_gammas[];
           .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },           \
         { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                       \
           .help = "base of RoPE's angles; 0: 10000" },                                               \
+        { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                       \
+          .help = "replace each logit x by X tanh(x / X), between -X and X; 0: do not" },            \
         { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                       \
           .help = "how matrices that add to the residual stream start: scaled by the number "        \
                   "of layers, or at zero" },                                                         \

@@ -20,6 +20,11 @@ static Tensor *run_activation(Tape *tape, const OpCall *c)
     return op_activation(tape, c->x[0], c->row->f);
 }
 
+static Tensor *run_cap(Tape *tape, const OpCall *c)
+{
+    return op_cap(tape, c->x[0], c->row->p);
+}
+
 static Tensor *run_swiglu(Tape *tape, const OpCall *c)
 {
     return op_swiglu(tape, c->x[0], c->x[1]);
@@ -208,6 +213,7 @@ const OpRow op_rows[] = {
     { "conv", run_conv, conv4, .K = 4, .moved = { "BTC", 2, 3 } },
     { "conv without padding", run_conv, conv3, .K = 3, .id = { "B", length } },
     { "centred conv without padding", run_conv, conv3, .K = -3, .id = { "B", length } },
+    { "cap", run_cap, one, .p = 1.5, .moved = { "BTC", 2, 3 } },
     { "swiglu", run_swiglu, two, .moved = { "BTC", 3, 5 } },
     { "add", run_add, two, .moved = { "BTC", 3, 3 } },
     { "add to itself", run_double, .operand = one },

@@ -19,12 +19,12 @@ static Tensor *apply_model(Tape *tape, void *ctx)
 /* What a model of one block can leave out. */
 static const struct {
     const char *name;
-    int ffn, no_residual;
+    int ffn, no_residual, logit_cap;
 } kinds[] = { { "in a model", FFN_GELU, false },
               { "without residual", FFN_GELU, true },
               { "without ffn", FFN_NONE, false },
               { "without either", FFN_NONE, true },
-              { "with relu2", FFN_RELU2, false } };
+              { "with relu2 and cap", FFN_RELU2, .logit_cap = 3 } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
@@ -47,6 +47,7 @@ static void check_kind(Report *r, const Attention *a, int kind)
     config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config.set = settings_default(a);
     config.ffn = kinds[kind].ffn, config.no_residual = kinds[kind].no_residual;
+    config.logit_cap = kinds[kind].logit_cap;
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)
         id[i] = i * i % V, target[i] = (3 * i + 1) % V;
