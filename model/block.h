@@ -37,6 +37,7 @@ typedef struct {
 } Unit;
 
 typedef struct {
+    Tensor *from_x, *from_x0; /* --shortcut: a number each */
     NormWeights attention_norm, ffn_norm;
     DenseWeights q, k, v, o;
     DenseWeights out_gate;     /* with that setting only */

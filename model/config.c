@@ -59,6 +59,7 @@ static const struct {
     NUMBER("n_inner", hidden, 0, INNER_MOST),
     NUMBER("rope_base", rope_base, 0, ROPE_BASE_MOST),
     CHOICE("norm_eps", eps, eps_names),
+    FLAG("shortcut", shortcut),
     NUMBER("logit_cap", logit_cap, 0, LOGIT_CAP_MOST),
 };
 enum { OWN = sizeof own / sizeof *own };

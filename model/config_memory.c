@@ -58,7 +58,7 @@ static double ends(const Config *c)
 {
     const double logits = c->task == TASK_CLASSIFY ? 0 : c->vocab;
 
-    return c->width * (c->layers + 2.0) + (c->logit_cap ? 2 : 1) * logits;
+    return c->width * ((c->shortcut ? 4 : 1) * c->layers + 2.0) + (c->logit_cap ? 2 : 1) * logits;
 }
 
 static double angles(const Config *c)

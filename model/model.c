@@ -10,12 +10,24 @@
 /* The scale of the embedding and the head: small, so that predictions start nearly uniform. */
 static const double TABLE = 0.02;
 
+/* After the layer, which may copy the block of another. */
+static void make_shortcut(Block *b, const Maker *m)
+{
+    char buffer[PARAM_NAME];
+
+    if (!m->config->shortcut)
+        return;
+    b->from_x = params_constant(m->params, make_name(m, "from_x", buffer), 1, 1);
+    b->from_x0 = params_constant(m->params, make_name(m, "from_x0", buffer), 0, 1);
+}
+
 static void make_block(Block *b, const Maker *m)
 {
     const Config *c = m->config;
     int width = c->width, hidden = config_hidden(c);
 
     layer_of(c->attention)->make(b, m);
+    make_shortcut(b, m);
     if (!config_feeds(c))
         return;
     b->ffn_norm = make_norm(m, "ffn.norm");
@@ -158,6 +170,16 @@ static Tensor *run_block(Tape *tape, void *ctx, Tensor *x)
     return x;
 }
 
+/* The input of a block, a x + b x0, where x0 are the embeddings: with b, a deep layer need not get
+ * them through all layers before it. */
+static Tensor *shortcut(const Pass *p, const Block *b, Tensor *x, Tensor *x0)
+{
+    if (!b->from_x)
+        return x;
+    return op_add(p->tape, op_scale_rows(p->tape, x, b->from_x),
+                  op_scale_rows(p->tape, x0, b->from_x0));
+}
+
 static void show_layer(const Pass *p, int layer, const Tensor *x)
 {
     if (p->watch.layer)
@@ -188,6 +210,7 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     const Config *of = layer_configs(p->tape->mem, c);
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);
+    Tensor *const x0 = x;
     show_layer(p, 0, x);
     for (int l = 0; l < c->layers; l++) {
         BlockRun *r = arena_take(p->tape->mem, sizeof *r);
@@ -196,7 +219,7 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
         r->before.config = &of[l % config_parts(c)];
         r->before.size = size_of(p->tape, r->before.config);
         r->before.size.layer = l;
-        x = tape_part(p->tape, run_block, r, x);
+        x = tape_part(p->tape, run_block, r, shortcut(p, r->block, x, x0));
         p->drops = r->drops;
         show_layer(p, l + 1, x);
     }

@@ -80,7 +80,7 @@ static double other_parameters(const Config *c)
     double norms = ((bare ? 1 : 2) * c->layers + 1) * c->width * (c->norm == NORM_LAYER ? 2 : 1);
     double ffn = c->width + config_hidden(c) * (c->ffn == FFN_SWIGLU ? 2 : 1);
 
-    return norms + config_sum(c, vectors_of_layers) +
+    return norms + (c->shortcut ? 2 * c->layers : 0) + config_sum(c, vectors_of_layers) +
            (c->bias && !gated && !bare ? c->layers * ffn : 0) +
            (c->tied ? 0 : c->vocab * c->width) +
            (c->position == POSITION_LEARNED ? c->context * c->width : 0);
@@ -134,6 +134,7 @@ START_TEST(the_decay_is_for_matrices_and_tables)
                                            !strstr(p->name, "beta_") && !strstr(p->name, "conv_") &&
                                            !strstr(p->name, ".g.b") && !strstr(p->name, ".g.A") &&
                                            !strstr(p->name, ".skip") &&
+                                           !strstr(p->name, "from_x") &&
                                            !(strstr(p->name, "omega") && p->fixed));
         small_close(s);
     }

@@ -280,7 +280,9 @@ START_TEST(a_value_that_our_own_class_does_not_compute_is_noticed)
     c.attention = &attention_softmax, c.set = settings_default(c.attention);
     c.ffn = FFN_RELU2, c.logit_cap = 15;
     check_lacks(&c, source, "--logit-cap 15");
-    c.logit_cap = 0;
+    c.logit_cap = 0, c.shortcut = true;
+    check_lacks(&c, source, "--shortcut");
+    c.shortcut = false;
     check_lacks(&c, source, "--ffn relu2");
     c.ffn = FFN_GELU;
     setting_parse(attention_takes(c.attention, "weight"), "laplace", setting_at(&c.set, "weight"));

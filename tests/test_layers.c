@@ -228,6 +228,39 @@ START_TEST(a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing)
 }
 END_TEST
 
+/* What comes out of layers of zeros: x_l = a_l x_(l-1) + b_l x_0. */
+static void check_shares(void *ctx, int layer, const Tensor *x)
+{
+    static double first[8 * 12], last[8 * 12];
+    const Block *b = layer ? &((Small *)ctx)->model.blocks[layer - 1] : NULL;
+
+    for (size_t i = 0; i < x->n; i++) {
+        first[i] = b ? first[i] : (double)x->data[i];
+        last[i] = b ? (double)*b->from_x->data * last[i] + (double)*b->from_x0->data * first[i]
+                    : first[i];
+        ck_assert_double_eq_tol((double)x->data[i], last[i], in_double ? 1e-15 : 1e-7);
+    }
+}
+
+START_TEST(a_shortcut_adds_a_share_of_the_embeddings_to_the_input_of_each_block)
+{
+    Config c = small_variant(0);
+    Tape tape = tape_open(1);
+
+    c.layers = 3, c.init_out = OUT_ZERO, c.shortcut = true;
+    Small *s = small_open(c, 1, 8);
+    for (int l = 0; l < c.layers; l++) {
+        const Block *b = &s->model.blocks[l];
+
+        ck_assert(*b->from_x->data == 1 && *b->from_x0->data == 0);
+        *b->from_x->data = R(0.5 + l), *b->from_x0->data = R(0.7 - l);
+    }
+    model_watch(&tape, &s->model, s->batch.id, 8, (Watch){ .layer = check_shares, .ctx = s });
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
 /* Two mixes of a layer have the same place. */
 typedef struct {
     const Config *config;
@@ -494,6 +527,7 @@ Suite *suite_layers(void)
     tcase_add_test(t, steps_and_rates_start_as_in_the_paper);
     tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
     tcase_add_test(t, what_adds_to_the_residual_may_start_at_zero);
+    tcase_add_test(t, a_shortcut_adds_a_share_of_the_embeddings_to_the_input_of_each_block);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
     tcase_add_test(t, every_mix_knows_the_place_of_its_layer);
     tcase_add_test(t, silu_is_applied_to_q_and_k_where_the_row_says_so);

@@ -140,6 +140,7 @@ void model_options_settle(const Program *program, ModelOptions *options, const C
     c->tied = options->tied;
     c->bias = options->bias;
     c->no_residual = !options->residual;
+    c->shortcut = options->shortcut;
 }
 
 /* "muon, sgd": the optimizers with that option; empty: not an option of optimizers. */

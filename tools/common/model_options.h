@@ -9,7 +9,7 @@
 typedef struct {
     SettingsOptions mechanism;
     int position; /* -1: not given */
-    bool tied, bias, residual;
+    bool tied, bias, residual, shortcut;
     double gamma_init; /* 0: all gammas are 1 */
 } ModelOptions;
 #define MODEL_OPTIONS_DEFAULT                                                                      \
@@ -49,6 +49,8 @@ extern const char model_gammas[];
           .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },           \
         { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                       \
           .help = "base of RoPE's angles; 0: 10000" },                                               \
+        { "shortcut", OPTION_FLAG, &(to).shortcut,                                                   \
+          .help = "add the embeddings to the input of each block, with learned weights" },           \
         { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                       \
           .help = "replace each logit x by X tanh(x / X), between -X and X; 0: do not" },            \
         { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                       \

@@ -324,6 +324,8 @@ Text settings_text(const Config *c)
             add_setting(&text, s, setting(&c->set, s->name), &size);
     if (c->no_residual)
         add(&text, "no residual");
+    if (c->shortcut)
+        add(&text, "shortcut");
     if (c->logit_cap)
         add(&text, "logit cap %d", c->logit_cap);
     if (c->rope_scale.by > 0)

@@ -16,15 +16,16 @@ static Tensor *apply_model(Tape *tape, void *ctx)
     return model_losses(tape, &c->model, c->batch, 0);
 }
 
-/* What a model of one block can leave out. */
+/* What a model of one block can leave out, or have besides. */
 static const struct {
     const char *name;
-    int ffn, no_residual, logit_cap;
-} kinds[] = { { "in a model", FFN_GELU, false },
-              { "without residual", FFN_GELU, true },
-              { "without ffn", FFN_NONE, false },
-              { "without either", FFN_NONE, true },
-              { "with relu2 and cap", FFN_RELU2, .logit_cap = 3 } };
+    int ffn, no_residual, logit_cap, shortcut;
+} kinds[] = { { .name = "in a model" },
+              { .name = "without residual", .no_residual = true },
+              { .name = "without ffn", .ffn = FFN_NONE },
+              { .name = "without either", .ffn = FFN_NONE, .no_residual = true },
+              { .name = "with relu2 and cap", .ffn = FFN_RELU2, .logit_cap = 3 },
+              { .name = "with a shortcut", .shortcut = true } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
@@ -47,6 +48,7 @@ static void check_kind(Report *r, const Attention *a, int kind)
     config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config.set = settings_default(a);
     config.ffn = kinds[kind].ffn, config.no_residual = kinds[kind].no_residual;
+    config.shortcut = kinds[kind].shortcut;
     config.logit_cap = kinds[kind].logit_cap;
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)
