@@ -36,6 +36,17 @@ static void adamw_formula(Textbook *b, size_t i, double g, int t, double rate)
     b->w[i] -= rate * (mhat / (sqrt(vhat) + 1e-8) + b->decay * b->w[i]);
 }
 
+static void cautious_formula(Textbook *b, size_t i, double g, int t, double rate)
+{
+    const double decay = b->decay, w = b->w[i];
+
+    b->decay = 0;
+    adamw_formula(b, i, g, t, rate);
+    b->decay = decay;
+    if (w * (w - b->w[i]) >= 0) /* its update has its sign */
+        b->w[i] -= rate * decay * w;
+}
+
 static void sgd_formula(Textbook *b, size_t i, double g, int t, double rate)
 {
     (void)t;
@@ -66,6 +77,10 @@ static const struct {
     double float_tolerance; /* where rounding turns a sign, Lion goes twice the rate astray */
 } elementwise[] = {
     { &optimiser_adamw, { .beta1 = 0.9, .beta2 = 0.999, .decay = 0.1 }, adamw_formula, 1e-4 },
+    { &optimiser_adamw,
+      { .beta1 = 0.9, .beta2 = 0.999, .decay = 0.1, .cautious = true },
+      cautious_formula,
+      1e-4 },
     { &optimiser_sgd, { .momentum = 0.8, .decay = 0.1 }, sgd_formula, 1e-4 },
     { &optimiser_sgd, { .momentum = 0.8, .decay = 0.1, .nesterov = true }, nesterov_formula, 1e-4 },
     { &optimiser_lion, { .beta1 = 0.9, .beta2 = 0.99, .decay = 0.1 }, lion_formula, 1e-2 },
@@ -171,6 +186,36 @@ START_TEST(the_first_step_is_the_rate_against_the_gradients_sign)
         }
         pair_close(p);
     }
+}
+END_TEST
+
+/* Of one step, from the same weights: with the decay, without it, and with the cautious one. */
+START_TEST(cautious_decay_is_for_weights_that_their_update_moves_towards_zero)
+{
+    enum { ROWS = 7, COLS = 5 };
+    Pair *p[3];
+    int decayed = 0;
+
+    for (int i = 0; i < 3; i++) {
+        Optimiser o = optimiser_of(optimisers[_i]);
+
+        o.hyper.decay = i == 1 ? 0 : 0.5, o.hyper.cautious = i == 2;
+        p[i] = pair_open(o, ROWS, COLS, 2);
+        give_gradients(p[i], 3, 1);
+    }
+    const double *before = doubles(p[0]->mem, p[0]->matrix->data, ROWS * COLS);
+    for (int i = 0; i < 3; i++)
+        optimiser_step(&p[i]->optimiser, p[i]->pool, 0.01, 1);
+    for (int i = 0; i < ROWS * COLS; i++) {
+        const double without = (double)p[1]->matrix->data[i];
+        const bool towards = before[i] * (before[i] - without) >= 0;
+
+        decayed += towards;
+        ck_assert(p[2]->matrix->data[i] == p[towards ? 0 : 1]->matrix->data[i]);
+    }
+    ck_assert(decayed > 5 && decayed < ROWS * COLS - 5);
+    for (int i = 0; i < 3; i++)
+        pair_close(p[i]);
 }
 END_TEST
 
@@ -453,6 +498,8 @@ Suite *suite_optimiser(void)
                         COUNT(elementwise));
     tcase_add_test(t, the_sign_of_a_zero_is_zero);
     tcase_add_test(t, the_first_step_is_the_rate_against_the_gradients_sign);
+    tcase_add_loop_test(t, cautious_decay_is_for_weights_that_their_update_moves_towards_zero, 0,
+                        rows);
     tcase_add_loop_test(t, without_a_gradient_matrices_shrink_and_vectors_stay, 0, rows);
     tcase_add_test(t, the_norm_is_that_of_all_gradients_whatever_the_threads);
     t = group(s, "rows");

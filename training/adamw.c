@@ -26,14 +26,15 @@ static void move(void *update, int begin, int end)
     const real beta2 = R(h->beta2), rest2 = R(1 - h->beta2);
     const real by_m = R(1 / (1 - pow(h->beta1, u->step)));
     const real by_v = R(1 / (1 - pow(h->beta2, u->step)));
-    const real rate = R(u->rate), scale = R(u->scale), decay = R(u->decay);
+    const real rate = R(u->rate), scale = R(u->scale);
 
     for (int i = begin; i < end; i++) {
         const real gi = g[i] * scale;
         const real mi = beta1 * m[i] + rest1 * gi, vi = beta2 * v[i] + rest2 * (gi * gi);
 
         m[i] = mi, v[i] = vi;
-        w[i] -= rate * (mi * by_m / (sqrt(vi * by_v) + epsilon) + decay * w[i]);
+        const real step = mi * by_m / (sqrt(vi * by_v) + epsilon);
+        w[i] -= rate * (step + update_decay(u, step, w[i]) * w[i]);
     }
 }
 

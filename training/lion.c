@@ -19,14 +19,14 @@ static void move(void *update, int begin, int end)
     real *w = u->t->data, *m = u->moment[0];
     const real beta1 = R(h->beta1), rest1 = R(1 - h->beta1);
     const real beta2 = R(h->beta2), rest2 = R(1 - h->beta2);
-    const real rate = R(u->rate), scale = R(u->scale), decay = R(u->decay);
+    const real rate = R(u->rate), scale = R(u->scale);
 
     for (int i = begin; i < end; i++) {
         const real gi = g[i] * scale, c = beta1 * m[i] + rest1 * gi;
         const real sign = R((c > 0) - (c < 0));
 
         m[i] = beta2 * m[i] + rest2 * gi;
-        w[i] -= rate * (sign + decay * w[i]);
+        w[i] -= rate * (sign + update_decay(u, sign, w[i]) * w[i]);
     }
 }
 

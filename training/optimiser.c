@@ -6,7 +6,9 @@
  *
  * Weight decay is decoupled from the gradient in all of them (Loshchilov and Hutter,
  * 2019, arXiv:1711.05101): w <- w - rate (update + decay w). Gains and biases do not
- * decay. Clipping scales all gradients by the same factor, in the pass that reads them.
+ * decay. Cautious decay (Chen et al., 2025, arXiv:2510.12402) leaves out weights whose sign is not
+ * that of the update: it would be against what the gradient asks for. Clipping scales all gradients
+ * by the same factor, in the pass that reads them.
  */
 #include "training/optimiser.h"
 

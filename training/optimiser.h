@@ -16,6 +16,7 @@
 typedef struct {
     double momentum, beta1, beta2, decay; /* NaN: not set */
     bool nesterov;
+    bool cautious; /* weights that an update moves away from 0 do not decay */
 } Hyper;
 
 enum { OPTIMISER_MOMENTS = 2, OPTIMISER_GRAIN = 1 << 13 };
@@ -30,6 +31,12 @@ typedef struct {
     const Hyper *hyper;
     void *scratch; /* of any content */
 } Update;
+
+/* The decay of a weight w that moves against `step`. */
+static inline real update_decay(const Update *u, real step, real w)
+{
+    return u->hyper->cautious && step * w < 0 ? 0 : R(u->decay);
+}
 
 typedef struct OptimiserKind {
     const char *name, *summary;            /* for --optimizer and --help */

@@ -20,14 +20,14 @@ static void move(void *update, int begin, int end)
     const real *g = u->t->grad;
     real *w = u->t->data, *v = u->moment[0];
     const real mu = R(u->hyper->momentum);
-    const real rate = R(u->rate), scale = R(u->scale), decay = R(u->decay);
+    const real rate = R(u->rate), scale = R(u->scale);
 
     for (int i = begin; i < end; i++) {
         const real gi = g[i] * scale, vi = mu * v[i] + gi;
         const real d = u->hyper->nesterov ? gi + mu * vi : vi;
 
         v[i] = vi;
-        w[i] -= rate * (d + decay * w[i]);
+        w[i] -= rate * (d + update_decay(u, d, w[i]) * w[i]);
     }
 }
 

@@ -20,7 +20,7 @@ typedef struct {
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \
     {                                                                                              \
-        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false                                  \
+        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false                           \
     }
 
 /* The help of --position, with the default of each attention. */
@@ -76,6 +76,8 @@ extern const char model_gammas[];
       .max = 1,   .below = true, .help = "momentum, for optimizers that use it" },                 \
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
         { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
+        { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
+          .help = "no decay of weights whose sign is not that of their update" },                  \
         { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \
           .max = 1, .below = true, .help = "decay of the first moment" },                          \
     {                                                                                              \
