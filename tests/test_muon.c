@@ -138,6 +138,27 @@ START_TEST(muon_is_the_textbooks)
 }
 END_TEST
 
+/* With gradients that are G once and then 0, what is accumulated is G times the momenta so far. */
+START_TEST(the_momentum_rises_from_its_first_value)
+{
+    enum { N = 4 };
+    Single *s = single_open(3, 3, 1);
+    Moment m[OPTIMISER_MOMENTS];
+    double want = 1, mu = 0.95;
+
+    s->o.hyper.momentum_warmup = N;
+    for (int step = 1; step <= N + 2; step++) {
+        memset(s->w->grad, 0, s->w->n * sizeof(real));
+        s->w->grad[0] = step == 1;
+        single_step(s, 0.1, 1);
+        want *= step == 1 ? 1 : step <= N ? 0.85 + (mu - 0.85) * (step - 1) / N : mu;
+        optimiser_moments(&s->o, s->params.first, m);
+        ck_assert_double_eq_tol((double)m[0].at[0], want, in_double ? 1e-14 : 1e-6);
+    }
+    single_close(s);
+}
+END_TEST
+
 /* What one step at the rate 1 without a decay subtracts from weights of zero. */
 static double *update_of(Single *s, const real *g, double size)
 {
@@ -348,6 +369,7 @@ Suite *suite_muon(void)
     Suite *s = suite_create("muon");
     TCase *t = group(s, "muon");
 
+    tcase_add_test(t, the_momentum_rises_from_its_first_value);
     tcase_add_loop_test(t, muon_is_the_textbooks, 0, COUNT(sizes));
     tcase_add_test(t, an_update_has_singular_values_of_about_one_whatever_the_gradients);
     tcase_add_test(t, a_transposed_gradient_has_the_transposed_update);

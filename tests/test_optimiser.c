@@ -461,7 +461,7 @@ START_TEST(what_is_not_set_becomes_the_default_of_the_row)
 {
     const OptimiserKind *kind = optimisers[_i];
     const double nan = (double)NAN;
-    Hyper h = { nan, 0.25, nan, nan, true };
+    Hyper h = { .momentum = nan, .beta1 = 0.25, .beta2 = nan, .decay = nan, .nesterov = true };
 
     optimiser_complete(kind, &h);
     ck_assert(optimiser_takes(kind, "momentum") ? h.momentum == kind->defaults.momentum
@@ -478,6 +478,8 @@ START_TEST(an_optimiser_takes_the_numbers_of_its_formula)
     ck_assert(!optimiser_takes(&optimiser_adamw, "momentum"));
     ck_assert(!optimiser_takes(&optimiser_muon, "nesterov"));
     ck_assert(optimiser_takes(&optimiser_muon, "momentum"));
+    ck_assert(optimiser_takes(&optimiser_muon, "momentum-warmup"));
+    ck_assert(!optimiser_takes(&optimiser_sgd, "momentum-warmup"));
     ck_assert(optimiser_takes(&optimiser_sgd, "nesterov"));
     ck_assert(!optimiser_takes(&optimiser_sgd, "beta1"));
     ck_assert(optimiser_takes(&optimiser_lion, "beta2"));

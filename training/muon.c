@@ -13,6 +13,9 @@
  *     O  = orthogonal(G + mu M)
  *     W <- W - rate (0.2 sqrt(max(rows, cols)) O + decay W)
  *
+ * With a warm-up of N updates, mu rises linearly from 0.85 to its value: the first gradients
+ * soon point elsewhere, and a long memory would keep following them.
+ *
  * orthogonal() needs no decomposition. An odd polynomial of a matrix acts on its
  * singular values alone, since X X^T = U S^2 U^T:
  *
@@ -81,6 +84,15 @@ static size_t scratch(int rows, int cols)
            (2 * product(rows, cols) + 4 * product(n, n)) * sizeof(real);
 }
 
+static real momentum_of(const Update *u)
+{
+    const double mu = u->hyper->momentum, first = fmin(0.85, mu);
+    const double done =
+        u->step <= u->hyper->momentum_warmup ? (u->step - 1.0) / u->hyper->momentum_warmup : 1;
+
+    return R(first + (mu - first) * done);
+}
+
 static Work work_of(const Update *u)
 {
     int rows = u->t->dim[u->t->ndim - 2], cols = u->t->dim[u->t->ndim - 1];
@@ -107,7 +119,7 @@ static Work work_of(const Update *u)
 static void add_momentum(void *ctx, int begin, int end)
 {
     const Work *w = ctx;
-    const real scale = R(w->u->scale), mu = R(w->u->hyper->momentum);
+    const real scale = R(w->u->scale), mu = momentum_of(w->u);
     const int cols = w->cols;
 
     for (int i = begin; i < end; i++) {
@@ -222,6 +234,7 @@ const OptimiserKind optimiser_muon = {
     .rate = 8e-3,
     .warmup = 30,
     .defaults = { .momentum = 0.95, .beta1 = 0.9, .beta2 = 0.99, .decay = 0.1 },
+    .momentum_warmup = true,
     .rest = &optimiser_adamw,
     .scratch = scratch,
     .tensor = move_matrices,

@@ -39,7 +39,8 @@ bool optimiser_takes(const OptimiserKind *kind, const char *option)
     for (int i = 0; i < NUMBERS; i++)
         if (strcmp(numbers[i].option, option) == 0)
             return default_of(kind, i) != 0;
-    return kind->nesterov && strcmp(option, "nesterov") == 0;
+    return (kind->nesterov && strcmp(option, "nesterov") == 0) ||
+           (kind->momentum_warmup && strcmp(option, "momentum-warmup") == 0);
 }
 
 void optimiser_complete(const OptimiserKind *kind, Hyper *h)

@@ -16,7 +16,8 @@
 typedef struct {
     double momentum, beta1, beta2, decay; /* NaN: not set */
     bool nesterov;
-    bool cautious; /* weights that an update moves away from 0 do not decay */
+    bool cautious;       /* weights that an update moves away from 0 do not decay */
+    int momentum_warmup; /* updates until the momentum has its value; 0: at once */
 } Hyper;
 
 enum { OPTIMISER_MOMENTS = 2, OPTIMISER_GRAIN = 1 << 13 };
@@ -46,6 +47,7 @@ typedef struct OptimiserKind {
     int warmup;                            /* by default at most 1 / warmup of all updates */
     Hyper defaults;                        /* a 0: it has no such number */
     bool nesterov;                         /* it takes --nesterov */
+    bool momentum_warmup;                  /* and --momentum-warmup */
     const struct OptimiserKind *rest;      /* if set, moves all but the matrices of the blocks */
     size_t (*scratch)(int rows, int cols); /* bytes for a matrix; NULL: none */
     Body *elements;                        /* moves weights begin .. end-1; ctx is the Update */

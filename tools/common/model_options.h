@@ -20,7 +20,7 @@ typedef struct {
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \
     {                                                                                              \
-        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false                           \
+        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false, 0                        \
     }
 
 /* The help of --position, with the default of each attention. */
@@ -74,6 +74,8 @@ extern const char model_gammas[];
 #define OPTIMISER_OPTIONS(hyper)                                                                   \
     { "momentum", OPTION_REAL,   &(hyper).momentum,                                                \
       .max = 1,   .below = true, .help = "momentum, for optimizers that use it" },                 \
+        { "momentum-warmup", OPTION_INT, &(hyper).momentum_warmup, .max = 100000000,               \
+          .help = "muon: updates in which the momentum rises from 0.85; 0: none" },                \
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
         { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
         { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
