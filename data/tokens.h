@@ -20,6 +20,12 @@ void tokens_free(Tokens *tokens);
  */
 void tokens_batch(Tokens from, uint64_t seed, uint64_t number, Batch batch);
 
+/*
+ * The same without replacement: windows side by side, in a new order in every epoch, and cut at
+ * other places. All batches of a run have rows of the same number and length.
+ */
+void tokens_shuffled(Tokens from, uint64_t seed, uint64_t number, Batch batch);
+
 /* Fills one row with window k of those side by side; and the number of windows of T tokens. */
 void tokens_window(Tokens from, size_t k, Batch row);
 size_t tokens_windows(Tokens from, int T);

@@ -23,7 +23,7 @@ void job_open(void)
     free(s.text);
     job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
     job.kill_at = job.ask_at = job.break_at = job.stop_at_row = 0, job.test = false;
-    job.skipped = 0;
+    job.skipped = 0, job.shuffled = false;
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
     job.options = (TrainOptions){
@@ -48,7 +48,7 @@ TextSource lesson_open(void)
     TextSource s = source_text(tokens_of(t, corpus.train), tokens_of(t, corpus.validation), 16,
                                job.config.task == TASK_MLM ? config_mask(&job.config) : -1);
 
-    s.source.seed = job.seed;
+    s.source.seed = job.seed, s.shuffled = job.shuffled;
     corpus_free(&corpus);
     tokenizer_free(t);
     return s;

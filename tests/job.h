@@ -17,6 +17,7 @@ typedef struct {
     unsigned skipped;    /* bit s: in step s the loss is not finite */
     int stop_at_row;     /* the row to be judged by that asks it to stop; 0: none */
     bool test;           /* the rows to be judged by are test data, too */
+    bool shuffled;       /* the text */
 } Job;
 extern Job job;
 

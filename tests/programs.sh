@@ -549,6 +549,8 @@ configured() { # FOLDER OPTION...
         no "$(tail -n 1 "$dir/err")"
 }
 same_weights() { cmp -s "../out/$1/model.safetensors" "../out/$2/model.safetensors"; }
+refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --lengths 8,16 $text
+refused 'a shuffled task' 2 'does not apply to --task' $t --shuffle --task mqar
 check 'a run whose options are not the defaults' $patience "$train" $small --attn cosformer --lengths 8,16 --tied \
     --seed 18446744073709551615 --lr 0.0123 --val-file ../in/least --out-dir ../out/configured $text ../in/one >"$dir/stdout" 2>"$dir/err"
 check 'its config.json makes the same run' configured again

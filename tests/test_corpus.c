@@ -224,6 +224,55 @@ START_TEST(a_smaller_batch_is_the_beginning_of_a_larger_one)
 }
 END_TEST
 
+/* Texts of tokens that differ: a window is known by its first one. */
+START_TEST(an_epoch_has_every_window_once_in_an_order_of_its_own)
+{
+    enum { T = 3, B = 4, TEXT = 200, WINDOWS = (TEXT - 1) / T - 1, EPOCHS = 3 };
+    Token text[TEXT];
+    int id[B][T], target[B][T], start[EPOCHS * WINDOWS + B], moved = 0;
+
+    for (int i = 0; i < TEXT; i++)
+        text[i] = (Token)i;
+    const Tokens from = { text, TEXT, TEXT, NULL };
+    for (int number = 0; number * B < EPOCHS * WINDOWS; number++) {
+        Batch batch = { .B = B, .T = T, .id = *id, .target = *target };
+
+        tokens_shuffled(from, 7, (uint64_t)number, batch);
+        for (int b = 0; b < B; b++) {
+            start[number * B + b] = id[b][0];
+            for (int t = 0; t < T; t++)
+                ck_assert(id[b][t] == id[b][0] + t && target[b][t] == id[b][t] + 1);
+        }
+    }
+    for (int e = 0; e < EPOCHS; e++) {
+        int seen[TEXT] = { 0 }, least = TEXT;
+
+        for (int i = 0; i < WINDOWS; i++) {
+            ck_assert_int_eq(seen[start[e * WINDOWS + i]]++, 0);
+            least = start[e * WINDOWS + i] < least ? start[e * WINDOWS + i] : least;
+        }
+        for (int i = 0; i < WINDOWS; i++) {
+            moved += start[e * WINDOWS + i] != start[i];
+            ck_assert_int_eq(seen[least + i * T], 1);
+        }
+        ck_assert_int_le(least, 2 * T);
+    }
+    ck_assert_int_gt(moved, WINDOWS);
+}
+END_TEST
+
+START_TEST(a_text_of_one_window_is_shuffled_too)
+{
+    Token text[] = { 5, 6, 7, 8 };
+    int id[2][3], target[2][3];
+
+    tokens_shuffled((Tokens){ text, 4, 4, NULL }, 7, 9,
+                    (Batch){ .B = 2, .T = 3, .id = *id, .target = *target });
+    for (int b = 0; b < 2; b++)
+        ck_assert(id[b][0] == 5 && target[b][2] == 8);
+}
+END_TEST
+
 START_TEST(a_target_is_the_next_byte)
 {
     Tokens text = counting(256);
@@ -357,6 +406,8 @@ Suite *suite_corpus(void)
     t = group(s, "batches");
     tcase_add_test(t, a_batch_depends_on_its_seed_and_number_alone);
     tcase_add_test(t, a_smaller_batch_is_the_beginning_of_a_larger_one);
+    tcase_add_test(t, an_epoch_has_every_window_once_in_an_order_of_its_own);
+    tcase_add_test(t, a_text_of_one_window_is_shuffled_too);
     tcase_add_test(t, a_target_is_the_next_byte);
     tcase_add_test(t, windows_start_everywhere_equally_and_end_with_the_text);
     tcase_add_test(t, windows_side_by_side_tile_the_text);

@@ -102,6 +102,7 @@ static void choose_model(int i)
     job.config.position = POSITION_NONE;
     job.config.heads = i == 2 ? 1 : 2;
     job.config.dropout = 0.1;
+    job.shuffled = i == 1;
 }
 
 /*

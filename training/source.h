@@ -42,6 +42,7 @@ typedef struct {
     Tokens train, validation;
     int mask;
     Masking masking;
+    bool shuffled; /* tokens_shuffled() */
 } TextSource;
 
 /* Dies (EXIT_DATA) if a part is too short for one window of `context` and the token after it. */

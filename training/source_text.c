@@ -11,7 +11,7 @@ static void text_batch(const Source *source, uint64_t number, Batch batch)
 {
     const TextSource *s = (const TextSource *)source;
 
-    tokens_batch(s->train, source->seed, number, batch);
+    (s->shuffled ? tokens_shuffled : tokens_batch)(s->train, source->seed, number, batch);
     if (s->mask >= 0)
         masking_apply(batch, s->mask, s->masking, source->seed, number);
 }

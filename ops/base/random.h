@@ -26,6 +26,7 @@ enum {
     RANDOM_HELD_BACK = 9,
     RANDOM_REDRAW = 10,
     RANDOM_PATTERN = 11,
+    RANDOM_EPOCH = 12,
 };
 
 /* The stream of a seed and purpose; `of` divides it further (a layer, a step). */

@@ -82,6 +82,8 @@ static Option options[] = {
       .help = "sequences per batch" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
       .help = "give each batch one of these lengths, always with the same number of tokens" },
+    { "shuffle", OPTION_FLAG, &job.shuffle,
+      .help = "read each part of the text once per epoch, in random order, instead of at random" },
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
       .max = 1 << 20, .help = "batches per update" },
     { "max-iters", OPTION_INT, &job.training.steps, .min = 1, .max = 100000000,
@@ -189,6 +191,9 @@ static void settle_lengths(void)
                 "--lengths %d: a batch has %lld tokens (%d times --block-size %d), not a whole "
                 "number of such sequences",
                 lengths.at[i], (long long)tokens, o->batch, job.config.context);
+    if (lengths.n && job.shuffle)
+        die(EXIT_USAGE,
+            "--shuffle cuts the text into windows of one length, and takes no --lengths");
     o->length = lengths.at;
     o->lengths = lengths.n;
 }
@@ -253,6 +258,7 @@ static void settle_rows(void)
     refuse_option("tokenizer", made);
     refuse_option("labels", task != TASK_CLASSIFY);
     refuse_option("labels-val", task != TASK_CLASSIFY);
+    refuse_option("shuffle", made || task == TASK_CLASSIFY);
     refuse_option("val-file", made);
     refuse_option("val-share", made);
     refuse_option("story-bytes", made || task == TASK_CLASSIFY);

@@ -20,6 +20,7 @@ typedef struct {
     const char *data; /* a folder with its rows */
     double mask_share;
     bool whole_word;
+    bool shuffle; /* the windows of a text, epoch by epoch */
     const char *const *file;
     int files;
     const char *labels, *labels_val; /* files of labelled texts, */

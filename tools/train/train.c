@@ -139,6 +139,7 @@ static void make_source(Lesson *l, const Job *job)
         l->text = source_text(tokens_of(l->tokenizer, l->corpus[0].train),
                               tokens_of(l->tokenizer, l->corpus[0].validation), context, mask);
         l->text.masking = (Masking){ job->mask_share, job->whole_word ? l->tokenizer : NULL };
+        l->text.shuffled = job->shuffle;
         l->source = &l->text.source;
     }
 }
