@@ -227,7 +227,7 @@ END_TEST
 /* Texts of tokens that differ: a window is known by its first one. */
 START_TEST(an_epoch_has_every_window_once_in_an_order_of_its_own)
 {
-    enum { T = 3, B = 4, TEXT = 200, WINDOWS = (TEXT - 1) / T - 1, EPOCHS = 3 };
+    enum { TEXT = 200, WINDOWS = (TEXT - 1) / T - 1, EPOCHS = 3 };
     Token text[TEXT];
     int id[B][T], target[B][T], start[EPOCHS * WINDOWS + B], moved = 0;
 
@@ -263,13 +263,13 @@ END_TEST
 
 START_TEST(a_text_of_one_window_is_shuffled_too)
 {
-    Token text[] = { 5, 6, 7, 8 };
-    int id[2][3], target[2][3];
+    Token text[T + 1] = { 5, [T] = 8 };
+    int id[B][T], target[B][T];
 
-    tokens_shuffled((Tokens){ text, 4, 4, NULL }, 7, 9,
-                    (Batch){ .B = 2, .T = 3, .id = *id, .target = *target });
-    for (int b = 0; b < 2; b++)
-        ck_assert(id[b][0] == 5 && target[b][2] == 8);
+    tokens_shuffled((Tokens){ text, T + 1, T + 1, NULL }, 7, 9,
+                    (Batch){ .B = B, .T = T, .id = *id, .target = *target });
+    for (int b = 0; b < B; b++)
+        ck_assert(id[b][0] == 5 && target[b][T - 1] == 8);
 }
 END_TEST
 

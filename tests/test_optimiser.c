@@ -153,6 +153,40 @@ START_TEST(elementwise_optimisers_are_the_textbooks_for_a_thousand_steps)
 }
 END_TEST
 
+/* a_t = sum over s of X^(t-s) w_s / sum over s of X^(t-s), with every optimiser. */
+START_TEST(the_average_is_that_of_all_weights_so_far)
+{
+    enum { ROWS = 7, COLS = 5, STEPS = 6 };
+    const double X = 0.7;
+    double sum[ROWS * COLS] = { 0 }, all = 0;
+    Optimiser o = optimiser_of(optimisers[_i]);
+    Moment moment[OPTIMISER_MOMENTS];
+
+    o.hyper.ema = X;
+    Pair *p = pair_open(o, ROWS, COLS, 2);
+    optimiser_exchange(&p->optimiser);
+    const double *first = doubles(p->mem, p->matrix->data, ROWS * COLS);
+    optimiser_exchange(&p->optimiser);
+    check_close("before", p->matrix->data, first, ROWS * COLS, 0);
+    for (int t = 1; t <= STEPS; t++) {
+        give_gradients(p, (uint64_t)t, 1);
+        optimiser_step(&p->optimiser, p->pool, 0.1, 1);
+        all = X * all + 1;
+        for (int i = 0; i < ROWS * COLS; i++)
+            sum[i] = X * sum[i] + (double)p->matrix->data[i];
+    }
+    const double *w = doubles(p->mem, p->matrix->data, ROWS * COLS);
+    const int n = optimiser_moments(&p->optimiser, p->params.first, moment);
+    optimiser_exchange(&p->optimiser);
+    for (int i = 0; i < ROWS * COLS; i++)
+        sum[i] /= all;
+    ck_assert_str_eq(moment[n - 1].name, "raw");
+    check_close("average", p->matrix->data, sum, ROWS * COLS, in_double ? 1e-13 : 1e-5);
+    check_close("raw", moment[n - 1].at, w, ROWS * COLS, 0);
+    pair_close(p);
+}
+END_TEST
+
 START_TEST(the_sign_of_a_zero_is_zero)
 {
     Pair *p = pair_open((Optimiser){ .kind = &optimiser_lion, .hyper = { .beta1 = 0.9 } }, 7, 5, 2);
@@ -503,6 +537,7 @@ Suite *suite_optimiser(void)
     tcase_add_loop_test(t, cautious_decay_is_for_weights_that_their_update_moves_towards_zero, 0,
                         rows);
     tcase_add_loop_test(t, without_a_gradient_matrices_shrink_and_vectors_stay, 0, rows);
+    tcase_add_loop_test(t, the_average_is_that_of_all_weights_so_far, 0, rows);
     tcase_add_test(t, the_norm_is_that_of_all_gradients_whatever_the_threads);
     t = group(s, "rows");
     tcase_add_loop_test(t, the_threads_do_not_matter_to_an_optimiser, 0, rows);

@@ -103,6 +103,7 @@ static void choose_model(int i)
     job.config.heads = i == 2 ? 1 : 2;
     job.config.dropout = 0.1;
     job.shuffled = i == 1;
+    job.options.optimiser.hyper.ema = i == 2 || i == 4 ? 0.8 : 0;
 }
 
 /*

@@ -85,9 +85,10 @@ static int moments_of(const OptimiserKind *kind)
     return n;
 }
 
+/* The average comes last. */
 static int moments(const Optimiser *o, const Param *p)
 {
-    return p->fixed ? 0 : moments_of(kind_of(o, p));
+    return p->fixed ? 0 : moments_of(kind_of(o, p)) + (o->hyper.ema > 0);
 }
 
 /* Numbers in the moments of the parameters before p, or of all if p is NULL. */
@@ -105,6 +106,29 @@ static size_t scratch_for(const OptimiserKind *kind, const Tensor *t)
     return kind->scratch ? kind->scratch(t->dim[t->ndim - 2], t->dim[t->ndim - 1]) : 0;
 }
 
+static real *average_of(const Optimiser *o, const Param *p)
+{
+    return o->state + state_before(o, p) + (size_t)(moments(o, p) - 1) * p->tensor->n;
+}
+
+static bool averages(const Optimiser *o, const Param *p)
+{
+    return o->hyper.ema > 0 && !p->fixed;
+}
+
+void optimiser_exchange(const Optimiser *o)
+{
+    for (const Param *p = o->params->first; p; p = p->next) {
+        real *w = p->tensor->data, *a = averages(o, p) ? average_of(o, p) : NULL;
+
+        for (size_t i = 0; a && i < p->tensor->n; i++) {
+            const real wi = w[i];
+
+            w[i] = a[i], a[i] = wi;
+        }
+    }
+}
+
 void optimiser_init(Optimiser *o, Params *params, Arena *mem)
 {
     size_t most = 0;
@@ -116,6 +140,8 @@ void optimiser_init(Optimiser *o, Params *params, Arena *mem)
         size_t bytes = p->fixed ? 0 : scratch_for(kind_of(o, p), p->tensor);
 
         most = bytes > most ? bytes : most;
+        if (averages(o, p))
+            memcpy(average_of(o, p), p->tensor->data, p->tensor->n * sizeof(real));
     }
     o->scratch = arena_take(mem, most);
 }
@@ -138,7 +164,7 @@ int optimiser_moments(const Optimiser *o, const Param *p, Moment out[OPTIMISER_M
     real *at = o->state + state_before(o, p);
 
     for (int i = 0; i < n; i++, at += p->tensor->n) {
-        const char *name = kind->moment[i];
+        const char *name = i < moments_of(kind) ? kind->moment[i] : "raw";
 
         out[i] =
             (Moment){ name, at, p->tensor->n, kind->square && strcmp(kind->square, name) == 0 };
@@ -206,6 +232,36 @@ static void update(const Optimiser *o, Pool *pool, const Param *p, Update u)
     p->tensor->has_grad = false;
 }
 
+/*
+ * The average a of weights w_1 .. w_t, of which each counts X times as much as the next, is
+ *
+ *     a <- a + c_t (w_t - a),       c_t = (1 - X) / (1 - X^t):
+ *
+ * c_1 = 1, and no part of it is what a was before the first update.
+ */
+typedef struct {
+    real *a, c;
+    const real *w;
+} Average;
+
+static void average(void *ctx, int begin, int end)
+{
+    const Average *of = ctx;
+    const real c = of->c;
+
+    for (int i = begin; i < end; i++)
+        of->a[i] += c * (of->w[i] - of->a[i]);
+}
+
+/* Moves the average at `a` to the weights after `step` updates. */
+static void follow(const Optimiser *o, Pool *pool, const Param *p, real *a)
+{
+    const double X = o->hyper.ema;
+    Average of = { a, R((1 - X) / (1 - pow(X, o->step))), p->tensor->data };
+
+    pool_for(pool, (int)p->tensor->n, OPTIMISER_GRAIN, average, &of);
+}
+
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale)
 {
     Update u = { .rate = rate, .scale = scale, .hyper = &o->hyper, .scratch = o->scratch };
@@ -219,6 +275,8 @@ void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale)
             u.moment[i] = at + (size_t)i * p->tensor->n;
         if (n > 0 && p->tensor->has_grad)
             update(o, pool, p, u);
+        if (averages(o, p))
+            follow(o, pool, p, u.moment[n - 1]);
         at += (size_t)n * p->tensor->n;
     }
 }

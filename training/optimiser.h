@@ -18,9 +18,10 @@ typedef struct {
     bool nesterov;
     bool cautious;       /* weights that an update moves away from 0 do not decay */
     int momentum_warmup; /* updates until the momentum has its value; 0: at once */
+    double ema;          /* the decay of an average of the weights; 0: there is none */
 } Hyper;
 
-enum { OPTIMISER_MOMENTS = 2, OPTIMISER_GRAIN = 1 << 13 };
+enum { OPTIMISER_MOMENTS = 3, OPTIMISER_GRAIN = 1 << 13 };
 
 /* One update of one parameter. */
 typedef struct {
@@ -86,6 +87,12 @@ void optimiser_init(Optimiser *o, Params *params, Arena *mem);
 
 /* One update with gradients times `scale`; afterwards no parameter has a gradient. */
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);
+
+/*
+ * With Hyper.ema: exchanges the weights and their averages. A checkpoint is written in between: its
+ * tensors are the averages, and the weights are beside them as optimizer.raw.
+ */
+void optimiser_exchange(const Optimiser *o);
 
 /* Whether it is one matrix between activations, or one for each head, as Fastformer's concat
  * (H, D, 2D) is. */

@@ -133,8 +133,9 @@ static void show(Loop *l, const LogLine *line, bool logged)
     l->drawn_at = now;
 }
 
-/* Numbers that are not finite would replace a good checkpoint: the run has failed. */
-static bool save(Loop *l, bool best)
+/* Numbers that are not finite would replace a good checkpoint: the run has failed. The weights are
+ * exchanged for their averages. */
+static bool save_exchanged(Loop *l, bool best)
 {
     double start = seconds_now();
 
@@ -147,6 +148,14 @@ static bool save(Loop *l, bool best)
         run_save(l->t->run, l->t->model, &l->optimiser, l->progress);
     pace_mean(&l->pace.saves, 1, seconds_now() - start);
     return true;
+}
+
+static bool save(Loop *l, bool best)
+{
+    optimiser_exchange(&l->optimiser);
+    const bool saved = save_exchanged(l, best);
+    optimiser_exchange(&l->optimiser);
+    return saved;
 }
 
 static bool save_last(Loop *l)
@@ -162,7 +171,9 @@ static Evaluation evaluate_rows(Loop *l, const Source *source, double rows)
 {
     const Training *t = l->t;
     double start = seconds_now();
+    optimiser_exchange(&l->optimiser);
     Evaluation e = evaluate_until(t->tape, t->model, source, l->o->batch, (size_t)rows, t->stop);
+    optimiser_exchange(&l->optimiser);
 
     pace_mean(&l->pace.rows, rows, seconds_now() - start);
     return e;
@@ -250,6 +261,7 @@ static void loop_open(Loop *l)
         l->progress = t->from->progress;
         l->progress.loss = (double)NAN;
         saved_optimiser(t->from, &l->optimiser);
+        optimiser_exchange(&l->optimiser);
     }
     l->saved = l->progress.step;
     l->start = l->saved_at = seconds_now();
@@ -362,6 +374,7 @@ TrainResult train(const Training *t, const TrainOptions *o)
     if (result.why >= STOP_STEPS && !judge(&l, &result))
         result.why = stopped(&l);
     terminal_end_line();
+    optimiser_exchange(&l.optimiser); /* what was saved and evaluated stays in the model */
     result.broken = l.broken;
     result.saved = l.saved;
     result.seconds = seconds_now() - l.start;

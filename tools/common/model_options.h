@@ -20,7 +20,7 @@ typedef struct {
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \
     {                                                                                              \
-        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false, 0                        \
+        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false, 0, 0                     \
     }
 
 /* The help of --position, with the default of each attention. */

@@ -113,6 +113,11 @@ void job_check_restored(const Job *job)
     const Text freezes = options_value(options_find(job->program, "freeze"));
     if (strcmp(frozen ? frozen : "", freezes.at) != 0)
         die(EXIT_USAGE, "a resumed run keeps --freeze %s", frozen ? frozen : "off");
+    const char *average = saved_option(job->from, "ema");
+    const bool averaged = average && strtod(average, NULL) > 0;
+    if (averaged != (job->training.optimiser.hyper.ema > 0))
+        die(EXIT_USAGE, "a resumed run keeps its average: %s --ema",
+            averaged ? "it needs" : "it has no");
     if (before && strcmp(before, now) != 0)
         die(EXIT_USAGE, "a resumed run keeps its optimizer: %s, not %s", before, now);
 }
