@@ -549,6 +549,15 @@ configured() { # FOLDER OPTION...
         no "$(tail -n 1 "$dir/err")"
 }
 same_weights() { cmp -s "../out/$1/model.safetensors" "../out/$2/model.safetensors"; }
+$train --minutes 0.05 --n-layer 1 --n-embd 24 --threads 1 --sample-tokens 0 --out-dir ../out/minutes $text >"$dir/stdout" 2>"$dir/err"
+check 'a run of three seconds says what it has chosen' said '^--minutes: 1 x 24, context 64, batches of 12'
+check 'and why' said ' updates, which read the text '
+check 'what is given stays' grep -q '"n_layer": 1,' ../out/minutes/config.json
+check 'what is chosen is in config.json' grep -q '"batch_size": 12,' ../out/minutes/config.json
+check 'and its optimizer' grep -q '"optimizer": "muon"' ../out/minutes/config.json
+check 'it is resumed with what was chosen' $patience "$train" --resume ../out/minutes
+refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
+refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar
 refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --lengths 8,16 $text
 refused 'a shuffled task' 2 'does not apply to --task' $t --shuffle --task mqar
 check 'a run whose options are not the defaults' $patience "$train" $small --attn cosformer --lengths 8,16 --tied \

@@ -1,6 +1,7 @@
 /* The learning rate of every step. */
 #include "tests/suites.h"
 #include "tests/tests.h"
+#include "training/plan.h"
 #include "training/schedule.h"
 
 START_TEST(the_rate_rises_in_a_line_and_falls_in_half_a_cosine)
@@ -89,6 +90,86 @@ START_TEST(every_schedule_has_its_name)
 }
 END_TEST
 
+/* A machine whose updates take work / speed, and more where there are many parameters. */
+typedef struct {
+    double speed, slower;
+    int asked;
+} Fake;
+
+static double fake_clock(void *ctx, PlanSize s)
+{
+    Fake *f = ctx;
+    const double parameters = 12.0 * s.layers * s.width * s.width;
+    const double work = (parameters + 2.0 * s.layers * s.width * s.context) * s.context * s.batch;
+
+    return work / f->speed * (f->asked++ ? f->slower : 1);
+}
+
+static Plan plan_of(Fake *f, double seconds, double bytes, PlanSize given)
+{
+    const PlanWanted w = { seconds, bytes, given, 10, 20, fake_clock, f };
+
+    return plan_run(&w);
+}
+
+START_TEST(a_plan_takes_the_time_that_there_is)
+{
+    for (double seconds = 3; seconds < 1e5; seconds *= 1.7) {
+        Fake f = { 5e9, 1, 0 };
+        const double bytes = 3e6;
+        const Plan p = plan_of(&f, seconds, bytes, (PlanSize){ 0 });
+        const double row = p.step_seconds / p.size.batch / 3;
+        const double last = fmin(bytes / 10 / p.size.context * row, seconds / 10);
+        const double all = p.steps * p.step_seconds +
+                           10 * fmin(20 * p.size.batch, bytes / 10 / p.size.context) * row + last;
+
+        ck_assert_double_ge(all, 0.95 * seconds);
+        ck_assert_double_le(all, seconds);
+        ck_assert_double_eq_tol(
+            p.epochs, p.steps * (double)p.size.batch * p.size.context / (0.9 * bytes), 1e-9);
+    }
+}
+END_TEST
+
+START_TEST(more_time_or_text_or_speed_is_for_a_larger_model)
+{
+    const PlanSize none = { 0 };
+    Fake f = { 2e10, 1, 0 }, fast = { 2e11, 1, 0 }, slow = { 2e10, 3, 0 };
+    const Plan p = plan_of(&f, 60, 1e6, none);
+
+    ck_assert_int_eq(p.size.width, 128);
+    ck_assert_int_gt(plan_of(&f, 3600, 1e6, none).size.width, p.size.width);
+    ck_assert_int_gt(plan_of(&fast, 60, 1e6, none).size.width, p.size.width);
+    ck_assert_int_lt(plan_of(&f, 60, 2e4, none).size.width, p.size.width);
+    ck_assert_int_lt(plan_of(&f, 1, 1e6, none).size.width, p.size.width);
+    ck_assert_int_lt(plan_of(&slow, 75, 1e6, none).size.width,
+                     plan_of(&f, 75, 1e6, none).size.width);
+}
+END_TEST
+
+START_TEST(a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again)
+{
+    Fake f = { 5e9, 1, 0 };
+    const Plan p = plan_of(&f, 60, 1e6, (PlanSize){ 3, 0, 100, 50, 7 });
+
+    ck_assert(p.size.layers == 3 && p.size.width == 100 && p.size.context == 50);
+    ck_assert(p.size.batch == 7 && p.size.width % p.size.heads == 0);
+    ck_assert(plan_of(&f, 60, 1e8, p.size).dropout == 0);
+    ck_assert(plan_of(&f, 600, 3e5, p.size).dropout == 0.2);
+}
+END_TEST
+
+START_TEST(a_plan_is_shortened_by_the_time_that_is_gone)
+{
+    Plan p = { .steps = 100, .step_seconds = 0.5, .epochs = 4 };
+
+    plan_shorten(&p, 10);
+    ck_assert(p.steps == 80 && fabs(p.epochs - 3.2) < 1e-9);
+    plan_shorten(&p, 1000);
+    ck_assert_int_eq(p.steps, 1);
+}
+END_TEST
+
 Suite *suite_schedule(void)
 {
     Suite *s = suite_create("schedule");
@@ -100,5 +181,9 @@ Suite *suite_schedule(void)
     tcase_add_test(t, wsd_with_all_or_nothing_to_fall_in_is_sound);
     tcase_add_test(t, a_constant_schedule_rises_and_stays);
     tcase_add_test(t, every_schedule_has_its_name);
+    tcase_add_test(t, a_plan_takes_the_time_that_there_is);
+    tcase_add_test(t, more_time_or_text_or_speed_is_for_a_larger_model);
+    tcase_add_test(t, a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again);
+    tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

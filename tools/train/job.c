@@ -17,6 +17,7 @@ static ModelOptions model = MODEL_OPTIONS_DEFAULT;
 static OptionList lengths;
 static bool resume, overwrite, dry_run;
 static const char *config, *init;
+static double minutes;
 static Job job = {
     .config = { CONFIG_DEFAULT },
     .training = {
@@ -55,6 +56,9 @@ static Option options[] = {
       .help =
           "classify: labelled texts, in each row a label, a tab and a text, or two texts; or CSV" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
+    { "minutes", OPTION_REAL, &minutes, .max = 1e6,
+      .help = "train for this long, and choose what is not given by the size of the text and the "
+              "speed of this machine: layers, width, context, batches, updates; 0: do not" },
     { "config", OPTION_TEXT, &config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
     { "init", OPTION_TEXT, &init, .word = "RUN",
@@ -276,6 +280,16 @@ static void settle_rows(void)
         settle_row_length();
 }
 
+static void settle_plan(void)
+{
+    refuse_option("minutes", job.made || task == TASK_CLASSIFY);
+    if (minutes > 0 && (resume || config))
+        die(EXIT_USAGE, "--minutes chooses what a new run is; --%s has it all: use --max-time",
+            resume ? "resume" : "config");
+    if (minutes > 0 && !job.made)
+        job_plan(&job, minutes, attentions[model.mechanism.layers.at[0]], optimisers[optimiser]);
+}
+
 /* Checks the task's rows at every length. */
 static void check_shape(void)
 {
@@ -369,6 +383,7 @@ Job job_read(int argc, char **argv)
     job.made = choice_rows(task);
     settle_text();
     settle_rows();
+    settle_plan();
     settle_lengths();
     check_shape();
     settle_model();

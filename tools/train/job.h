@@ -59,6 +59,10 @@ void job_check_restored(const Job *job);
  * others; its attention's settings only for the same attention. */
 void job_begin(Job *job, const char *path);
 
+/* Of --minutes: measures this machine, and sets the options of model, batches, updates and time
+ * that are not set. */
+void job_plan(const Job *job, double minutes, const Attention *a, const OptimiserKind *kind);
+
 /* Every option with its value, and the files, for resuming; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);
 

@@ -1,0 +1,111 @@
+/*
+ * The largest of a few sizes that
+ *
+ *     makes at least LEAST updates in the time, by the seconds that they take on this machine, and
+ *     has at most PER_BYTE parameters per byte of text.
+ *
+ * Updates take what the evaluations leave of the time. A text that is read more than FEW times is
+ * soon known by heart, so there is dropout, and more of it beyond MANY.
+ *
+ * The sizes grow by about four in operations per update. They and the limits are a first choice,
+ * not a fit: 4 x 128 is nanoGPT's for a laptop, 6 x 384 with a dropout of 0.2 its choice for a
+ * text of 1 MB; what lies between is interpolated.
+ */
+#include "training/plan.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+static const PlanSize sizes[] = {
+    { 2, 2, 64, 64, 12 },   { 4, 4, 128, 64, 12 },  { 4, 6, 192, 128, 12 },
+    { 6, 8, 256, 128, 16 }, { 6, 6, 384, 256, 16 },
+};
+enum { SIZES = sizeof sizes / sizeof *sizes, LEAST = 1000, PER_BYTE = 12, FEW = 4, MANY = 16 };
+static const double margin = 0.02; /* of the time, for steps that take longer later */
+
+static PlanSize size_at(const PlanWanted *w, int i)
+{
+    PlanSize s = sizes[i], g = w->given;
+
+    s.layers = g.layers ? g.layers : s.layers;
+    s.width = g.width ? g.width : s.width;
+    s.heads = g.heads ? g.heads : s.width % s.heads == 0 ? s.heads : 1;
+    s.context = g.context ? g.context : s.context;
+    s.batch = g.batch ? g.batch : s.batch;
+    return s;
+}
+
+static double parameters(PlanSize s)
+{
+    return 12.0 * s.layers * s.width * s.width;
+}
+
+static double work(PlanSize s)
+{
+    return (parameters(s) + 2.0 * s.layers * s.width * s.context) * s.context * s.batch;
+}
+
+static bool suits_text(const PlanWanted *w, int i)
+{
+    const PlanSize s = size_at(w, i);
+
+    return i == 0 || (parameters(s) <= PER_BYTE * w->bytes && s.context < w->bytes / 100);
+}
+
+/* An evaluated row is a third of a trained one; the last evaluation has all rows, or a tenth of the
+ * time. */
+static double other_seconds(const PlanWanted *w, PlanSize s, double step)
+{
+    const double row = step / s.batch / 3, all = w->bytes / 10 / s.context;
+
+    return w->evaluations * fmin(w->some * s.batch, all) * row + fmin(all * row, w->seconds / 10);
+}
+
+static int steps_in(const PlanWanted *w, PlanSize s, double step)
+{
+    const double left = w->seconds * (1 - margin) - other_seconds(w, s, step);
+
+    return (int)fmin(fmax(left / step, 1), 1e8);
+}
+
+Plan plan_run(const PlanWanted *w)
+{
+    const double first = w->clock(w->ctx, size_at(w, 0)), of_first = work(size_at(w, 0));
+    int i = SIZES - 1;
+
+    while (i > 0 && (!suits_text(w, i) ||
+                     steps_in(w, size_at(w, i), first * work(size_at(w, i)) / of_first) < LEAST))
+        i--;
+    Plan p = { .size = size_at(w, i), .step_seconds = first };
+    for (; i > 0; p.size = size_at(w, --i), p.step_seconds = first) {
+        p.step_seconds = w->clock(w->ctx, p.size);
+        if (steps_in(w, p.size, p.step_seconds) >= LEAST)
+            break;
+    }
+    p.steps = steps_in(w, p.size, p.step_seconds);
+    p.epochs = (double)p.steps * p.size.batch * p.size.context / (0.9 * w->bytes);
+    p.dropout = p.epochs > MANY ? 0.2 : p.epochs > FEW ? 0.1 : 0;
+    return p;
+}
+
+void plan_shorten(Plan *p, double seconds)
+{
+    const double steps = fmax(1, p->steps - seconds / p->step_seconds);
+
+    p->epochs *= steps / p->steps;
+    p->steps = (int)steps;
+}
+
+Text plan_reason(const PlanWanted *w, const Plan *p, int i)
+{
+    const PlanSize s = p->size;
+
+    if (i == 0)
+        return text_format("--minutes: %d x %d, context %d, batches of %d: the largest of %d sizes "
+                           "that makes %d updates in %.0f s, at %.3g ms each on this machine, and "
+                           "has at most %d parameters per byte of text",
+                           s.layers, s.width, s.context, s.batch, SIZES, LEAST, w->seconds,
+                           1e3 * p->step_seconds, PER_BYTE);
+    return text_format("%d updates, which read the text %.3g times: dropout %g", p->steps,
+                       p->epochs, p->dropout);
+}

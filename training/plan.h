@@ -1,0 +1,37 @@
+/* What a run of a given time trains, and for how many updates: ./train --minutes. */
+#ifndef TRAINING_PLAN_H
+#define TRAINING_PLAN_H
+
+#include "ops/base/text.h"
+
+typedef struct {
+    int layers, heads, width, context, batch;
+} PlanSize;
+
+typedef struct {
+    double seconds, bytes; /* of the run, and of its text */
+    PlanSize given;        /* what the user has chosen; 0: is not given */
+    int evaluations;       /* rows of one are `some` batches */
+    double some;
+    /* The seconds of an update of that size, on this machine. */
+    double (*clock)(void *ctx, PlanSize size);
+    void *ctx;
+} PlanWanted;
+
+typedef struct {
+    PlanSize size;
+    int steps;
+    double step_seconds, epochs, dropout;
+} Plan;
+
+/* Calls `clock` for the smallest size, and for those that seem to fit. */
+Plan plan_run(const PlanWanted *w);
+
+/* Takes off what these seconds are enough for. */
+void plan_shorten(Plan *p, double seconds);
+
+/* The i-th line of its reasons. */
+enum { PLAN_REASONS = 2 };
+Text plan_reason(const PlanWanted *w, const Plan *p, int i);
+
+#endif
