@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 690
 tools/report 2410
-tools/train 1970
+tools/train 1990
 tools/lib 1170
 END
 
