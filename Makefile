@@ -60,7 +60,7 @@ all: $(PROGRAMS) $(DOUBLE)
 
 # Linked next to its objects, so that changing CC, ARCH or SAN never leaves a stale program in the root.
 $(PROGRAMS) $(DOUBLE): %: $(OUT)/%.linked force
-	@cmp -s $< $@ || cp $< $@
+	@cmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; } # also while it runs
 # A program is tools/NAME.c, or all of tools/NAME/; those in double are built like the proof.
 define program
 $(OUT)/$(1).linked: $(call objects,$(2),$(wildcard tools/$(3).c tools/$(3)/*.c) $(LIB))

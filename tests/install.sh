@@ -207,6 +207,16 @@ if git rev-parse HEAD >/dev/null 2>&1; then
         cd "$dir/attnc-$version" && GIT_DIR=/nowhere $make CFLAGS=-O0 tokenize lib && ./tokenize --version
     }
     check 'make works in it, outside git' outside
+    busy() {
+        cd "$dir/attnc-$version" && printf x >>tokenize || return
+        sleep 20 | ./tokenize - >/dev/null 2>&1 &
+        sleep 0.5
+        GIT_DIR=/nowhere $make CFLAGS=-O0 tokenize && ! tail -c 1 tokenize | grep -q x
+        code=$?
+        kill $! 2>/dev/null
+        return $code
+    }
+    check 'make replaces a program that is running' busy
 else
     skip 'make dist: not in git'
 fi
