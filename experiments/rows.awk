@@ -39,7 +39,8 @@ fields {
     v["length"] = cell["length"]; v["scored"] = cell["tokens"]
     v["bits_per_byte"] = cell["bits_per_byte"]; v["accuracy"] = cell["accuracy"]
     v["loss"] = finite ? cell["loss"] : "inf"; v["ppl"] = finite ? cell["ppl"] : "inf"
-    v["above_floor"] = entropy != "" && finite ? sprintf("%.6f", cell["loss"] - entropy) : ""
+    a_byte = "--tokenizer" in option ? cell["bits_per_byte"] * log(2) : cell["loss"]
+    v["above_floor"] = entropy != "" && finite && a_byte ? sprintf("%.6f", a_byte - entropy) : ""
     row()
 }
 END { if (!fields) row() }

@@ -17,7 +17,7 @@ function read(folder, own,    command, field, options, id) {
     command = "cat " folder "/results.csv " folder "/rows/*.csv 2>/dev/null"
     while ((command | getline) > 0) {
         split($0, field, ","); split($0, options, "\"")
-        id = field[1] " " options[2]; gsub(/ --/, "_", id); gsub(/ /, "+", id)
+        id = field[1] " " options[2]; gsub(/ --/, "_", id); gsub(/ /, "+", id); gsub(/:/, "~", id)
         if (own && options[2] == "") looked["_task+" field[2] "_attn+" field[1] "_"]
         else if (own && !seen[id, field[11]]++) {
             rows[id]++; text[id] = text[id] $0 "\n"

@@ -19,7 +19,8 @@ cd "$dir" || exit 1
 for name in train eval figure model tests README.md; do
     ln -s "$root/$name" "$name"
 done
-for name in Makefile run page again texts runs.awk rows.awk estimate.awk judge.awk verdict.awk; do
+for name in Makefile run page again texts runs.awk rows.awk estimate.awk best.awk judge.awk \
+    verdict.awk; do
     cp "$root/experiments/$name" "experiments/$name"
 done
 TMPDIR=$dir/tmp QUICK=1
@@ -253,6 +254,19 @@ converges() { # column 18: the loss after four fifths and after all
 }
 check 'a row says what the last fifth of the updates gained' converges
 
+# What a screen found: of each mechanism and length the position with the lowest mean, unless one diverged.
+best() {
+    { echo header
+      for row in 'elu rope 256 0.008 1 2.0' 'elu rope 256 0.008 2 2.2' 'elu none 256 0.004 1 2.15' \
+          'elu none 256 0.004 2 2.0' 'exp rope 256 0.002 1 1.0' 'exp rope 256 0.002 2 inf' 'exp none 256 0.016 1 3' \
+          'elu none 64 0.016 1 3'; do
+          echo "$row" | awk -v OFS=, '{ print "t,causal", $1, "", $3, $4, $5, "1,1,1,16", $6, ",,\"--position " $2 " --x\"" }'
+      done; } >screen
+    [ "$(awk -f experiments/best.awk screen | tr '\n' ' ')" = \
+        'elu:none:256:0.004 exp:none:256:0.016 elu:none:64:0.016 ' ]
+}
+check 'of a screen the best position counts, with its rate' best
+
 # --- verdicts --------------------------------------------------------------------------------
 
 {
@@ -316,6 +330,20 @@ check 'a cell that is not there is an error' errs 'verdict of C0: there is no ce
 check 'so is a statement without a sum' errs 'a statement is WORDS: SUM' 'b/64 - a/64'
 check 'so is one without a cell' errs 'no seed in common' 'one: 1'
 check 'so is none' errs 'there are no statements' ''
+
+# The larger experiments, in a tiny version.
+mkdir all
+cp -R "$root/experiments" all/experiments
+for name in train eval figure analyse tests README.md; do
+    ln -s "$root/$name" "all/$name"
+done
+tiny() { (cd all && make -f experiments/Makefile claims CLAIMS='e1-causal e2-masked e4-lengths' JOBS=2 OUT=tiny); }
+each_claim() {
+    for i in $(seq 35); do [ "$(grep -c "^| C$i | .* |" all/tiny/README.md)" -eq 1 ] || return; done
+    [ "$(grep -c '^| C.* undecided | ' all/tiny/README.md)" -eq "$(cat all/tiny/*/README.md | grep -c '^\*\*C')" ]
+}
+check 'a tiny version of the larger experiments ends with their pages' tiny
+check 'the tables have every claim once' each_claim
 
 # The rule on simulated statements, and what becomes of that if the rule has a mistake.
 rule() { awk -v times="$1" -f "$2" -f "$root/tests/rule.awk" "$root/experiments/c03-perplexity/results.csv" \
