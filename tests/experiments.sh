@@ -260,7 +260,7 @@ best() {
       for row in 'elu rope 256 0.008 1 2.0' 'elu rope 256 0.008 2 2.2' 'elu none 256 0.004 1 2.15' \
           'elu none 256 0.004 2 2.0' 'exp rope 256 0.002 1 1.0' 'exp rope 256 0.002 2 inf' 'exp none 256 0.016 1 3' \
           'elu none 64 0.016 1 3'; do
-          echo "$row" | awk -v OFS=, '{ print "t,causal", $1, "", $3, $4, $5, "1,1,1,16", $6, ",,\"--position " $2 " --x\"" }'
+          echo "$row" | awk -v OFS=, '{ print "t,causal", $1, "", $3, $4, $5, "1,1,1,16", $6, ",,\"--task t --position " $2 " --x\"" }'
       done; } >screen
     [ "$(awk -f experiments/best.awk screen | tr '\n' ' ')" = \
         'elu:none:256:0.004 exp:none:256:0.016 elu:none:64:0.016 ' ]
@@ -340,7 +340,7 @@ done
 tiny() { (cd all && make -f experiments/Makefile claims CLAIMS='e1-causal e2-masked e4-lengths' JOBS=2 OUT=tiny); }
 each_claim() {
     for i in $(seq 35); do [ "$(grep -c "^| C$i | .* |" all/tiny/README.md)" -eq 1 ] || return; done
-    [ "$(grep -c '^| C.* undecided | ' all/tiny/README.md)" -eq "$(cat all/tiny/*/README.md | grep -c '^\*\*C')" ]
+    [ "$(grep -c '^| C.* undecided | ' all/tiny/README.md)" -eq "$(cat all/tiny/*/README.md | grep -c '^\*\*C[0-9]')" ]
 }
 check 'a tiny version of the larger experiments ends with their pages' tiny
 check 'the tables have every claim once' each_claim

@@ -1,7 +1,8 @@
-# Claims C2, C3, C10, C31, C32, C33: every mechanism with the position and rate that e1-screen found, ten
+# Claims C2, C3, C10, C21, C31, C32, C33: every mechanism with the position and rate that e1-screen found, ten
 # million tokens; relu and elu also with RoPE, and from there one change at a time, at the same rate.
 lengths = 256
 seeds   = $(call full,5,1)
+also    = experiments/e1-causal/look run
 guess   = $(foreach attn,softmax relu elu exp cosformer performer,$(attn):rope:256:0.008)
 found_  = $(call screened,e1-screen,$(guess))
 run     = $(call series,stories,$(2),--task causal --attn $(1) $(two) $(call subwords,21500000) \
