@@ -388,8 +388,7 @@ Job job_read(int argc, char **argv)
     check_shape();
     settle_model();
     settle_training();
-    if (job.threads == 0)
-        job.threads = processors_available();
+    job.threads = job.threads ? job.threads : processors_available();
     if (job.from)
         job_check_restored(&job);
     job.task = choice_task(task).name;
