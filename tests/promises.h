@@ -57,10 +57,11 @@ void check_threads(const Subject *s);
 void check_operands_untouched(const Subject *s);
 
 /*
- * `one` is sequence b of `all` by itself; the first `batched` operands have the
- * batch as their first dimension, and the others are the same.
+ * `one` is sequence b of B by itself, of which `in_batch` came with weights(); the first `batched`
+ * operands have the batch as their first dimension, and the others are the same.
  */
-void check_alone_as_in_batch(const Subject *all, const Subject *one, int b, int batched);
+void check_alone_as_in_batch(const Outcome *in_batch, int B, const Subject *one, int b,
+                             int batched);
 
 /* Sequence b of t by itself. */
 Tensor *sequence(Arena *mem, const Tensor *t, int b);

@@ -328,10 +328,11 @@ START_TEST(a_sequence_has_the_same_losses_in_any_batch)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *all = open_variant(i, 3, T), *one = open_variant(i, 1, T);
+        const Outcome o = outcome(all->mem, &all->subject, 1, weights());
 
         for (int b = 0; b < 3; b++) {
             one->batch.id = all->batch.id + b * T, one->batch.target = all->batch.target + b * T;
-            check_alone_as_in_batch(&all->subject, &one->subject, b, 0);
+            check_alone_as_in_batch(&o, 3, &one->subject, b, 0);
         }
         small_close(all), small_close(one);
     }

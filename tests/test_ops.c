@@ -262,13 +262,14 @@ static OpCall call_alone(Arena *mem, const OpCall *all, int b)
 static void check_sequences(Arena *mem, Case all)
 {
     Subject s = subject(&all);
+    const Outcome o = all.batched > 0 ? outcome(mem, &s, 1, weights()) : (Outcome){ 0 };
 
     for (int b = 0; all.batched > 0 && b < all.call.size.B; b += 2) {
         Case one = case_new(mem, call_alone(mem, &all.call, b));
 
         one.row_by_row = all.row_by_row;
         Subject alone = subject(&one);
-        check_alone_as_in_batch(&s, &alone, b, all.batched);
+        check_alone_as_in_batch(&o, all.call.size.B, &alone, b, all.batched);
     }
 }
 

@@ -55,7 +55,7 @@ START_TEST(weights_are_not_negative_and_sum_to_1)
 {
     EACH_VARIANT(v)
     {
-        int T = v->plain ? 300 : 130;
+        int T = in_double ? (v->plain ? 150 : 50) : v->plain ? 300 : 130;
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, (Shape){ 4, T, 1, 6, T }, _i);
 
@@ -419,13 +419,19 @@ START_TEST(twice_the_values_is_twice_the_result)
 }
 END_TEST
 
-/* A test that each attention keeps a promise. */
+/* Lengths of several blocks, which are of 4 in the proof build. */
+static const int several = sizeof(real) == sizeof(double) ? 37 : 71;
+
+/* A test that each attention keeps a promise; where it is set, in two of the four masks. */
 static void keep(int causal, void (*check)(const Subject *s))
 {
     EACH_VARIANT(v)
     for (int padded = 0; padded < 2; padded++) {
+        if (!v->plain && padded != causal)
+            continue;
         Arena *mem = arena_new();
-        Shape shape = v->plain ? (Shape){ 3, 131, 3, 8, 5 } : usual;
+        Shape shape =
+            v->plain ? (Shape){ 3, 2 * several - 11, 3, 8, 5 } : (Shape){ 2, several, 2, 8, 5 };
         Mixing m = mixing(mem, v, shape, causal);
         Subject s = mixing_subject(&m);
 
@@ -467,15 +473,18 @@ END_TEST
 
 static void check_in_any_batch(Arena *mem, const Mixing *all)
 {
+    Mixing whole = *all;
+    const Outcome o = mixing_outcome(mem, &whole, weights());
+
     for (int b = 0; b < all->s.B; b++) {
-        Mixing whole = *all, one = *all;
+        Mixing one = *all;
 
         one.s.B = 1;
         one.length = all->length ? all->length + b : NULL;
         for (int j = 0; j < all->batched; j++)
             one.x[all->which[j]] = sequence(mem, all->operand[j], b);
-        Subject s = mixing_subject(&whole), alone = mixing_subject(&one);
-        check_alone_as_in_batch(&s, &alone, b, all->batched);
+        Subject alone = mixing_subject(&one);
+        check_alone_as_in_batch(&o, all->s.B, &alone, b, all->batched);
     }
 }
 
@@ -484,7 +493,7 @@ START_TEST(a_sequence_is_attended_the_same_in_any_batch)
     EACH_VARIANT(v)
     for (int padded = 0; padded < 2; padded++) {
         Arena *mem = arena_new();
-        Mixing all = mixing(mem, v, (Shape){ 4, 71, 2, 8, 5 }, _i);
+        Mixing all = mixing(mem, v, (Shape){ 4, several, 2, 8, 5 }, _i);
 
         all.length = padded ? mixing_lengths(mem, all.s) : NULL;
         check_in_any_batch(mem, &all);
