@@ -229,7 +229,7 @@ START_TEST(an_epoch_has_every_window_once_in_an_order_of_its_own)
 {
     enum { TEXT = 200, WINDOWS = (TEXT - 1) / T - 1, EPOCHS = 3 };
     Token text[TEXT];
-    int id[B][T], target[B][T], start[EPOCHS * WINDOWS + B], moved = 0;
+    int id[B][T], target[B][T], start[EPOCHS * WINDOWS + B], moved = 0, places = 0;
 
     for (int i = 0; i < TEXT; i++)
         text[i] = (Token)i;
@@ -256,7 +256,9 @@ START_TEST(an_epoch_has_every_window_once_in_an_order_of_its_own)
             ck_assert_int_eq(seen[least + i * T], 1);
         }
         ck_assert_int_le(least, 2 * T);
+        places |= 1 << least;
     }
+    ck_assert_int_ne(places & (places - 1), 0); /* epochs begin at more than one */
     ck_assert_int_gt(moved, WINDOWS);
 }
 END_TEST
