@@ -538,6 +538,8 @@ judged_as_trained() { # eval has the loss of the log's last line
 check 'eval masks as the run did' judged_as_trained
 works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
 check 'masked bytes are not compared with the next one' no_reference
+works 'a preset for names' --preset microgpt $text
+check 'has nothing to compare with' no_reference
 works 'a preset without masks' --preset nanogpt-cpu $text
 check 'the next byte is compared' says '^for comparison'
 

@@ -8,6 +8,10 @@ static const char *const nanogpt_cpu[][2] = {
     { "n-layer", "4" },     { "n-head", "4" },       { "n-embd", "128" }, { "block-size", "64" },
     { "batch-size", "12" }, { "max-iters", "2000" }, { "dropout", "0" },  { NULL, NULL },
 };
+static const char *const microgpt[][2] = {
+    { "tokenizer", "char" }, { "n-layer", "1" },     { "n-head", "4" },       { "n-embd", "16" },
+    { "block-size", "16" },  { "batch-size", "64" }, { "max-iters", "2000" }, { NULL, NULL },
+};
 static const char *const fastformer_paper[][2] = {
     { "attn", "fastformer" }, { "interaction", "mul" }, { "share", "qv,layers" },
     { "n-layer", "2" },       { "n-head", "16" },       { "n-embd", "256" },
@@ -26,6 +30,7 @@ static const char *const lra_retrieval[][2] = {
 };
 const Preset choice_presets[] = {
     { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
+    { "microgpt", "for a list of names: 1 x 16, context 16, batch 64, 2000 steps", microgpt },
     { "fastformer-paper",
       "the paper's text classifier: 2 x 256, 16 heads, W_q = W_v, shared layers",
       fastformer_paper },

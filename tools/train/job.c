@@ -57,8 +57,8 @@ static Option options[] = {
           "classify: labelled texts, in each row a label, a tab and a text, or two texts; or CSV" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
     { "minutes", OPTION_REAL, &minutes, .max = 1e6,
-      .help = "train for this long, and choose what is not given by the size of the text and the "
-              "speed of this machine: layers, width, context, batches, updates; 0: do not" },
+      .help =
+          "train for this long; text and machine choose sizes and updates not given; 0: do not" },
     { "config", OPTION_TEXT, &config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
     { "init", OPTION_TEXT, &init, .word = "RUN",
@@ -392,7 +392,7 @@ Job job_read(int argc, char **argv)
     if (job.from)
         job_check_restored(&job);
     job.task = choice_task(task).name;
-    job.preset = preset >= 0;
+    job.preset = preset >= 0 && strcmp(choice_presets[preset].name, "nanogpt-cpu") == 0;
     job.overwrite = overwrite;
     job_check_memory(&job);
     settle_folder();

@@ -136,6 +136,6 @@ void job_plan(const Job *job, double minutes, const Attention *a, const Optimise
     pool_free(m.pool);
     plan_shorten(&p, seconds_now() - start + setup);
     for (int i = 0; i < PLAN_REASONS; i++)
-        terminal_wrap(plan_reason(&w, &p, i).at);
+        terminal_wrap(stderr, plan_reason(&w, &p, i).at);
     choose_all(job, &m, &p, seconds);
 }
