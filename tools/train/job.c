@@ -199,8 +199,7 @@ static void settle_lengths(void)
                 "number of such sequences",
                 lengths.at[i], (long long)tokens, o->batch, job.config.context);
     if (lengths.n && job.shuffle)
-        die(EXIT_USAGE,
-            "--shuffle cuts the text into windows of one length, and takes no --lengths");
+        die(EXIT_USAGE, "--shuffle cuts windows of one length, and takes no --lengths");
     o->length = lengths.at;
     o->lengths = lengths.n;
 }
