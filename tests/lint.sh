@@ -82,7 +82,7 @@ ops/kernel 1670
 ops/attention 4690
 ops/attention/engine 9020
 ops/attention/plain 3070
-model 4270
+model 4310
 data 4350
 data/synthetic 960
 training 5320
