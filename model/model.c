@@ -252,7 +252,23 @@ Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t drop
     return head(&p, model, x);
 }
 
-Asked model_asked(Tape *tape, Batch batch)
+/*
+ * Gathering pays where the head is most of a step: at vocabularies of bytes it saves next to
+ * nothing. It regroups the sum over rows in the gradient of the head, so the rule is part of a
+ * run's bits.
+ */
+#ifdef PROOF
+enum { MANY_OUTPUTS = 8 };
+#else
+enum { MANY_OUTPUTS = 1024 };
+#endif
+
+static bool gathers(const Model *model, int n, int rows)
+{
+    return config_outputs(&model->config) >= MANY_OUTPUTS && n > 0 && n <= rows / 2;
+}
+
+Asked model_asked(Tape *tape, const Model *model, Batch batch)
 {
     Asked asked = { .rows = batch.B * batch_targets(batch) };
     int *at = arena_take(tape->mem, (size_t)asked.rows * sizeof *at);
@@ -261,11 +277,25 @@ Asked model_asked(Tape *tape, Batch batch)
     for (int i = 0; i < asked.rows; i++)
         if (batch.target[i] >= 0)
             at[asked.n] = i, target[asked.n++] = batch.target[i];
-    if (asked.n == 0)
+    if (!gathers(model, asked.n, asked.rows)) {
+        asked.n = asked.rows;
         for (int i = 0; i < asked.rows; i++)
-            at[i] = i, target[i] = batch.target[i], asked.n++;
+            at[i] = i, target[i] = batch.target[i];
+    }
     asked.at = at, asked.target = target;
     return asked;
+}
+
+/*
+ * Batches differ in their number of targets: leaves room for the most that are gathered, so that
+ * the memory of the first step is enough for all. The room is not touched.
+ */
+static void leave_room(Tape *tape, const Model *model, Asked asked)
+{
+    const size_t row = (size_t)(config_outputs(&model->config) + 2 * model->config.width + 8);
+    const size_t bytes = (size_t)(asked.rows / 2 - asked.n + 1) * row * sizeof(real);
+
+    arena_give(tape->mem, arena_take(tape->mem, bytes), bytes);
 }
 
 Tensor *model_answers(Tape *tape, const Model *model, Batch batch, Asked asked, uint64_t dropout)
@@ -273,7 +303,10 @@ Tensor *model_answers(Tape *tape, const Model *model, Batch batch, Asked asked, 
     Pass p = pass_of(tape, model);
     Tensor *x = run_batch(&p, model, batch, dropout);
 
-    return head(&p, model, asked.n < asked.rows ? op_pick(tape, x, asked.at, asked.n) : x);
+    if (asked.n == asked.rows)
+        return head(&p, model, x);
+    leave_room(tape, model, asked);
+    return head(&p, model, op_pick(tape, x, asked.at, asked.n));
 }
 
 static Tensor *logits(Pass *p, const Model *model, const int *id, int B, int T)
@@ -300,7 +333,7 @@ Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch 
 
 Tensor *model_losses(Tape *tape, const Model *model, Batch batch, uint64_t dropout)
 {
-    const Asked asked = model_asked(tape, batch);
+    const Asked asked = model_asked(tape, model, batch);
     Tensor *x = model_answers(tape, model, batch, asked, dropout);
     Tensor *loss = op_cross_entropy(tape, x, asked.target);
 

@@ -50,14 +50,15 @@ Model model_at(const Model *model, int T, Arena *mem);
 Tensor *model_outputs(Tape *tape, const Model *model, Batch batch, uint64_t dropout);
 
 /*
- * The rows of a batch that have a target, all if none has: how many, their indices and targets, in
- * the memory of the step; and the model's predictions for these alone.
+ * The rows of a batch whose predictions are computed: those with a target, if the vocabulary is
+ * large and at most half of the rows have one, else all. How many, their indices and targets, in
+ * the memory of the step; and the model's predictions for these rows alone.
  */
 typedef struct {
     int n, rows; /* rows: of the batch */
     const int *at, *target;
 } Asked;
-Asked model_asked(Tape *tape, Batch batch);
+Asked model_asked(Tape *tape, const Model *model, Batch batch);
 Tensor *model_answers(Tape *tape, const Model *model, Batch batch, Asked asked, uint64_t dropout);
 
 /* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */

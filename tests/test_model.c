@@ -3,6 +3,7 @@
 #include "model/safetensors.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "ops/ops.h"
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"
@@ -57,6 +58,9 @@ START_TEST(the_gradient_of_a_masked_model_is_the_slope_of_its_losses)
     small_overwrite(s, 0.3);
     for (int t = 0; t < B * T; t += 3)
         s->batch.target[t] = -1, s->batch.id[t + 1] = config_mask(&c);
+    if (_i % 2) /* so few that their rows are gathered */
+        for (int t = 1; t < B * T; t += 3)
+            s->batch.target[t] = -1;
     if (c.position != POSITION_ROPE)
         leave_key_biases_out(s);
     check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
@@ -202,6 +206,98 @@ START_TEST(capped_logits_are_those_of_the_model_without_a_cap)
         ck_assert_double_eq_tol((double)capped[i], want, in_double ? 1e-12 : 1e-5);
     }
     ck_assert_double_gt(most, cap);
+    small_close(s);
+}
+END_TEST
+
+/* The losses of a batch where the logits of all rows are computed, and none is gathered. */
+static Tensor *losses_of_all_rows(Tape *tape, void *small)
+{
+    const Small *s = small;
+
+    return op_cross_entropy(tape, model_outputs(tape, &s->model, s->batch, s->mask),
+                            s->batch.target);
+}
+
+/* A model of a larger vocabulary, and a batch in which every third token has a target. */
+static Small *open_sparse(int i)
+{
+    enum { MANY = 1100, LENGTH = 8 };
+    Config c = small_variant(i);
+
+    c.vocab = MANY;
+    Small *s = small_open(c, 3, LENGTH);
+    overwrite(s);
+    for (int t = 0; t < 3 * LENGTH; t++)
+        if (t % 3)
+            s->batch.target[t] = -1;
+    return s;
+}
+
+START_TEST(rows_without_a_target_need_no_logits)
+{
+    const double tolerance = in_double ? 1e-12 : 1e-4;
+
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = open_sparse(i);
+        Subject all = s->subject;
+        const real *dy = weights_new(s->mem);
+        const Outcome o = outcome(s->mem, &s->subject, 2, dy);
+
+        all.f = losses_of_all_rows;
+        const Outcome o_all = outcome(s->mem, &all, 1, dy);
+        ck_assert_uint_eq(o.n, o_all.n);
+        ck_assert(same_bits(o.y, o_all.y, o.n)); /* a row's loss does not depend on the others */
+        for (int j = 0; j < s->subject.n; j++)
+            check_close("gathered", o.dx[j], doubles(s->mem, o_all.dx[j], s->subject.x[j]->n),
+                        s->subject.x[j]->n, tolerance);
+        small_close(s);
+    }
+}
+END_TEST
+
+/* The number of rows with logits when the first n of 24 rows have a target. */
+static int rows_with_logits(Small *s, Tape *tape, int n)
+{
+    for (int t = 0; t < 24; t++)
+        s->batch.target[t] = t < n ? t % s->model.config.vocab : -1;
+    tape_reset(tape);
+    return model_asked(tape, &s->model, s->batch).n;
+}
+
+START_TEST(rows_are_gathered_where_it_pays)
+{
+    Small *many = open_sparse(0), *few;
+    Config c = many->model.config;
+    Tape tape = tape_open(1);
+
+    c.vocab = in_double ? 7 : 1023;
+    few = small_open(c, 3, 8);
+    ck_assert_int_eq(rows_with_logits(many, &tape, 1), 1);
+    ck_assert_int_eq(rows_with_logits(many, &tape, 12), 12);
+    ck_assert_int_eq(rows_with_logits(many, &tape, 13), 24); /* more than half of them */
+    ck_assert_int_eq(rows_with_logits(many, &tape, 0), 24);  /* no gradient is not a case apart */
+    ck_assert_int_eq(rows_with_logits(few, &tape, 1), 24);
+    tape_close(&tape);
+    small_close(few);
+    small_close(many);
+}
+END_TEST
+
+START_TEST(any_number_of_gathered_rows_fits_into_the_memory_of_the_first_step)
+{
+    Small *s = open_sparse(0);
+    Tape tape = tape_open(1);
+    size_t held = 0;
+
+    for (int n = 1; n <= 12; n++) {
+        rows_with_logits(s, &tape, n);
+        small_learn(s, &tape, 1);
+        tape_reset(&tape);
+        ck_assert_msg(n == 1 || arena_held(tape.mem) == held, "%d rows take more memory", n);
+        held = arena_held(tape.mem);
+    }
+    tape_close(&tape);
     small_close(s);
 }
 END_TEST
@@ -464,6 +560,9 @@ Suite *suite_model(void)
     TCase *t = group(s, "gradient");
 
     tcase_add_loop_test(t, the_gradient_of_the_model_is_the_slope_of_its_losses, 0, VARIANTS);
+    tcase_add_test(t, rows_without_a_target_need_no_logits);
+    tcase_add_test(t, rows_are_gathered_where_it_pays);
+    tcase_add_test(t, any_number_of_gathered_rows_fits_into_the_memory_of_the_first_step);
     tcase_add_loop_test(t, the_gradient_of_a_masked_model_is_the_slope_of_its_losses, 0, 4);
     tcase_add_loop_test(t, the_gradient_of_a_model_that_says_classes_is_the_slope_of_its_losses, 0,
                         4);

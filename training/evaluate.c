@@ -6,7 +6,7 @@
 /* The loss of each target, and what the model says; a row without a target says nothing. */
 static void answer(Tape *tape, const Model *model, Batch batch, real *loss, int *said)
 {
-    const Asked asked = model_asked(tape, batch);
+    const Asked asked = model_asked(tape, model, batch);
     Tensor *logits = model_answers(tape, model, batch, asked, 0);
     const Tensor *each = op_cross_entropy(tape, logits, asked.target);
     const int V = tensor_cols(logits);
@@ -14,6 +14,8 @@ static void answer(Tape *tape, const Model *model, Batch batch, real *loss, int 
     for (int i = 0; i < asked.rows; i++)
         loss[i] = 0, said[i] = -1;
     for (int k = 0; k < asked.n; k++) {
+        if (asked.target[k] < 0)
+            continue;
         loss[asked.at[k]] = each->data[k];
         said[asked.at[k]] = sample_likeliest(logits->data + (size_t)k * (size_t)V, V);
     }
