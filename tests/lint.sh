@@ -84,7 +84,7 @@ ops/attention/engine 9020
 ops/attention/plain 3070
 model 4310
 data 4350
-data/synthetic 960
+data/synthetic 1130
 training 5320
 tools 940
 tools/common 3755
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 690
 tools/report 2410
-tools/train 1990
+tools/train 2025
 tools/lib 1170
 END
 
