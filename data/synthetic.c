@@ -7,6 +7,8 @@ enum { T_MAX = 1 << 24, SYMBOLS_MAX = 1 << 20 }; /* no sum of a few sizes overfl
 const Synthetic *const synthetics[] = {
     &synthetic_mqar,
     &synthetic_recall,
+    &synthetic_context_recall,
+    &synthetic_noisy_recall,
     &synthetic_induction,
     &synthetic_copy,
     &synthetic_reverse,
@@ -15,6 +17,7 @@ const Synthetic *const synthetics[] = {
     &synthetic_parity,
     &synthetic_cumulative_parity,
     &synthetic_majority_of_bits,
+    &synthetic_arithmetic,
     &synthetic_listops,
     &synthetic_pathfinder,
     NULL,

@@ -61,6 +61,35 @@ static void solve_recall(Puzzle p)
     p.say[p.n - 1] = after_first(p, p.word[p.n - 1]);
 }
 
+/* The keys that have been there before, where all words are pairs. */
+static void solve_context_recall(Puzzle p)
+{
+    must(p.n % 2 == 0, "there are pairs");
+    for (int t = 0; t < p.n; t += 2) {
+        must(p.word[t][0] == 'k' && p.word[t + 1][0] == 'v', "a pair is a key and a value");
+        must(same_word(p.word[t + 1], after_first(p, p.word[t])), "one key, one value");
+        if (first(p, p.word[t]) < t)
+            p.say[t] = p.word[t + 1];
+    }
+    must(p.say[p.n - 2] != NULL, "the last key is a question");
+}
+
+/* The same if pairs of noise are cut out. */
+static void solve_noisy_recall(Puzzle p)
+{
+    const char *word[4000], *say[4000] = { NULL };
+    int at[4000], n = 0;
+
+    for (int t = 0; t < p.n; t++)
+        if (p.word[t][0] != 'n')
+            at[n] = t, word[n++] = p.word[t];
+        else
+            must(p.word[t ^ 1][0] == 'n', "noise comes in pairs");
+    solve_context_recall((Puzzle){ n, word, say });
+    for (int i = 0; i < n; i++)
+        p.say[at[i]] = say[i];
+}
+
 static void solve_induction(Puzzle p)
 {
     const char *answer = after_first(p, "=>");
@@ -145,6 +174,31 @@ static void solve_cumulative_parity(Puzzle p)
     check_bits(p, p.n);
     for (int t = 0; t < p.n; t++)
         p.say[t] = count(p, "1", t + 1) % 2 ? "1" : "0";
+}
+
+/* First all products, then all sums, with numbers as they are. */
+static void solve_arithmetic(Puzzle p)
+{
+    static const char *const digits[] = { "0", "1", "2", "3", "4" };
+    int number[2000], sum = 0;
+
+    for (int i = 0; i < p.n / 2; i++) {
+        number[i] = atoi(p.word[2 * i]);
+        must(number[i] < 5 && same_word(digits[number[i]], p.word[2 * i]), "digits are below 5");
+    }
+    for (int i = 1; i < p.n / 2; i++)
+        if (same_word(p.word[2 * i - 1], "*"))
+            number[i] *= number[i - 1], number[i] %= 5, number[i - 1] = 0;
+    /* A product has the sign before its first number. */
+    for (int i = 0; i < p.n / 2; i++) {
+        int from = i;
+
+        while (from > 0 && same_word(p.word[2 * from - 1], "*"))
+            from--;
+        sum += from > 0 && same_word(p.word[2 * from - 1], "-") ? -number[i] : number[i];
+    }
+    must(same_word(p.word[p.n - 1], "="), "the question is last");
+    p.say[p.n - 1] = digits[(sum % 5 + 5) % 5];
 }
 
 static bool digit(const char *word)
@@ -256,6 +310,8 @@ static void solve_pathfinder(Puzzle p)
 const Solution solutions[] = {
     { "mqar", solve_mqar },
     { "recall", solve_recall },
+    { "in-context-recall", solve_context_recall },
+    { "noisy-recall", solve_noisy_recall },
     { "induction", solve_induction },
     { "copy", solve_copy },
     { "reverse", solve_reverse },
@@ -264,6 +320,7 @@ const Solution solutions[] = {
     { "parity", solve_parity },
     { "cumulative-parity", solve_cumulative_parity },
     { "majority", solve_majority },
+    { "modular-arithmetic", solve_arithmetic },
     { "listops", solve_listops },
     { "pathfinder", solve_pathfinder },
     { NULL, NULL },

@@ -297,6 +297,51 @@ START_TEST(an_image_of_pathfinder_has_its_paths_and_greys)
 END_TEST
 
 /* The best that one can do who knows nothing but the distance. _i: the difficulty */
+START_TEST(a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens)
+{
+    enum { PAIRS = 20, SYMBOLS_OF_ROW = 16, NOISE = 16 };
+    Rows rows = rows_open("noisy-recall", (SyntheticShape){ .T = 2 * PAIRS + 2 });
+    int pairs = 0, count[NOISE] = { 0 };
+
+    for (int i = 0; i < MANY / PAIRS; i++) {
+        next_row(&rows);
+        for (int t = 0; t < 2 * PAIRS; t += 2)
+            if (rows.id[t] >= SYMBOLS_OF_ROW) {
+                pairs++;
+                count[rows.id[t] - SYMBOLS_OF_ROW]++;
+                count[rows.id[t + 1] - SYMBOLS_OF_ROW]++;
+            }
+    }
+    check_share(pairs, MANY, 0.2 * (PAIRS - 1) / PAIRS); /* one is certain to be a pair */
+    for (int i = 0; i < NOISE; i++)
+        check_share(count[i], 2 * pairs, 1.0 / NOISE);
+    rows_close(&rows);
+}
+END_TEST
+
+/* With two keys, one of them often rare, either is the last with the same probability. */
+START_TEST(the_last_key_in_context_is_any_of_those_before)
+{
+    Rows rows = rows_open("in-context-recall", (SyntheticShape){ .T = 12, .symbols = 4 });
+    int both = 0, rare = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        int ones = 0;
+
+        next_row(&rows);
+        for (int t = 0; t < 10; t += 2)
+            ones += rows.id[t];
+        if (ones == 1 || ones == 4) {
+            both++;
+            rare += rows.id[10] == (ones == 1);
+        }
+    }
+    check_share(both, MANY, 10 / 32.0);
+    check_share(rare, both, 0.5);
+    rows_close(&rows);
+}
+END_TEST
+
 START_TEST(the_distance_of_the_dots_does_not_tell_the_answer)
 {
     enum { SIDE = 32 };
@@ -334,6 +379,8 @@ Suite *suite_draws(void)
     tcase_add_test(t, a_row_of_induction_has_triggers_anywhere_and_often_one);
     tcase_add_test(t, a_key_is_recalled_as_often_as_another_however_often_it_is_there);
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
+    tcase_add_test(t, a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens);
+    tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);
     tcase_add_loop_test(t, an_image_of_pathfinder_has_its_paths_and_greys, 0, 3);
     tcase_add_loop_test(t, the_distance_of_the_dots_does_not_tell_the_answer, 0, 3);
