@@ -541,6 +541,9 @@ check 'masked bytes are not compared with the next one' no_reference
 works 'a preset for names' --preset microgpt $text
 check 'has nothing to compare with' no_reference
 works 'a preset without masks' --preset nanogpt-cpu $text
+for suite in zoology mad parity; do
+    works "the suite $suite" --preset $suite --attn relu --block-size 16 --batch-size 2
+done
 check 'the next byte is compared' says '^for comparison'
 
 # A configuration instead of options, and what would be done.

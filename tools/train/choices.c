@@ -28,6 +28,37 @@ static const char *const lra_text[][2] = { LRA, { "block-size", "4000" }, { NULL
 static const char *const lra_retrieval[][2] = {
     LRA, { "pairs", "towers" }, { "block-size", "8000" }, { NULL, NULL }
 };
+static const char *const zoology[][2] = {
+    { "task", "mqar" },      { "symbols", "8192" },     { "items", "4" },
+    { "block-size", "64" },  { "n-layer", "2" },        { "n-embd", "64" },
+    { "n-head", "1" },       { "ffn", "none" },         { "position", "learned" },
+    { "tied", "on" },        { "dropout", "0.1" },      { "batch-size", "64" },
+    { "max-iters", "5000" }, { "weight-decay", "0.1" }, { "learning-rate", "1e-3" },
+    { NULL, NULL },
+};
+static const char *const mad[][2] = {
+    { "task", "in-context-recall" },
+    { "block-size", "128" },
+    { "n-layer", "2" },
+    { "n-embd", "128" },
+    { "ffn", "swiglu" },
+    { "batch-size", "128" },
+    { "max-iters", "2000" },
+    { "weight-decay", "0.1" },
+    { "learning-rate", "1e-3" },
+    { NULL, NULL },
+};
+static const char *const parity[][2] = {
+    { "task", "cumulative-parity" },
+    { "block-size", "40" },
+    { "n-layer", "2" },
+    { "n-embd", "128" },
+    { "n-head", "4" },
+    { "conv", "4" },
+    { "batch-size", "64" },
+    { "max-iters", "5000" },
+    { NULL, NULL },
+};
 const Preset choice_presets[] = {
     { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
     { "microgpt", "for a list of names: 1 x 16, context 16, batch 64, 2000 steps", microgpt },
@@ -37,6 +68,9 @@ const Preset choice_presets[] = {
     { "lra-text", "the Long Range Arena's byte-level text task, with --labels", lra_text },
     { "lra-retrieval", "its retrieval task, two texts of 4000 bytes, with --labels",
       lra_retrieval },
+    { "zoology", "64 positions of Zoology's mqar, 8192 tokens: 2 x 64, no feed-forward", zoology },
+    { "mad", "recall as in MAD: 2 x 128, swiglu, 128 positions; or --task noisy-recall", mad },
+    { "parity", "of 40 bits, for ./eval --lengths 40,256: 2 x 128, a convolution of 4", parity },
     { NULL, NULL, NULL },
 };
 
