@@ -76,7 +76,6 @@ static void catch_signals(void)
     a.sa_handler = ask_to_stop;
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
-    file_ignore_signals();
 }
 
 /* While a line is typed, a signal ends the program. */

@@ -273,7 +273,6 @@ int main(int argc, char **argv)
 {
     const int words = options_parse(&program, argc, argv);
 
-    file_ignore_signals();
     check_kind();
     study.tell = tell;
     Pool *pool = pool_new(threads);

@@ -379,7 +379,6 @@ int main(int argc, char **argv)
     Input in = { 0 };
 
     const char *name = settle(files, argv, &in);
-    file_ignore_signals();
     in.path = text_cut(strcmp(argv[0], "-") == 0 ? "standard input" : argv[0], PATH_SHOWN);
     in.file = safetensors_read(argv[0]);
     choose_member(&in, name);

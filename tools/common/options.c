@@ -1,6 +1,7 @@
 #include "tools/common/options.h"
 
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tools/common/build.h"
 
 #include <errno.h>
@@ -274,6 +275,7 @@ const Option *options_find(const Program *program, const char *name)
 int options_parse(const Program *program, int argc, char **argv)
 {
     hold_streams();
+    file_ignore_signals();
     options_call(argc > 0 ? argv[0] : NULL);
     read_help(program, argc, argv);
     return options_words(program, argc, argv);

@@ -102,7 +102,8 @@ typedef struct {
 /*
  * Fills in the values and moves all other arguments to the front of argv, in order; returns their
  * number. --help, `help [OPTION]` and --version print and exit. Mistakes end in die(EXIT_USAGE). If
- * standard streams are closed, their file descriptors are reserved, so that no file gets them.
+ * standard streams are closed, their file descriptors are reserved, so that no file gets them; a
+ * closed pipe and a limit of file sizes become errors of the calls that write.
  */
 int options_parse(const Program *program, int argc, char **argv);
 

@@ -367,7 +367,6 @@ int main(int argc, char **argv)
 {
     int words = options_parse(&program, argc, argv);
 
-    file_ignore_signals();
     read_protocol(), settings_rope_scale(rope_scale); /* checks them */
     if (words == 0)
         die(EXIT_USAGE, "RUN is missing (a folder or a checkpoint): %s",

@@ -341,7 +341,6 @@ static void report(const Job *job, const char *path)
 int main(int argc, char **argv)
 {
     check_words(options_parse(&program, argc, argv), argv);
-    file_ignore_signals();
     check_folder(argv[1]);
     Job job = job_open(argv[0]);
     if (logits_path)

@@ -145,7 +145,6 @@ int main(int argc, char **argv)
     check(files, argv);
     if (files > 1 && wanted.by.n == 0)
         wanted.by = (OptionTexts){ 1, { "run" } };
-    file_ignore_signals();
     Figure f = figure_read(&wanted, files, argv);
     drawing.figure = &f;
     if (svg_path)

@@ -6,7 +6,6 @@
 #include "tools/import/import.h"
 
 #include "ops/base/error.h"
-#include "ops/base/file.h"
 #include "tools/common/build.h"
 #include "tools/common/model_options.h"
 #include "tools/common/options.h"
@@ -162,7 +161,6 @@ int main(int argc, char **argv)
     Model model;
 
     check_words(options_parse(&program, argc, argv), argv);
-    file_ignore_signals();
     import_open(&in, argv[0]);
     Tokenizer *t = import_tokenizer(tokenizer_path ? tokenizer_path : argv[0], in.config.vocab);
     import_fill(&in, &model, context);

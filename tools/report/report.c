@@ -83,7 +83,6 @@ int main(int argc, char **argv)
                       .threads = threads };
 
     check(runs);
-    file_ignore_signals();
     unsigned char *text = read_text(&report.text_bytes);
     report.text = text;
     for (int i = 0; i < runs; i++)

@@ -37,10 +37,6 @@ static void catch_signals(void)
     sigaction(SIGUSR1, &a, NULL); /* what batch systems send before their time limit */
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &a, NULL); /* respects nohup, for runs that outlive the terminal */
-    a.sa_handler = SIG_IGN;
-    a.sa_flags = 0;
-    sigaction(SIGPIPE, &a, NULL);
-    sigaction(SIGXFSZ, &a, NULL); /* so that a file size limit gives an error message */
 }
 
 /* The data of a run. */
