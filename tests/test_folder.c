@@ -302,6 +302,29 @@ START_TEST(temporary_files_of_killed_runs_are_removed_and_no_others)
 }
 END_TEST
 
+static void check_place(const char *path)
+{
+    const Text away = text_format("%s.away", path);
+
+    folder_lock(path);
+    folder_check_place();
+    ck_assert_int_eq(rename(path, away.at), 0);
+    if (strchr(path, '+'))
+        ck_assert_int_eq(mkdir(path, 0777), 0);
+    folder_check_place();
+}
+
+START_TEST(a_folder_that_was_moved_or_replaced_gets_no_checkpoint)
+{
+    static const char *const name[] = { "moved", "replaced+" };
+
+    for (int i = 0; i < COUNT(name); i++) {
+        ck_assert_int_eq(mkdir(in_folder(name[i]), 0777), 0);
+        check_dies(check_place, in_folder(name[i]), EXIT_IO, "was moved, removed or replaced");
+    }
+}
+END_TEST
+
 START_TEST(a_folder_that_cannot_be_locked_is_an_error)
 {
     put_text("file", "");
@@ -328,5 +351,6 @@ Suite *suite_folder(void)
     tcase_add_test(t, a_process_may_be_killed_anywhere_while_it_overwrites);
     tcase_add_test(t, temporary_files_of_killed_runs_are_removed_and_no_others);
     tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);
+    tcase_add_test(t, a_folder_that_was_moved_or_replaced_gets_no_checkpoint);
     return s;
 }

@@ -279,6 +279,17 @@ void folder_lock(const char *path)
     end_aside(!exists(dir, *files));
 }
 
+void folder_check_place(void)
+{
+    struct stat mine, there;
+
+    if (held.dir < 0 || fstat(held.dir, &mine) != 0)
+        return;
+    if (stat(held.path, &there) != 0 || mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
+        die(EXIT_IO, "the folder %.200s was moved, removed or replaced while the run used it",
+            held.path);
+}
+
 void folder_unlock(void)
 {
     if (held.dir < 0)

@@ -38,6 +38,9 @@ void folder_check(const char *path, bool overwrite);
 void folder_lock(const char *path);
 void folder_unlock(void);
 
+/* Dies (EXIT_IO) if the path does not lead to the locked folder any more. */
+void folder_check_place(void);
+
 /* In the locked folder: moves the files of its run aside, for a new one; and deletes them. */
 void folder_put_aside(void);
 void folder_drop(void);

@@ -235,6 +235,7 @@ void run_save(Run *run, const Model *model, const Optimiser *o, Progress progres
     char path[PATH_BYTES];
 
     join(path, run->path, SAVED_LAST);
+    folder_check_place();
     (run->damaged ? saved_write : saved_write_next)(path, model, o, progress, run->origin);
     run->damaged = false;
     folder_drop(); /* of a run that is overwritten */
@@ -245,6 +246,7 @@ void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progr
     char path[PATH_BYTES];
 
     join(path, run->path, SAVED_BEST);
+    folder_check_place();
     saved_write(path, model, o, progress, run->origin);
 }
 
