@@ -40,6 +40,27 @@ ssize_t write(int fd, const void *at, size_t n)
     return syscall(SYS_write, fd, at, calls.on && calls.interrupts && n > 3 ? 3 : n);
 }
 
+ssize_t read(int fd, void *at, size_t n)
+{
+    static bool again;
+
+    if (calls.on && calls.interrupts && (again = !again)) {
+        errno = EINTR;
+        return -1;
+    }
+    return syscall(SYS_read, fd, at, calls.on && calls.interrupts && n > 3 ? 3 : n);
+}
+
+int close(int fd)
+{
+    const int failed = (int)syscall(SYS_close, fd);
+
+    if (!calls.on || !calls.unclosed)
+        return failed;
+    errno = EIO;
+    return -1;
+}
+
 int fsync(int fd)
 {
     struct stat info;

@@ -13,7 +13,8 @@ extern struct {
     char made[CALLS_MOST];
     int n;
     int end_at;      /* the process is killed when it makes this one, from 1; 0: it is not */
-    bool interrupts; /* a write is interrupted, or writes three bytes, in turn */
+    bool interrupts; /* a write is interrupted, or writes three bytes, in turn; a read likewise */
+    bool unclosed;   /* close() reports an error, as for a full disk of another machine */
 } calls;
 
 /* Starts to record. */

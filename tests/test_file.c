@@ -237,7 +237,7 @@ START_TEST(where_no_file_can_be_the_write_says_so)
     check_dies(write_new, in_folder("file/model"), EXIT_IO, "Not a directory");
     memset(path, 'n', 300);
     path[300] = 0;
-    check_dies(write_new, path, EXIT_IO, "name");
+    check_dies(write_new, in_folder(path), EXIT_IO, "name too long");
     ck_assert_int_eq(files(false), 1);
 }
 END_TEST
@@ -283,7 +283,8 @@ START_TEST(a_temporary_file_of_a_dead_process_is_no_obstacle)
     char name[100];
 
     snprintf(name, sizeof name, ".model.%ld.tmp", (long)getpid());
-    put(in_folder(name), "torn", 4);
+    char torn[2 * NEW];
+    put(in_folder(name), memset(torn, 'x', sizeof torn), sizeof torn);
     write_new(in_folder("model"));
     check_file(in_folder("model"), new, NEW);
     ck_assert_int_eq(files(false), 1);

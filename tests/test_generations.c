@@ -146,6 +146,37 @@ static void damage(const char *name)
     free(at);
 }
 
+START_TEST(a_read_that_is_interrupted_or_short_goes_on)
+{
+    size_t n;
+
+    put(in_folder("text"), "once upon a time", 16);
+    calls_record();
+    calls.interrupts = true;
+    unsigned char *at = file_read(in_folder("text"), &n);
+    calls.on = false;
+    ck_assert_uint_eq(n, 16);
+    ck_assert_str_eq((char *)at, "once upon a time");
+    free(at);
+}
+END_TEST
+
+static void replace_unclosed(const char *path)
+{
+    calls_record();
+    calls.unclosed = true;
+    replace(path);
+}
+
+START_TEST(a_file_that_could_not_be_closed_replaces_none)
+{
+    put_two();
+    check_dies(replace_unclosed, in_folder("model"), EXIT_IO, "Input/output error");
+    ck_assert(has("model", "2") && has("previous", "1"));
+    ck_assert_int_eq(files(false), 2);
+}
+END_TEST
+
 START_TEST(a_run_keeps_its_last_two_checkpoints)
 {
     job.options.stop_at = 3;
@@ -269,6 +300,8 @@ Suite *suite_generations(void)
     tcase_add_test(t, a_write_that_is_interrupted_or_short_goes_on);
     t = with_folder(s, "of a run");
     tcase_add_checked_fixture(t, job_open, NULL);
+    tcase_add_test(t, a_read_that_is_interrupted_or_short_goes_on);
+    tcase_add_test(t, a_file_that_could_not_be_closed_replaces_none);
     tcase_add_test(t, a_run_keeps_its_last_two_checkpoints);
     tcase_add_test(t, a_damaged_checkpoint_is_replaced_by_the_one_before_it);
     tcase_add_test(t, the_best_weights_have_none_before_them);

@@ -175,6 +175,7 @@ static const char *const bad[] = {
     "[{\"\":1,\"\":1}]",
     /* no character, half of one, one written too long */
     "\"\\u0000\"",
+    "\"\\u00\x14\x11\"",
     "\"\\ud800\"",
     "\"\\udc00\"",
     "\"\\ud800\\ud800\"",

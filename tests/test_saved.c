@@ -58,6 +58,11 @@ static void resume(const char *path)
     saved_free(s);
 }
 
+static void resume_nothing(const char *path)
+{
+    saved_free(saved_read(path, false));
+}
+
 static void check_refused(const char *words)
 {
     check_dies(resume, in_folder("changed"), EXIT_DATA, words);
@@ -111,6 +116,67 @@ START_TEST(progress_that_contradicts_itself_is_refused)
     write_file("attnc.updates", NULL);
     check_refused("has no attnc.updates");
     safetensors_free(file);
+}
+END_TEST
+
+START_TEST(a_checkpoint_without_a_loss_has_none)
+{
+    open_file();
+    write_file("attnc.val_loss", NULL);
+    Saved *s = saved_read(in_folder("changed"), false);
+    ck_assert(isnan(s->progress.loss));
+    ck_assert(isfinite(s->progress.best));
+    saved_free(s);
+    safetensors_free(file);
+}
+END_TEST
+
+static void save_model(Config c, const Origin *origin)
+{
+    Small *s = small_open(c, 2, 5);
+    const Progress progress = { .best = HUGE_VAL, .loss = (double)NAN };
+
+    saved_write(in_folder("changed"), &s->model, NULL, progress, origin);
+    small_close(s);
+}
+
+START_TEST(a_model_has_as_many_tokens_as_its_tokenizer)
+{
+    Config c = small_variant(0);
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+
+    for (c.vocab = 255; c.vocab <= 257; c.vocab++) {
+        save_model(c, &(Origin){ .task = "causal", .tokenizer = t });
+        if (c.vocab == 256)
+            ck_assert_int_eq(exit_code_of(resume_nothing, in_folder("changed")), 0);
+        else
+            check_dies(resume_nothing, in_folder("changed"), EXIT_DATA, "the tokenizer has 256");
+    }
+    tokenizer_free(t);
+}
+END_TEST
+
+static void read_labels(const char *path)
+{
+    saved_labels(saved_read(path, false));
+}
+
+START_TEST(a_classifier_has_as_many_labels_as_classes)
+{
+    const Meta label[] = { { "label.0", "a" }, { "label.1", "b" }, { "label.2", "c" } };
+    Config c = small_variant(0);
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+
+    c.vocab = 256, c.task = TASK_CLASSIFY, c.classes = 2;
+    for (int n = 1; n <= 3; n++) {
+        save_model(c,
+                   &(Origin){ .task = "classify", .tokenizer = t, .option = label, .options = n });
+        if (n == 2)
+            ck_assert_int_eq(exit_code_of(read_labels, in_folder("changed")), 0);
+        else
+            check_dies(read_labels, in_folder("changed"), EXIT_DATA, "labels, but 2 classes");
+    }
+    tokenizer_free(t);
 }
 END_TEST
 
@@ -201,6 +267,9 @@ Suite *suite_saved(void)
     tcase_add_test(t, what_is_unchanged_is_accepted);
     tcase_add_test(t, progress_that_contradicts_itself_is_refused);
     tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);
+    tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
+    tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
+    tcase_add_test(t, a_classifier_has_as_many_labels_as_classes);
     tcase_add_test(t, a_square_is_not_negative);
     tcase_add_test(t, a_tensor_that_the_optimiser_does_not_know_is_refused);
     return s;
