@@ -4,9 +4,12 @@
 #                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make check-quick              what fits into a minute: float, without the suites that take longest
-# make check-full               make test, and what takes minutes: faults, kills, portability
+# make check-full               make test, and what takes minutes: the next five
 # make faults                   allocations and calls for files fail, one after the other
 # make kills                    a run is killed 200 times while it saves (KILLS=20)
+# make abuse                    command lines, texts, limits and disks of every kind
+# make same                     whatever may not matter does not: threads, memory, where a run is resumed
+# make coverage                 the shares of lines and branches that tests run (gcov)
 # make portability              other processors, emulated, and musl (ONLY="s390x musl")
 # make fuzz SECONDS=60          gives the readers of files any bytes (clang); FUZZ="json csv" these alone
 # make mutants                  plants bugs one at a time; the tests must notice each
@@ -98,9 +101,20 @@ faults: all
 	CC='$(CC)' tests/faults.sh
 kills: all
 	tests/kills.sh
+abuse: all $(OUT)/fuzz/flips
+	CC='$(CC)' FLIPS=$(OUT)/fuzz/flips tests/abuse.sh
+same: all
+	tests/same.sh
 portability:
 	tests/portability.sh
-check-full: test faults kills portability
+coverage:
+	$(MAKE) OUT=build/coverage CFLAGS='-O1 -g --coverage -fprofile-update=atomic' covered
+	tests/coverage.sh build/coverage
+covered: $(OUT)/float/check all
+	find $(OUT) -name '*.gcda' -delete
+	CK_TIMEOUT_MULTIPLIER=20 $<
+	tests/programs.sh
+check-full: test faults kills abuse same portability
 
 LONG  = attention promises masks tape headers
 QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *ROW.\([a-z]*\)..*/\1/p' tests/suites.h))
@@ -117,6 +131,9 @@ $(FUZZ:%=$(OUT)/fuzz/%): $(OUT)/fuzz/%: $(OUT)/float/tests/fuzz/%.o $(call objec
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) $(fuzzer) $^ $(REPLACED:%=-Wl,--wrap=%) \
 	    $(if $(findstring checkpoint,$@),-Wl$(comma)--wrap=file_replace_keeping) -lm -o $@
+$(OUT)/fuzz/flips: $(call objects,float,tests/fuzz/flips.c tests/fuzz/fuzz.c $(LIB))
+	@mkdir -p $(@D)
+	$(SAY)$(CC) $(ALL) $^ $(REPLACED:%=-Wl,--wrap=%) -lm -o $@
 fuzz:
 	$(MAKE) CC=clang SAN=fuzzer-no-link,address,undefined fuzz-now
 fuzz-now: $(FUZZ:%=$(OUT)/fuzz/%)
@@ -184,5 +201,5 @@ $(OUT)/%.o: %.py Makefile
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults kills portability check-full mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults kills abuse same portability coverage covered check-full mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))
