@@ -85,7 +85,7 @@ ops/attention/plain 3070
 model 4310
 data 4350
 data/synthetic 1130
-training 5320
+training 5340
 tools 940
 tools/common 3755
 tools/draw 1100
