@@ -95,7 +95,7 @@ lines() {
             $2 == "X" && program == "train" { all("0,2,5", most "|1e30|-1e30|1e-30", $1) }
             END {
                 line(2, "--zzzzzz"); line(2, "--zzzzzz=1"); line(2, "-z"); line(2, "--=1")
-                line("0,2,4,5", "--"); line(2, "--\\e]0;x"); line("0,2", "--help"); line("0,2", "--version")
+                if (program !~ /bench|gradcheck/) line("0,2,4,5", "--"); line(2, "--\\e]0;x"); line("0,2", "--help"); line("0,2", "--version")
                 line(2, "--help=1"); line("0,2,4,5", "")
             }'
         printf '0,2\t\t\t%s\n' "$root/$program${tab}help"
