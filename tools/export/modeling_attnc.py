@@ -462,7 +462,8 @@ class AttncModel(AttncPreTrainedModel):
     ):
         x = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
         use_cache = self.config.use_cache and not self.training if use_cache is None else use_cache
-        cache = past_key_values if isinstance(past_key_values, AttncCache) else None
+        given = kwargs.get("cache") if past_key_values is None else past_key_values  # newer name
+        cache = given if isinstance(given, AttncCache) else None
         if use_cache and self.config.task == "causal" and cache is None:
             cache = AttncCache(sum(block.mixes for block in self.blocks))
         t = self.tokens_of(x, attention_mask, cache)
