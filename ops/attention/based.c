@@ -1,31 +1,32 @@
 /*
- * Based (Arora et al., 2024, arXiv:2402.18668): linear attention whose weight is the Taylor series
- * of softmax's e^s up to the square, which is at least 1/2:
+ * Based (Arora et al., 2024, arXiv:2402.18668): linear attention whose weight is the second-order
+ * Taylor polynomial of softmax's e^s, which is at least 1/2:
  *
  *     A_ij ~ 1 + s + s^2 / 2        s = q_i . k_j / sqrt(D)
  *
- * With y = x / D^(1/4) it is a product of features, 1, y and y y^T / sqrt(2). y y^T is symmetric:
- * half of it is enough, with entries off the diagonal times sqrt(2). So there are F = 1 + D + D (D
- * + 1) / 2 features, few enough only where D is small: 8 to 16.
+ * With y = x / D^(1/4) it is a product of features: 1, y and y y^T / sqrt(2). Since y y^T is
+ * symmetric, half of it is enough, with the entries off the diagonal multiplied by sqrt(2). So
+ * there are F = 1 + D + D (D + 1) / 2 features, which is affordable only for a small D, 8 to 16.
  *
  *     phi(x) = psi(x) = [1 ; y ; y_a y_a / sqrt(2) ; y_a y_b for a < b]
  *
- * The pairs are kept by their distance c around a circle, each once, so that the D pairs of a
- * distance are one loop without an edge:
+ * The pairs are ordered by their distance c modulo D, each pair once, so that the D pairs at one
+ * distance are a single loop:
  *
  *     y_a y_(a + c mod D)        a = 0 .. D-1,  c = 1 .. (D-1) / 2;  if D is even, also c = D / 2
- *                                for the first half of all a
+ *                                for a = 0 .. D/2 - 1
  *
- * Backward, with the gradient p_ca of w_c y_a y_(a+c), where w_0 = 1 / sqrt(2) and w_c = 1: each of
- * the two factors gets the other one,
+ * Backward, with p_ca the gradient of the feature w_c y_a y_(a+c), where w_0 = 1 / sqrt(2) and w_c
+ * = 1 otherwise. By the product rule each factor receives p_ca times w_c times the other one, so
+ * with df_a the gradient of the feature y_a,
  *
- *     dy_a = df_1a + sum over c of w_c (p_ca y_(a+c) + p_c(a-c) y_(a-c))
+ *     dy_a = df_a + sum over c of w_c (p_ca y_(a+c) + p_c(a-c) y_(a-c))
  *     dx   = dy / D^(1/4)
  *
  * RoPE rotates q and k before the map: the weight remains a function of s, which then depends on
  * i - j.
  *
- * The same in plain loops: plain/based.c.
+ * Plain twin: plain/based.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/settings.h"

@@ -5,13 +5,13 @@
  *
  *     V(i) = { j : |i - j| <= w  or  i < g  or  j < g  or  c(j) in R(c(i)) }
  *
- * less the keys after i if causal, and the padding. (In the paper windows and global positions are
- * whole blocks, too.) R(c), the random blocks for the rows of block c, are r of the n = c blocks
- * before it if causal, or of the n others of the sequence, all if there are no more than r. They
- * are drawn without replacement (Floyd's algorithm), the same for all heads and layers, and if
- * causal for all lengths: number the n blocks from 0 in their order, and let u_t be the t-th number
- * of the stream (1, RANDOM_PATTERN, c) of ops/base/random.h below m_t + 1, with m_t = n - min(r, n)
- * + t. For t = 0 .. min(r, n) - 1,
+ * without the padding and, if causal, the keys after i. (In the paper windows and global positions
+ * also consist of whole blocks.) R(c), the random blocks for the rows of block c, are r of the n =
+ * c blocks before it if causal, otherwise of the n other blocks of the sequence; all n if n <= r.
+ * They are drawn without replacement by Floyd's algorithm, the same for all heads and layers and,
+ * if causal, for all lengths: number the n blocks from 0 in order, and let u_t be the t-th number
+ * of the stream (1, RANDOM_PATTERN, c) of ops/base/random.h, from 0 to m_t, with m_t = n - min(r,
+ * n) + t. For t = 0 .. min(r, n) - 1,
  *
  *     R = R + { u_t }, or R + { m_t } if u_t is in R
  *
@@ -19,12 +19,12 @@
  *
  *     A_ij = e^s_ij / sum over l of e^s_il          s_ij = tau_i q_i . k_j
  *
- * and so is the derivative, ds_ij = A_ij (dA_ij - delta_i), since only pairs of V(i) are in sums.
+ * and so is the derivative, ds_ij = A_ij (dA_ij - delta_i), as all sums are over V(i).
  *
- * The trick: tiles without a pair are skipped, so time is O(n (w + g + r C)). A row is a few spans
- * of keys, engine/view.c.
+ * Tiles without a visible pair are skipped, so the time is O(n (w + g + r C)). A row is a few spans
+ * of keys (engine/view.c).
  *
- * The same in plain loops: plain/bigbird.c.
+ * Plain twin: plain/bigbird.c.
  */
 #include "ops/attention/engine/pairs.h"
 #include "ops/attention/engine/settings.h"
@@ -40,22 +40,24 @@ static void view(View *v, const Values *set)
 
 const Attention attention_bigbird = {
     .name = "bigbird",
-    .summary = "longformer's, and random blocks of keys, O(n) (arXiv:2007.14062)",
+    .summary = "longformer's pattern plus random blocks of keys, O(n) (arXiv:2007.14062)",
     .traits = CAN_ROPE | HAS_MATRIX | HAS_SCORES | BLOCKED,
     .more_traits = softmax_traits,
     .operands = softmax_operands,
-    .settings = (const Setting[]){ SETTINGS_OF_SOFTMAX,
-                                   SETTING_REACH,
-                                   SETTING_GLOBAL,
-                                   { .name = "random",
-                                     .value = 3,
-                                     .most = RANDOM_MOST,
-                                     .tries = { 2, 1, 5 },
-                                     .pattern = true,
-                                     .help = "random blocks of keys for each block of rows" },
-                                   SETTING_BLOCK,
-                                   SETTINGS_OF_HEADS,
-                                   { 0 } },
+    .settings =
+        (const Setting[]){
+            SETTINGS_OF_SOFTMAX,
+            SETTING_REACH,
+            SETTING_GLOBAL,
+            { .name = "random",
+              .value = 3,
+              .most = RANDOM_MOST,
+              .tries = { 2, 1, 5 },
+              .pattern = true,
+              .help = "random blocks of keys that each block of queries attends to" },
+            SETTING_BLOCK,
+            SETTINGS_OF_HEADS,
+            { 0 } },
     .engine = &engine_pairs,
     .rule = &softmax_rule,
     .view = view,

@@ -9,7 +9,7 @@
  *     phi(q_i) = [relu(q_i) cos a_i ; relu(q_i) sin a_i]
  *     psi(k_j) = [relu(k_j) cos a_j ; relu(k_j) sin a_j]
  *
- * Backward, with the gradient [dc ; ds] of the two halves of phi or psi, for x = q_i or k_i:
+ * Backward, with dc and ds the gradients of the two halves of phi or psi, for x = q_i or k_i:
  *
  *     dx = dc cos a_i + ds sin a_i    where x > 0, else 0
  *
@@ -20,26 +20,25 @@
  *
  * One ladder over all 2D features (--rope-ladder 2d, as before version 0.2) would give the cosines
  * the fast frequencies and the sines the slow ones: with R for the former and S for the latter,
- * cos a_i cos a_j R_i-j + sin a_i sin a_j S_i-j is no function of i - j.
+ * cos a_i cos a_j R_i-j + sin a_i sin a_j S_i-j is not a function of i - j.
  *
  * M is the horizon, or the length T if that is greater: with M >= T no weight is negative. In a
  * model the horizon is the context, so that sequences of all lengths use the same M.
  *
- * Decoding beyond M. The weight of a pair turns negative where i - j > M. A larger M would change
- * every weight from what was trained, and the first token would depend on how many follow. So M
- * stays, and a key is dropped before it is M positions away. Subtracting it would leave its
- * rounding error behind. But the sums over the keys from some position on are those of a state that
- * began there, and only differences of positions matter, so each state may count from its own
- * beginning. Two states suffice, each starting M/2 positions after the other:
+ * Decoding beyond M. The weight of a pair becomes negative where i - j > M. A larger M would change
+ * all weights from those in training, and the first token would depend on how many follow. So M is
+ * kept, and a key is dropped before it is M positions away. Subtracting it from the state would
+ * leave its rounding error behind. Instead, a new state can begin at any position, because only
+ * differences of positions matter. Two states suffice, each starting M/2 positions after the other:
  *
  *     state 0   [ -------- M positions -------- ]
  *     state 1                  [ -------- M positions -------- ]
  *     state 0                                  [ -------- ...
  *
- * Every key is added to both; the output is that of the older one. So a position sees the last M/2
+ * Every key is added to both; the output is that of the older one. So a query sees the last M/2
  * to M positions, all with their trained weights, in constant time and memory.
  *
- * The same in plain loops: plain/cosformer.c.
+ * Plain twin: plain/cosformer.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/settings.h"
@@ -185,14 +184,15 @@ const Attention attention_cosformer = {
               .length = CONTEXT_AT_LEAST,
               .tries = { 40, 4096, 3 },
               .help =
-                  "length M at which the angles reach 90 degrees (0: the context; at least that)" },
+                  "length M at which the angles reach 90 degrees (0: the context; at least the context)" },
             { .name = "rope-ladder",
               .kind = SETTING_CHOICE,
               .value = 1,
               .was = "2d",
               .choices = ladders,
               .rope = true,
-              .help = "width of RoPE's ladder of frequencies (2d: as before version 0.2)" },
+              .help =
+                  "width over which RoPE's frequencies are spread (2d: as before version 0.2)" },
             SETTING_WINDOW,
             SETTINGS_OF_HEADS,
             { 0 } },

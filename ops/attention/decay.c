@@ -1,24 +1,25 @@
 /*
  * Linear attention with a decay that depends on the position: the scan that RetNet, Mamba-2 (Dao
  * and Gu, 2024, arXiv:2405.21060), mLSTM and gated retention have in common. There is no feature
- * map and no denominator; the state fades by a number for each head and position,
+ * map and no denominator; the state decays by one factor per head and position,
  *
  *     S_t = e^(g_t) S_t-1 + k_t v_t^T       o_t = S_t^T q_t       g_t = ln sigmoid(w.h_t + b)
  *
- * where h is the normed input of the layer, so that g_t <= 0. Unrolled, with B_t the sum of g_s
- * over s <= t,
+ * where h is the layer's input after its norm, so g_t <= 0. Unrolled, with B_t the sum of g_s over
+ * s <= t,
  *
  *     A_ij = e^(-|B_i - B_j|) q_i.k_j       j in V(i)
  *
- * which also holds bidirectionally. g is an operand, and padding has g = 0. engine/decay.c has
- * forward and backward, engine/crossing.h the derivative by g:
+ * which also holds bidirectionally. g is an operand, and padding has g = 0. engine/decay.c has the
+ * forward and the backward pass, engine/crossing.h the derivative by g: g_t is in the exponent of
+ * every pair on either side of it, whose gradient is dA_ij = do_i.v_j, so
  *
- *     dg_t = sum over the pairs with j < t <= i (or i < t <= j) of A_ij g_i.v_j
+ *     dg_t = sum over the pairs with j < t <= i (or i < t <= j) of A_ij dA_ij
  *
- * (there g_i is the gradient of o_i). Nothing keeps o near the size of v, so the layer norms each
- * head's output, and gates it.
+ * Without a denominator, o can become much larger than v, so the layer normalises each head's
+ * output, and gates it.
  *
- * The same in plain loops: plain/decay.c.
+ * Plain twin: plain/decay.c.
  */
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/pairs.h"
@@ -40,7 +41,7 @@ const Projection decay_projection = { .f = &activation_log_sigmoid, .draw = spre
 
 const Attention attention_decay = {
     .name = "decay",
-    .summary = "linear, a state that decays at a rate of its input (arXiv:2405.21060)",
+    .summary = "linear, with an input-dependent decay per head (arXiv:2405.21060)",
     .family = "decay",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
     .operands = (const Operand[]){ { .name = "g",

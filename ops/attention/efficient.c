@@ -7,22 +7,22 @@
  *     s_if = e^q_if / sum over h of e^q_ih
  *     z_if = sum over l of e^k_lf                       l in V(i)
  *
- * Rows of A sum to 1 without a quotient. It is linear attention with a phi that depends on z_i, one
- * vector per sequence, or per row if causal. So z has a gradient,
+ * Rows of A sum to 1 without a denominator. It is linear attention with a phi that depends on z_i,
+ * one vector per sequence, or per row if causal. So z has a gradient,
  *
  *     phi_if = s_if / z_if          psi_jf = e^k_jf          dz_if = -phi_if dphi_if / z_if
  *
- * which goes to every key that row i sees (linear.h). ds_if = dphi_if / z_if, and with the
- * derivative of a softmax, ds_ih / dq_if = s_ih ([f = h] - s_if),
+ * which is added to the gradient of every key that row i sees (linear.h). ds_if = dphi_if / z_if,
+ * and with the derivative of a softmax, ds_ih / dq_if = s_ih ([f = h] - s_if),
  *
  *     dq_if = s_if ds_if - s_if sum over h of s_ih ds_ih
  *           = phi_if dphi_if - s_if sum over h of phi_ih dphi_ih
  *     dk_jf = psi_jf dpsi_jf
  *
- * RoPE rotates q and k before the two softmaxes (--rope-at before): z depends on each feature, so
- * rotating features in the numerator would mix what is divided by different numbers.
+ * RoPE rotates q and k before the two softmaxes (--rope-at before). Every feature has its own z, so
+ * rotating the features in the numerator would mix features with different denominators.
  *
- * The same in plain loops: plain/efficient.c.
+ * Plain twin: plain/efficient.c.
  */
 #include "ops/attention/engine/features.h"
 

@@ -5,7 +5,7 @@
  *     phi(x)  = psi(x) = x + 1 where x >= 0, else e^x
  *     phi'(x) = 1 where x >= 0, else e^x
  *
- * The same in plain loops: plain/elu.c.
+ * Plain twin: plain/elu.c.
  */
 #include "ops/attention/engine/features.h"
 

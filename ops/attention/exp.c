@@ -6,7 +6,7 @@
  *
  * With entries up to +-60 a term lies between e^-120 and e^120, but floats end at e^88. Each of
  * e^q, e^k and z_if = sum over l of e^k_lf is a float; only their products may overflow. So each
- * row of phi is multiplied by a power of two, which is exact:
+ * row of phi is multiplied by a power of two, which does not round:
  *
  *     phi_if = e^q_if 2^-p_i,       2^p_i ~ max over f of e^q_if z_if
  *
@@ -17,7 +17,7 @@
  *
  * The guard is multiplied by 2^-p_i as well. p_i depends only on q_i and keys that row i sees.
  *
- * The same in plain loops: plain/exp.c.
+ * Plain twin: plain/exp.c.
  */
 #include "ops/attention/engine/features.h"
 

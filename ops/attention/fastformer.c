@@ -38,7 +38,7 @@
  *
  * engine/walk.c runs forward, engine/walk_back.c backward.
  *
- * The same in plain loops: plain/fastformer.c.
+ * Plain twin: plain/fastformer.c.
  */
 #include "ops/attention/engine/settings.h"
 #include "ops/attention/engine/walk.h"
@@ -180,7 +180,9 @@ const Attention attention_fastformer = {
     .more_traits = of_products,
     .operands =
         (const Operand[]){ { .name = "pool_q", .shape = "Hd", .help = "the pooling vector of q" },
-                           { .name = "pool_k", .shape = "Hd", .help = "the pooling vector of p" },
+                           { .name = "pool_k",
+                             .shape = "Hd",
+                             .help = "the pooling vector of p, the products with q" },
                            { .name = "concat",
                              .shape = "HdD",
                              .help = "the matrix W of each head",
@@ -194,19 +196,20 @@ const Attention attention_fastformer = {
                              .and = "products",
                              .as = "both" },
                            { 0 } },
-    .settings = (const Setting[]){ { "interaction", SETTING_CHOICE, .choices = interactions,
-                                     .help = "how to combine the pooled q with k, and the pooled "
-                                             "result with v" },
-                                   { "products", SETTING_CHOICE, .value = 1, .was = "first",
-                                     .choices = products, .with = replacing,
-                                     .help = "which products --interaction replaces (first: as "
-                                             "before version 0.2)" },
-                                   { "share", SETTING_SET, .choices = shares, .layer = true,
-                                     .help = "weights to share: of q and v, across layers, the "
-                                             "pooling vectors across heads, or all parameters "
-                                             "across heads" },
-                                   SETTINGS_AROUND,
-                                   { 0 } },
+    .settings =
+        (const Setting[]){ { "interaction", SETTING_CHOICE, .choices = interactions,
+                             .help = "how to combine the pooled q with k, and the pooled "
+                                     "result with v" },
+                           { "products", SETTING_CHOICE, .value = 1, .was = "first",
+                             .choices = products, .with = replacing,
+                             .help = "which products --interaction replaces (first: as "
+                                     "before version 0.2)" },
+                           { "share", SETTING_SET, .choices = shares, .layer = true,
+                             .help = "weights to share: those of q and v, all across layers, the "
+                                     "pooling vectors across heads, or all parameters "
+                                     "across heads" },
+                           SETTINGS_AROUND,
+                           { 0 } },
     .engine = &engine,
     .plain = plain_fastformer,
 };

@@ -21,7 +21,7 @@
  *
  * Causal, S grows going forward, R going backward.
  *
- * The same in plain loops: plain/flash_gau.c.
+ * Plain twin: plain/flash_gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 

@@ -1,6 +1,6 @@
 /*
- * Gated DeltaNet (Yang, Kautz and Hatamizadeh, 2024, arXiv:2412.06464): the delta rule on a state
- * that fades, as Mamba-2's does, so that it can also be cleared,
+ * Gated DeltaNet (Yang, Kautz and Hatamizadeh, 2024, arXiv:2412.06464): the delta rule with the
+ * decay of Mamba-2, so that the state can also be cleared,
  *
  *     S_t = e^(g_t) (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
@@ -8,17 +8,18 @@
  *
  *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(w'.h_t + b)
  *
- * for each head; A, w, w' and b are learned, and A and b start as Mamba-2's (mamba2.c). deltanet.c
- * has the derivative without g. With it, e^(g_t) S_t-1 takes the place of S_t-1; with R_t the
- * gradient of S_t and Z_t that of e^(g_t) S_t-1,
+ * for each head; A, w, w' and b are learned, and A and b are initialised as in Mamba-2 (mamba2.c).
+ * deltanet.c derives the gradients without a decay; with it, e^(g_t) S_t-1 takes the place of
+ * S_t-1. With R_t the gradient of S_t and Z_t that of e^(g_t) S_t-1, and do_t that of o_t,
  *
- *     Z_t  = R_t - beta_t k_t (R_t^T k_t)^T       R_t-1 = q_t-1 g^T + e^(g_t) Z_t
- *     dg_t = sum over all entries of Z_t times e^(g_t) S_t-1
+ *     du_t  = R_t^T k_t
+ *     Z_t   = R_t - beta_t k_t du_t^T
+ *     R_t-1 = q_t-1 do_t-1^T + e^(g_t) Z_t
+ *     dg_t  = sum over d, e of Z_t,de e^(g_t) S_t-1,de
  *
- * where q_t-1 g^T is what row t-1 of the output gives, g its gradient. engine/delta_scan.c does
- * both for whole chunks of positions, with matrix products.
+ * engine/delta_scan.c computes both passes for whole chunks of positions, by matrix products.
  *
- * The same in plain loops: plain/gated_delta.c.
+ * Plain twin: plain/gated_delta.c.
  */
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/delta.h"
@@ -34,7 +35,7 @@ static const Projection rate = {
 
 const Attention attention_gated_delta = {
     .name = "gated-delta",
-    .summary = "the delta rule on a state that decays (arXiv:2412.06464)",
+    .summary = "the delta rule with an input-dependent decay per head (arXiv:2412.06464)",
     .family = "delta",
     .position = "none",
     .traits = CAUSAL_ONLY | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH | UNIT_KEYS,

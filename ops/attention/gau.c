@@ -10,18 +10,18 @@
  *     sum      c_i = guard(sum over j of max(s_ij, 0)^2)
  *
  * softmax, entropy and logn are a softmax of the scores instead, with the scale sqrt, entropy or
- * logn (softmax.c), and forgetting one of scores that fade. With the first three, rows do not sum
- * to 1.
+ * logn (softmax.c), and forgetting is a softmax with a forget gate (softmax.c). With the first
+ * three, rows do not sum to 1.
  *
  * Backward: w(s) = max(s, 0)^2 and w'(s) = 2 max(s, 0), so the rule of tiles.c becomes
  *
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
- * where delta_i = g_i . o_i for sum, and 0 for the first three, whose c_i does not depend on the
- * scores. model/gated.c has the unit with its gate. With
- * --rel-bias rope s_ij gets a learned bias by distance: engine/bias.h.
+ * where g is the gradient of o, and delta_i = g_i . o_i for sum; for the first three, whose c_i
+ * does not depend on the scores, delta_i = 0. model/gated.c has the unit with its gate. --rel-bias
+ * rope adds a learned bias by distance to s_ij: engine/bias.h.
  *
- * The same in plain loops: plain/gau.c.
+ * Plain twin: plain/gau.c.
  */
 #include "ops/attention/engine/pairs.h"
 
@@ -108,7 +108,7 @@ const Attention attention_gau = {
     .more_traits = traits_of,
     .operands = (const Operand[]){ OPERANDS_REL_BIAS, OPERAND_FORGETTING("norm"), { 0 } },
     .settings = (const Setting[]){ { "norm", SETTING_CHOICE, .choices = norms,
-                                     .help = "the divisor of a row of weights" },
+                                     .help = "what a row of weights is divided by" },
                                    SETTING_REL_BIAS,
                                    SETTING_BASE,
                                    SETTING_WINDOW,

@@ -1,26 +1,25 @@
 /*
- * Hedgehog (Zhang et al., 2024, arXiv:2402.04347): a feature map that is learned. A matrix for each
- * head, W for q and another for k, is followed by a softmax over the D features, which makes
- * weights spiky, and by one of the opposite sign, without which half of the directions would be
- * lost:
+ * Hedgehog (Zhang et al., 2024, arXiv:2402.04347): a learned feature map. Each head multiplies q by
+ * a matrix W, and k by another. A softmax over the D entries makes weights spiky; a second one, of
+ * the negated entries, keeps the directions that the first one suppresses:
  *
  *     phi(x) = [softmax(W x) ; softmax(-W x)]        the same for psi, with the W of k
  *
- * Both W start as the identity. linear.h has the rest.
+ * Both W are initialised to the identity. linear.h has the rest.
  *
  * Backward, with z = W x, s = softmax(z), r = softmax(-z) and their gradients ds and dr. As ds_a /
  * dz_b = s_a ([a = b] - s_b), and the same for r with the opposite sign,
  *
- *     dz = s * (ds - s . ds) - r * (dr - r . dr)        * is element by element
+ *     dz = s * (ds - s . ds) - r * (dr - r . dr)        * is elementwise
  *     dx = W^T dz
- *     dW = sum over all rows x of q, or of k, of dz x^T
+ *     dW = sum of dz x^T over all rows x of q, or of k
  *
- * Features are at most 1, whatever x is: nothing overflows.
+ * Features are at most 1 for any x, so nothing overflows.
  *
- * The paper trains the maps first, so that the weights are those of softmax on rotated q and k;
- * hence q and k are rotated before the map by default.
+ * The paper first trains the maps to reproduce the weights of softmax attention, whose q and k are
+ * rotated; hence RoPE is applied before the map by default.
  *
- * The same in plain loops: plain/hedgehog.c.
+ * Plain twin: plain/hedgehog.c.
  */
 #include "ops/attention/engine/head_matrix.h"
 

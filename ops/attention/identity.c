@@ -4,7 +4,7 @@
  *
  *     phi(x) = psi(x) = x
  *
- * The same in plain loops: plain/identity.c.
+ * Plain twin: plain/identity.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/settings.h"

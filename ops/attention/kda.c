@@ -1,24 +1,24 @@
 /*
- * Kimi Delta Attention (Kimi Team, 2025, arXiv:2510.26692): the delta rule on a state of which
- * every row fades at a rate of its own,
+ * Kimi Delta Attention (Kimi Team, 2025, arXiv:2510.26692): the delta rule with a separate decay
+ * for each feature of the keys, that is for each row of the state,
  *
  *     S_t = (1 - beta_t k_t k_t^T) diag(e^(g_t)) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
  * or S_t = diag(e^(g_t)) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - S_t-1^T (e^(g_t) * k_t)), where
- * * is element by element, g_t has D numbers (the operand is called ga), and
+ * * is elementwise, g_t has D entries (the operand is called ga), and
  *
  *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(W2 W1 h_t + b)
  *
- * with W1 of rank RANK; A and b start as Mamba-2's (mamba2.c). The paper has one A for a head, and
- * here it is one for a feature.
- * gated_delta.c has the derivative for a number in place of the row; now, with Z_t the gradient of
- * diag(e^(g_t)) S_t-1,
+ * with W1 of RANK rows; A and b are initialised as in Mamba-2 (mamba2.c). The paper has one A per
+ * head; here there is one per feature. gated_delta.c has the derivative for one g_t per head. Here,
+ * with Z_t the gradient of diag(e^(g_t)) S_t-1, computed as there,
  *
+ *     R_t-1 = q_t-1 do_t-1^T + diag(e^(g_t)) Z_t
  *     dg_td = sum over e of Z_t,de e^(g_td) S_t-1,de
  *
- * engine/delta_scan.c does it for whole chunks of positions, with matrix products.
+ * engine/delta_scan.c computes both passes for whole chunks of positions, by matrix products.
  *
- * The same in plain loops: plain/kda.c.
+ * Plain twin: plain/kda.c.
  */
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/delta.h"
@@ -38,7 +38,7 @@ static const Projection rate = { .f = &activation_softplus,
 
 const Attention attention_kda = {
     .name = "kda",
-    .summary = "the delta rule on a state whose features decay (arXiv:2510.26692)",
+    .summary = "the delta rule with an input-dependent decay per feature (arXiv:2510.26692)",
     .family = "delta",
     .position = "none",
     .traits = CAUSAL_ONLY | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH | UNIT_KEYS,

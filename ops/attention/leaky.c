@@ -3,7 +3,7 @@
  *
  *     phi(x) = psi(x) = x where x >= 0, else x / 100      phi'(x) = 1, or 1 / 100
  *
- * The same in plain loops: plain/leaky.c.
+ * Plain twin: plain/leaky.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/settings.h"

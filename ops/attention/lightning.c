@@ -1,21 +1,21 @@
 /*
  * Lightning attention (TransNormerLLM: Qin et al., 2024, arXiv:2307.14995; Lightning Attention-2:
- * arXiv:2401.04658): linear attention without a denominator, whose state fades at a rate fixed for
- * each head and layer,
+ * arXiv:2401.04658): linear attention without a denominator, whose state decays at a fixed rate per
+ * head and layer,
  *
  *     S_t = e^g S_t-1 + k_t v_t^T       o_t = S_t^T q_t       g = -8 (h + 1) / H (1 - l / L)
  *
- * for head h of H and layer l of L, both from 0: early layers see what is near, and the last ones
- * far. With --slopes alibi the rates are ALiBi's,
+ * for head h of H and layer l of L, both counted from 0: early layers see only nearby positions,
+ * the last ones distant ones, too. With --slopes alibi the rates are ALiBi's,
  *
  *     g = -2^(-8 (h + 1) / H) (1 - l / L)
  *
  * Unrolled, A_ij = e^(g |i - j|) q_i.k_j for j in V(i), which also holds bidirectionally.
- * engine/decay.c has it, forward and backward. The layer applies silu to q and k, norms each head's
- * output, since nothing keeps it near the size of v, and gates it. It is cosFormer's authors'
- * answer to the denominator.
+ * engine/decay.c has the forward and the backward pass. The layer applies silu to q and k,
+ * normalises each head's output, which can become much larger than v, and gates it. The authors are
+ * those of cosFormer, whose denominator this replaces.
  *
- * The same in plain loops: plain/lightning.c.
+ * Plain twin: plain/lightning.c.
  */
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/settings.h"
@@ -36,7 +36,7 @@ static const char *const slopes[] = { "linear", "alibi", NULL };
 
 const Attention attention_lightning = {
     .name = "lightning",
-    .summary = "linear, a state that decays, faster in early layers (arXiv:2401.04658)",
+    .summary = "linear, with a fixed decay, faster in early layers (arXiv:2401.04658)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | BY_LAYER | SILU_QK | SMOOTH,
     .settings = (const Setting[]){ SETTING_KEY_SIZE,
                                    SETTING_OUT_NORM(1),
@@ -45,7 +45,7 @@ const Attention attention_lightning = {
                                    { .name = "slopes",
                                      .kind = SETTING_CHOICE,
                                      .choices = slopes,
-                                     .help = "rates of decay over the heads: 8 (h + 1) / H, or "
+                                     .help = "decay rate of head h: 8 (h + 1) / H, or "
                                              "ALiBi's 2^(-8 (h + 1) / H)" },
                                    { 0 } },
     .engine = &engine_decay,

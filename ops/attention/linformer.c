@@ -1,24 +1,24 @@
 /*
- * Linformer (Wang et al., 2020, arXiv:2006.04768): a softmax over m mixtures of the keys, whose
- * learned weights E and F (m, context) depend only on positions,
+ * Linformer (Wang et al., 2020, arXiv:2006.04768): a softmax over m weighted sums of the keys,
+ * whose learned weights E and F (m, context) depend only on positions,
  *
  *     o_i = sum over r of P_ir V~_r       P_i = softmax over r of (q_i . K~_r / sqrt(D))
  *     K~_r = sum over j of E_rj k_j       V~_r = sum over j of F_rj v_j       j in V(i)
  *
- * Each head has E and F of its own. A sequence shorter than the context uses their first columns,
- * and padding counts as the end of the sequence. Every mixture contains all positions, so none can
- * be causal. A_ij = sum over r of P_ir F_rj has any sign, and a rank of at most m.
+ * Each head has its own E and F. A sequence shorter than the context uses their first columns, and
+ * ends where its padding begins. Every sum includes all positions, so there is no causal form.
+ * A_ij = sum over r of P_ir F_rj may have any sign, and A has rank m at most.
  *
  * The cost is linear: both sums over j, then m keys for each row (cross.h). Backward, with dK~ and
- * dV~ those of exact attention (tiles.c), and all of this linear in k, v, E and F:
+ * dV~ from exact attention (tiles.c) to the keys K~; the sums are linear in k, v, E and F, so
  *
  *     dk_j = sum over r of E_rj dK~_r       dE_rj = sum over sequences of dK~_r . k_j
  *     dv_j = sum over r of F_rj dV~_r       dF_rj = sum over sequences of dV~_r . v_j
  *
- * A first pass, over heads of sequences, leaves dK~ and dV~; a second one, over heads and tiles of
- * positions, adds up dE and dF in the order of the sequences.
+ * A first pass, over heads and sequences, computes dK~ and dV~; a second one, over heads and tiles
+ * of positions, sums dE and dF in the order of the sequences.
  *
- * The same in plain loops: plain/linformer.c.
+ * Plain twin: plain/linformer.c.
  */
 #include "ops/attention/engine/cross.h"
 
@@ -307,21 +307,23 @@ static const Engine engine = {
 
 const Attention attention_linformer = {
     .name = "linformer",
-    .summary = "linear, a softmax over learned mixtures of the keys "
-               "(arXiv:2006.04768)",
+    .summary = "linear, softmax over learned mixtures of the keys (arXiv:2006.04768)",
     .traits = BIDIRECTIONAL_ONLY | HAS_MATRIX | IS_LINEAR | PLACED | SMOOTH,
-    .operands = (const Operand[]){ { .name = "e", .shape = "Hmc", .help = "mixtures of keys" },
-                                   { .name = "f", .shape = "Hmc", .help = "mixtures of values" },
-                                   { 0 } },
-    .settings = (const Setting[]){ { .name = "rank",
-                                     .most = 1 << 14,
-                                     .layer = true,
-                                     .size = 'm',
-                                     .zero = 64,
-                                     .tries = { 3, 9, 101 },
-                                     .help = "learned mixtures of the keys per head (0: 64)" },
-                                   SETTINGS_OF_HEADS,
-                                   { 0 } },
+    .operands =
+        (const Operand[]){
+            { .name = "e", .shape = "Hmc", .help = "weights of the keys in each mixture" },
+            { .name = "f", .shape = "Hmc", .help = "weights of the values in each mixture" },
+            { 0 } },
+    .settings =
+        (const Setting[]){ { .name = "rank",
+                             .most = 1 << 14,
+                             .layer = true,
+                             .size = 'm',
+                             .zero = 64,
+                             .tries = { 3, 9, 101 },
+                             .help = "number of learned mixtures of keys per head (0: 64)" },
+                           SETTINGS_OF_HEADS,
+                           { 0 } },
     .engine = &engine,
     .plain = plain_linformer,
 };

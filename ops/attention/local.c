@@ -4,18 +4,19 @@
  *
  *     V(i) = { j : floor(j / w) = floor(i / w) }
  *
- * less the keys after i if causal, and the padding. No block sees another, at any depth. In V(i),
+ * without the padding and, if causal, the keys after i. No block sees another, at any depth. In
+ * V(i),
  *
  *     A_ij = e^s_ij / sum over l of e^s_il          s_ij = tau_i q_i . k_j
  *
- * as in softmax.c, which has tau_i, the other weights of --weight, and the derivative: whatever
- * V(i) is, only its pairs are in the sums, so
+ * as in softmax.c, which defines tau_i and the other weights of --weight, and derives the gradient:
+ * all of its sums are over V(i), so
  *
  *     ds_ij = A_ij (dA_ij - delta_i) for j in V(i), else 0
  *
  * Tiles without a pair are never visited, so time is O(n w). Decoding keeps w keys.
  *
- * The same in plain loops: plain/local.c.
+ * Plain twin: plain/local.c.
  */
 #include "ops/attention/engine/pairs.h"
 #include "ops/attention/engine/settings.h"

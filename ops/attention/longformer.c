@@ -4,21 +4,21 @@
  *
  *     V(i) = { j : |i - j| <= w  or  i < g  or  j < g }
  *
- * less the keys after i if causal, and the padding. So the first g rows see all keys, and all rows
- * see the first g keys. (In the paper other positions may be global too, with other projections.)
- * In V(i),
+ * without the padding and, if causal, the keys after i. So the first g rows see all keys, and all
+ * rows see the first g keys. (In the paper other positions may be global too, with other
+ * projections.) In V(i),
  *
  *     A_ij = e^s_ij / sum over l of e^s_il          s_ij = tau_i q_i . k_j
  *
- * as in softmax.c, which has tau_i, the other weights of --weight, and the derivative: whatever
- * V(i) is, only its pairs are in the sums, so
+ * as in softmax.c, which defines tau_i and the other weights of --weight, and derives the gradient:
+ * all of its sums are over V(i), so
  *
  *     ds_ij = A_ij (dA_ij - delta_i) for j in V(i), else 0
  *
- * The trick: tiles without a pair are skipped, so time is O(n (w + g)). A row is at most two spans
- * of keys, engine/view.c. Decoding keeps the first g keys and the last w + 1.
+ * Tiles without a visible pair are skipped, so the time is O(n (w + g)). A row is at most two spans
+ * of keys (engine/view.c). Decoding keeps the first g keys and the last w + 1.
  *
- * The same in plain loops: plain/longformer.c.
+ * Plain twin: plain/longformer.c.
  */
 #include "ops/attention/engine/pairs.h"
 #include "ops/attention/engine/settings.h"

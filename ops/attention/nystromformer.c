@@ -6,22 +6,26 @@
  *     A  = softmax(Q~ K~^T / sqrt(D))            A^+ by six steps of an iteration: pinv.c
  *     q~_r, k~_r = means over segment r          floor(r n / m) .. floor((r + 1) n / m) - 1
  *
- * with n the sequence's own length: padding is in no segment, and no column of B. If n <= m, every
- * position is a landmark. Rows in the padding are computed like others, from their own q. A sum
- * over all positions is in Q~ and K~, so nothing can be causal. (The paper's convolution of v
- * beside this is not part of the mechanism.)
+ * with n the sequence's own length: padding is in no segment, and in no column of B. If n <= m,
+ * every position is a landmark. Rows in the padding are computed like others, from their own q. Q~
+ * and K~ contain sums over all positions, so there is no causal form. (The paper adds a convolution
+ * of v, which is left out here.)
  *
- * From right to left all products are thin: W = B V and Y = Z W are (m, E), so the cost is linear
- * in n. B V and the softmax of Q are those of cross.h, with m rows or m keys. Backward, for the
- * gradient G of O, in the same order from the left,
+ * Evaluated from right to left, all products are thin: W = B V and Y = Z W are (m, E), so the cost
+ * is linear in n. B V and the product with the softmax of Q are computed by cross.h, with m rows or
+ * m keys. Backward, O is exact attention (tiles.c) of rows Q to keys K~ and values Y, which gives
+ * dQ, dK~ and dY. W is exact attention of rows Q~ to keys K and values V, which gives dQ~, dK and
+ * dV from dW. pinv.c has dA from dZ. With the scores S of A, whose gradients are added to those,
  *
- *     dQ, dK~, dY = exact attention's (tiles.c), of keys K~ and values Y
- *     dZ = dY W^T        dW = Z^T dY        dA = pinv's        dS_A = A * (dA - rows' sums of A *
- * dA) dQ~ = dS_A K~ / sqrt(D)               dK~ = dK~ + dS^T Q~ / sqrt(D) dQ~, dK, dV = exact
- * attention's, of rows Q~ and the gradient dW dq_i = dq_i + dq~_r / size of r       dk_j = dk_j +
- * dk~_r / size of r
+ *     dZ  = dY W^T                   dW  = Z^T dY
+ *     dS_ij = A_ij (dA_ij - sum over l of A_il dA_il)
+ *     dQ~ += dS K~ / sqrt(D)         dK~ += dS^T Q~ / sqrt(D)
  *
- * The same in plain loops: plain/nystromformer.c.
+ * and last the means: for i and j in segment r, of |r| positions,
+ *
+ *     dq_i += dq~_r / |r|            dk_j += dk~_r / |r|
+ *
+ * Plain twin: plain/nystromformer.c.
  */
 #include "ops/attention/engine/cross.h"
 #include "ops/attention/engine/pinv.h"
@@ -380,16 +384,17 @@ static const Engine engine = {
 
 const Attention attention_nystromformer = {
     .name = "nystromformer",
-    .summary = "linear, exact attention through m landmarks "
-               "(arXiv:2102.03902)",
+    .summary = "linear, softmax approximated through m landmarks (arXiv:2102.03902)",
     .traits = BIDIRECTIONAL_ONLY | HAS_MATRIX | IS_LINEAR | PLACED | SMOOTH | ALONE_FIXED,
-    .settings = (const Setting[]){ { .name = "landmarks",
-                                     .most = 1 << 14,
-                                     .zero = 64,
-                                     .tries = { 3, 5, 101 },
-                                     .help = "means of segments of q and k (0: 64)" },
-                                   SETTINGS_OF_HEADS,
-                                   { 0 } },
+    .settings =
+        (const Setting[]){
+            { .name = "landmarks",
+              .most = 1 << 14,
+              .zero = 64,
+              .tries = { 3, 5, 101 },
+              .help = "number of landmarks, each the mean of a segment of q or k (0: 64)" },
+            SETTINGS_OF_HEADS,
+            { 0 } },
     .engine = &engine,
     .plain = plain_nystromformer,
 };

@@ -6,22 +6,22 @@
  *     phi_r(x) = psi_r(x) = e^(omega_r . x' - x' . x' / 2) / sqrt(m)
  *
  * or, with --kernel relu, the paper's other kernel, where s = 1 and a constant keeps every
- * denominator away from 0 (the authors' code divides omega by sqrt(m) besides):
+ * denominator away from 0 (the authors' code also divides omega by sqrt(m)):
  *
  *     phi_r(x) = psi_r(x) = max(omega_r . x', 0) + 0.001
  *
- * Backward, with f_r = phi_r(x) and the gradient h_r of omega_r . x': it is df_r f_r, or with relu
- * df_r where f_r > 0.001, else 0. x' also appears as a square in the exponent, whose gradient is
- * the sum of the h_r, so
+ * Backward, with f_r = phi_r(x) and h_r the gradient of omega_r . x': h_r = df_r f_r, or with relu
+ * df_r where f_r > 0.001, else 0. The exponent also contains -x' . x' / 2, whose gradient is the
+ * sum of the h_r, and whose derivative by x' is -x', so
  *
  *     dx = s (sum over r of h_r omega_r - x' sum over r of h_r)        (softmax)
  *     dx = sum over r of h_r omega_r                                   (relu)
- *     domega_r = s (sum over all rows x of q and k of h_r x)
+ *     domega_r = s (sum of h_r x over all rows x of q and k)
  *
- * omega is fixed, but with --redraw N drawn again every N updates (model_redraw()), or with
- * --learn-omega trained. engine/head_matrix.h multiplies rows by s omega.
+ * omega is fixed by default; --redraw N draws it anew every N updates (model_redraw()), and
+ * --learn-omega trains it. engine/head_matrix.h multiplies rows by s omega.
  *
- * The same in plain loops: plain/performer.c.
+ * Plain twin: plain/performer.c.
  */
 #include "ops/attention/engine/directions.h"
 #include "ops/attention/engine/head_matrix.h"
@@ -151,7 +151,7 @@ const Attention attention_performer = {
             { .name = "kernel",
               .kind = SETTING_CHOICE,
               .choices = kernels,
-              .help = "features of the softmax kernel, or max(omega x, 0) + 0.001" },
+              .help = "positive features of the softmax kernel, or max(omega x, 0) + 0.001" },
             SETTING_LEARN_OMEGA,
             { .name = "redraw",
               .most = 100000000,

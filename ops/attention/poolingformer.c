@@ -1,25 +1,27 @@
 /*
- * Poolingformer (Zhang et al., 2021, arXiv:2105.04371): exact attention to near keys, plus exact
- * attention to means of keys over a wider window. With windows w1 (--near) and w2 (--far), and
- * pools of kappa positions (--pool-size), one every xi (--pool-stride),
+ * Poolingformer (Zhang et al., 2021, arXiv:2105.04371): exact attention to nearby keys, plus exact
+ * attention to means of keys in a wider window. With windows w1 (--near) and w2 (--far), and pools
+ * of kappa positions (--pool-size), one every xi positions (--pool-stride),
  *
  *     o_i = sum over j of softmax_j(q_i . k_j / sqrt(D)) v_j      j in V(i), |i - j| <= w1
  *         + sum over p of softmax_p(q_i . k~_p / sqrt(D)) v~_p    p in P(i)
  *
- * Pool p is of the positions xi p .. xi p + kappa - 1; k~_p and v~_p are the means over those of
- * them that are no padding and, at the end, exist, if there are any. P(i) has the pools whose
- * positions are all at most w2 away from i and, if causal, not after it. A row that sees no pool
- * has the first term alone; weights of others sum to 2. (The paper's second level takes new
- * projections of the first one's output; here both have the same q, k and v.)
+ * Pool p consists of the positions xi p .. xi p + kappa - 1; k~_p and v~_p are the means over those
+ * that exist and are not padding, if there are any. P(i) contains the pools whose positions are all
+ * at most w2 away from i and, if causal, not after i. A row that sees no pool has only the first
+ * term; the weights of other rows sum to 2. (The paper's second level uses new projections of the
+ * first one's output; here both use the same q, k and v.)
  *
- * Both terms are those of cross.h over a band of keys, and of pools: the cost is linear. Backward,
- * with the gradients that exact attention has for both terms,
+ * Both terms are computed by cross.h over a band of keys or of pools, so the cost is linear.
+ * Backward, both terms have the gradients of exact attention (tiles.c), with their own delta_i, for
+ * which the result of the second term is stored. By the derivative of a mean, with |p| the number
+ * of positions that pool p averages,
  *
- *     dk_j = dk_j + sum over pools p that have j of dk~_p / size of p       and so dv_j
+ *     dk_j += sum over pools p that contain j of dk~_p / |p|       dv_j likewise, from dv~_p
  *
- * The second term's result is kept, since each needs its own delta. Decoding: pools.h.
+ * Decoding: pools.h.
  *
- * The same in plain loops: plain/poolingformer.c.
+ * Plain twin: plain/poolingformer.c.
  */
 #include "ops/attention/engine/cross.h"
 #include "ops/attention/engine/pools.h"
@@ -349,34 +351,35 @@ static const Engine engine = {
 
 const Attention attention_poolingformer = {
     .name = "poolingformer",
-    .summary = "linear, a window, and means of keys over a wider one (arXiv:2105.04371)",
+    .summary = "linear, a window of keys and a wider window of pooled keys (arXiv:2105.04371)",
     .traits = HAS_MATRIX | IS_LINEAR | PLACED | SMOOTH | ALONE_FIXED,
-    .settings = (const Setting[]){ { .name = "near",
-                                     .most = 1 << 24,
-                                     .least = 1,
-                                     .zero = 128,
-                                     .tries = { 2, 5, 70 },
-                                     .help = "window of single keys on either side (0: 128)" },
-                                   { .name = "far",
-                                     .most = 1 << 24,
-                                     .least = 1,
-                                     .zero = 512,
-                                     .tries = { 3, 9, 100 },
-                                     .help = "window of pools of keys on either side (0: 512)" },
-                                   { .name = "pool-size",
-                                     .most = 1 << 24,
-                                     .least = 1,
-                                     .zero = 5,
-                                     .tries = { 2, 3, 13 },
-                                     .help = "positions of a pool (0: 5)" },
-                                   { .name = "pool-stride",
-                                     .most = 1 << 24,
-                                     .least = 1,
-                                     .zero = 4,
-                                     .tries = { 3, 1, 7 },
-                                     .help = "positions from a pool to the next (0: 4)" },
-                                   SETTINGS_OF_HEADS,
-                                   { 0 } },
+    .settings =
+        (const Setting[]){ { .name = "near",
+                             .most = 1 << 24,
+                             .least = 1,
+                             .zero = 128,
+                             .tries = { 2, 5, 70 },
+                             .help = "attend to the keys at most N positions away (0: 128)" },
+                           { .name = "far",
+                             .most = 1 << 24,
+                             .least = 1,
+                             .zero = 512,
+                             .tries = { 3, 9, 100 },
+                             .help = "attend to pools of keys at most N positions away (0: 512)" },
+                           { .name = "pool-size",
+                             .most = 1 << 24,
+                             .least = 1,
+                             .zero = 5,
+                             .tries = { 2, 3, 13 },
+                             .help = "positions per pool (0: 5)" },
+                           { .name = "pool-stride",
+                             .most = 1 << 24,
+                             .least = 1,
+                             .zero = 4,
+                             .tries = { 3, 1, 7 },
+                             .help = "positions from the start of one pool to the next (0: 4)" },
+                           SETTINGS_OF_HEADS,
+                           { 0 } },
     .engine = &engine,
     .plain = plain_poolingformer,
 };

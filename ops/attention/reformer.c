@@ -1,37 +1,41 @@
 /*
- * Reformer (Kitaev et al., 2020, arXiv:2001.04451): exact attention among keys that are hashed into
- * the same buckets. Queries are keys, too, of length 1: k_j = q_j / |q_j|. With N_ij the number of
- * rounds in which row i sees key j,
+ * Reformer (Kitaev et al., 2020, arXiv:2001.04451): exact attention among positions that are hashed
+ * into the same bucket. Keys are the queries, normalised to length 1: k_j = q_j / |q_j|. With N_ij
+ * the number of rounds in which row i sees key j,
  *
  *     A_ij = N_ij e^s_ij / sum over l of N_il e^s_il       s_ij = q_i . k_j / sqrt(D)
  *
- * which is the sum of the rounds' results, weighted by their sums of e^s. Each of R rounds
- * (--rounds) has b / 2 random directions omega of its own, normal numbers, and b buckets
- * (--buckets): the direction that is nearest to a row, or opposite,
+ * which is the average of the rounds' results, weighted by their sums of e^s. Each of R rounds
+ * (--rounds) has its own b / 2 random directions omega, of normal numbers, and b buckets
+ * (--buckets), one for each direction and its opposite. A row's bucket is that of the nearest one,
  *
  *     h(x) = the index of the largest of [omega x ; -omega x]
  *
- * All positions but padding are sorted by bucket, those of a bucket by position, and the order is
- * cut into chunks of c (--chunk). A row sees its chunk and the one before, as far as V(i) goes, but
- * not itself, since s_ii would outweigh all others: N_ii = 0, or 1 if i sees no other key in any
- * round. If causal, each bucket is cut into chunks by itself, since in the order of all buckets a
- * place, and with it what a row sees, would depend on later positions. A row in the padding has no
- * place: it sees no key. (In the paper keys of other buckets are hidden from a row, and ln N_ij is
- * subtracted from s_ij, so that no key counts twice.)
+ * All positions but padding are sorted by bucket, then by position, and the sorted order is cut
+ * into chunks of c (--chunk). A row sees the keys in V(i) of its chunk and of the previous one,
+ * except itself, since s_ii would outweigh all others: N_ii = 0, or 1 if i sees no other key in any
+ * round. If causal, each bucket is cut into chunks separately: in the order of all buckets, the
+ * chunk of a row, and so what it sees, would depend on later positions. A row in the padding sees
+ * no key. (In the paper, keys of other buckets are hidden from a row, and ln N_ij is subtracted
+ * from s_ij, so that no key counts twice.)
  *
- * N is piecewise constant: it has no derivative. So the backward pass is that of a softmax, and as
- * in tiles.c, with the sums over the rounds in which i sees j,
+ * N is piecewise constant, so its derivative counts as 0, and the backward pass is that of a
+ * softmax. As in tiles.c, with g the gradient of o, dA_ij = g_i . v_j and delta_i = g_i . o_i, in
+ * each round in which i sees j,
  *
  *     ds_ij = e^s_ij / (sum over l of N_il e^s_il) (dA_ij - delta_i)
+ *
+ * k_j = q_j / |q_j| has the derivative (1 - k_j k_j^T) / |q_j|, so summed over the rounds,
+ *
  *     dk_j = sum over i and rounds of ds_ij q_i / sqrt(D)
  *     dq_i = sum over j and rounds of ds_ij k_j / sqrt(D) + (dk_i - k_i (k_i . dk_i)) / |q_i|
  *
- * |q| is at least 10^-6: below, it is a constant, as in guard().
+ * |q| is replaced by 10^-6 where it is smaller, and is then a constant, as in guard().
  *
  * The cost is O(n c R): in each round, each chunk is attention of c rows to 2 c keys (cross.h),
- * whose running sums go on from one round to the next. Sorting: buckets.h.
+ * whose running sums are carried from one round to the next. Sorting: buckets.h.
  *
- * The same in plain loops: plain/reformer.c.
+ * Plain twin: plain/reformer.c.
  */
 #include "ops/attention/engine/buckets.h"
 #include "ops/attention/engine/cross.h"
@@ -340,12 +344,12 @@ static const Engine engine = {
 
 const Attention attention_reformer = {
     .name = "reformer",
-    .summary = "linear, exact attention among keys of the same hash bucket (arXiv:2001.04451)",
+    .summary = "linear, softmax over the keys in the query's hash bucket (arXiv:2001.04451)",
     .traits = HAS_MATRIX | IS_LINEAR | AVERAGES | SMOOTH | BLOCKED | ALONE_FIXED | KEYLESS,
     .keys_are_q = true,
     .operands = (const Operand[]){ { .name = "omega",
                                      .shape = "Hrbd",
-                                     .help = "random directions of the hash, b / 2 in each round",
+                                     .help = "random directions of the hash, b / 2 per round",
                                      .draw = directions_draw_normal },
                                    { 0 } },
     .settings =
@@ -357,7 +361,7 @@ const Attention attention_reformer = {
                              .zero = 16,
                              .tries = { 2, 4, 6, 8 },
                              .pattern = true,
-                             .help = "hash buckets, an even number (0: 16)" },
+                             .help = "number of hash buckets, even (0: 16)" },
                            { .name = "rounds",
                              .most = 1 << 10,
                              .layer = true,
@@ -365,8 +369,7 @@ const Attention attention_reformer = {
                              .zero = 2,
                              .tries = { 2, 3, 1, 2 },
                              .pattern = true,
-                             .help = "rounds of hashing, with directions of their own "
-                                     "(0: 2)" },
+                             .help = "rounds of hashing, each with new directions (0: 2)" },
                            { .name = "chunk",
                              .value = 64,
                              .most = 1 << 24,

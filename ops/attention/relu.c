@@ -1,12 +1,12 @@
 /*
- * Linear attention whose weights are not negative because its features are not:
+ * Linear attention with non-negative features, and so with non-negative weights:
  *
  *     phi(x) = psi(x) = max(x, 0)          phi'(x) = 1 where x > 0, else 0
  *
- * linear.h has the rest. A row of features that has no positive entry in common with any key it
- * sees has a denominator of 0, and its output is 0.
+ * linear.h has the rest. If the features of a query have no positive entry in common with those of
+ * any key it sees, its denominator is 0, and so is its output.
  *
- * The same in plain loops: plain/relu.c.
+ * Plain twin: plain/relu.c.
  */
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/settings.h"

@@ -1,6 +1,6 @@
 /*
- * Retention (RetNet: Sun et al., 2023, arXiv:2307.08621): linear attention without a
- * feature map or a denominator, whose state fades at a fixed rate for each head,
+ * Retention (RetNet: Sun et al., 2023, arXiv:2307.08621): linear attention without a feature map or
+ * a denominator, whose state decays at a fixed rate per head,
  *
  *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-n-h)
  *
@@ -8,10 +8,11 @@
  *
  *     A_ij = a^|i - j| q_i . k_j / sqrt(D)       j in V(i)
  *
- * which also holds bidirectionally. decay.h has the rest, forward and backward. Nothing keeps o
- * near the size of v, so the layer norms each head's output, and gates it.
+ * which also holds bidirectionally. engine/decay.c has the forward and the backward pass. Without a
+ * denominator, o can become much larger than v, so the layer normalises each head's output, and
+ * gates it.
  *
- * The same in plain loops: plain/retnet.c.
+ * Plain twin: plain/retnet.c.
  */
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/settings.h"
@@ -25,7 +26,7 @@ static const DecayRule rule = { .log_decay = log_decay, .scaled = true };
 
 const Attention attention_retnet = {
     .name = "retnet",
-    .summary = "retention: a linear state that decays (arXiv:2307.08621)",
+    .summary = "retention: linear, with a fixed decay per head (arXiv:2307.08621)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BY_DISTANCE | SMOOTH,
     .settings =
         (const Setting[]){
@@ -34,7 +35,8 @@ const Attention attention_retnet = {
             SETTING_OUT_GATE(1),
             SETTINGS_AROUND,
             { "decay", SETTING_NUMBER, .most = 20, .least = 1, .zero = 5, .tries = { 1, 2, 12 },
-              .help = "head h keeps 1 - 2^(-N-h) of its state at each position (0: 5)" },
+              .help =
+                  "the state of head h decays by a factor of 1 - 2^(-N-h) per position (0: 5)" },
             { 0 } },
     .engine = &engine_decay,
     .rule = &rule,

@@ -1,7 +1,7 @@
 /*
  * Random feature attention (RFA: Peng et al., 2021, arXiv:2103.02143): random features whose
- * product is, in expectation, the Gaussian kernel of rows of length 1, which is softmax's weight
- * e^(q' . k') up to a factor,
+ * product is, in expectation, the Gaussian kernel of q and k of length 1, e^(-|q' - k'|^2 / 2),
+ * which is softmax's weight e^(q' . k') up to a constant factor,
  *
  *     A_ij ~ sum over r of cos(omega_r . (q'_i - k'_j))        q' = q / |q|, k' = k / |k|
  *
@@ -10,30 +10,30 @@
  *
  *     phi(x) = psi(x) = [sin(omega x') ; cos(omega x')]        x' = x / |x|
  *
- * A weight may be negative, and so may a denominator. |x| is at least 10^-6: below, it is a
- * constant, as in guard().
+ * Weights may be negative, and so may denominators. |x| is replaced by 10^-6 where it is smaller,
+ * and is then a constant, as in guard().
  *
- * Backward, with y = omega x' and the gradients ds and dc of its sines and cosines:
+ * Backward, with y = omega x', and ds and dc the gradients of its sines and cosines:
  *
  *     dy = ds * cos(y) - dc * sin(y)
- *     domega_r = sum over all rows of q and k of dy_r x'        with --learn-omega
+ *     domega_r = sum of dy_r x' over all rows of q and k        with --learn-omega
  *     dx' = omega^T dy
  *     dx = (dx' - x' (x' . dx')) / |x|
  *
- * The division is done on y, not x: y = (omega x) / |x|. So with h = dy / |x|, domega_r is a sum of
- * h_r x, and dx = omega^T h less its part along x.
+ * The code divides y instead of x: y = (omega x) / |x|. So with h = dy / |x|, domega_r is the sum
+ * of h_r x, and dx = omega^T h - x' (x' . omega^T h).
  *
- * With --gated (section 3.2 of the paper) what is past fades, as in decay.c, by a number a_t for
- * each head and position that the layer computes from its normed input h,
+ * With --gated (section 3.2 of the paper) the state decays, as in decay.c, by a factor a_t for each
+ * head and position, which the layer computes from its input h after the norm,
  *
  *     S_t = a_t S_t-1 + psi(k_t) v_t^T       o_t = S_t^T phi(q_t)       a_t = sigmoid(w.h_t + b)
  *
  * or A_ij = e^(-|B_i - B_j|) phi(q_i).psi(k_j) for j in V(i), with B_t the sum of ln a_s over s <=
  * t, which also holds bidirectionally. The operand is g = ln a. (The paper multiplies psi by 1 -
- * a_t, and divides by the same sum of psi alone. Here is no denominator, as in others with a state
- * that fades: --out-norm rms keeps o near the size of v.) The scan is that of engine/decay.c.
+ * a_t, and divides by the same sum without v. Here there is no denominator, as in other mechanisms
+ * with a decay; --out-norm rms keeps o about as large as v.) The scan is that of engine/decay.c.
  *
- * The same in plain loops: plain/rfa.c.
+ * Plain twin: plain/rfa.c.
  */
 #include "ops/attention/engine/decay.h"
 #include "ops/attention/engine/decay_features.h"
@@ -189,7 +189,7 @@ static const Engine engine = {
 
 const Attention attention_rfa = {
     .name = "rfa",
-    .summary = "linear, random sines and cosines of q and k of length 1 (arXiv:2103.02143)",
+    .summary = "linear, random Fourier features of normalised q and k (arXiv:2103.02143)",
     .traits = CAN_ROPE | HAS_MATRIX | IS_LINEAR | BOUNDED,
     .more_traits = traits,
     .operands = (const Operand[]){ OPERAND_OMEGA(directions_draw_normal),
@@ -207,8 +207,9 @@ const Attention attention_rfa = {
                              .kind = SETTING_FLAG,
                              .tries = { 1 },
                              .without = "window",
-                             .help = "a state that fades at a rate of the layer's input, without a "
-                                     "denominator" },
+                             .help =
+                                 "decay the state by a learned, input-dependent gate instead of "
+                                 "dividing by a denominator" },
                            SETTING_ROPE_AT(0, 0),
                            SETTING_WINDOW,
                            SETTINGS_OF_HEADS,

@@ -27,37 +27,38 @@
  *         m    = m'
  *     o = o / c
  *
- * Backward: with w(s) = e^(s - m), so w' = w, the rule of tiles.c becomes
+ * Backward: w(s) = e^(s - m), so w' = w, and the rule of tiles.c becomes
  *
  *     ds_ij = A_ij (dA_ij - delta_i)
  *
- * where m counts as a constant, since it cancels in A.
+ * where g is the gradient of o, dA_ij = g_i . v_j, delta_i = g_i . o_i, and m counts as a constant,
+ * since it cancels in A.
  *
- * --weight has other functions of the scores, in engine/weights.c, and
+ * --weight selects other functions of the scores (engine/weights.c), and
  *
  *     softmax1    A_ij = e^s_ij / (1 + sum over l of e^s_il)
  *
- * (Miller, 2023): a softmax with one more key, of score 0 and value 0, so a row may attend to
- * nothing. It starts with m, c = 0, 1, and its derivative is that of softmax. With a learned score
- * b_h for each head in place of 0,
+ * (Miller, 2023): a softmax with one more key, of score 0 and value 0, so that a row may attend to
+ * nothing. The loop starts with m, c = 0, 1, and the derivative is that of softmax. With a learned
+ * score b_h for each head h instead of 0,
  *
  *     sink        A_ij = e^s_ij / (e^b_h + sum over l of e^s_il)
  *
- * (Agarwal et al., 2025, arXiv:2508.10925), which starts with m, c = b_h, 1, and the gradient of
- * b_h is the sum of dz_i of tiles.c over all rows of the head. And, causal only,
+ * (Agarwal et al., 2025, arXiv:2508.10925), which starts with m, c = b_h, 1; the gradient of b_h is
+ * the sum of dz_i of tiles.c over all rows of the head. Causal only,
  *
  *     forgetting  A_ij = e^(s_ij + F_i - F_j) / sum over l of e^(s_il + F_i - F_l)
  *                 F_i = sum of g_t over t <= i,  g_t = ln f_t,  f_t = sigmoid(w.h_t + b)
  *
- * (Lin et al., 2025, arXiv:2503.02130), where h is the normed input of the layer: what lies between
- * query and key decides how much of the key is left. F_i gets the gradients of its row and, less
- * them, those of its column,
+ * (Lin et al., 2025, arXiv:2503.02130), where h is the layer's input after its norm: the forget
+ * gates f between key and query reduce the weight of the key. F_i is added to the scores of row i
+ * and subtracted from those of column i, so
  *
  *     dF_i = sum over j of ds_ij - sum over l of ds_li         dg_t = sum over i >= t of dF_i
  *
  * engine/forget.h computes both without the differences.
  *
- * The same in plain loops: plain/softmax.c.
+ * Plain twin: plain/softmax.c.
  */
 #include "ops/attention/engine/pairs.h"
 

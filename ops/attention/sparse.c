@@ -4,21 +4,21 @@
  *
  *     V(i) = { j : |i - j| <= w  or  (i - j) mod w = 0 }
  *
- * less the keys after i if causal, and the padding. (The paper has the two patterns in turn, or in
- * different heads; here each head has both.) With w near sqrt(n), a row sees O(sqrt(n)) keys, and
- * any two positions are at most two layers apart. In V(i),
+ * without the padding and, if causal, the keys after i. (The paper alternates the two patterns over
+ * layers, or splits them between heads; here each head has both.) With w near sqrt(n), a row sees
+ * O(sqrt(n)) keys, and information passes between any two positions in two layers. In V(i),
  *
  *     A_ij = e^s_ij / sum over l of e^s_il          s_ij = tau_i q_i . k_j
  *
- * as in softmax.c, which has tau_i, the other weights of --weight, and the derivative: whatever
- * V(i) is, only its pairs are in the sums, so
+ * as in softmax.c, which defines tau_i and the other weights of --weight, and derives the gradient:
+ * all of its sums are over V(i), so
  *
  *     ds_ij = A_ij (dA_ij - delta_i) for j in V(i), else 0
  *
- * Every tile has a pair in it, so none is skipped: engine/tiles.c computes all scores of a tile and
- * hides those of other keys. Only sums over values are sparse.
+ * Every tile contains a visible pair, so none is skipped: engine/tiles.c computes all scores of a
+ * tile and hides those of invisible keys. Only the sums over values are sparse.
  *
- * The same in plain loops: plain/sparse.c.
+ * Plain twin: plain/sparse.c.
  */
 #include "ops/attention/engine/pairs.h"
 #include "ops/attention/engine/settings.h"

@@ -7,22 +7,24 @@
  *     s_ij = sum over d of relu(q_i)_d W_dj      (--kind dense)
  *     s_ij = R_ij                                (--kind random)
  *
- * with W (D, context) or R (context, context) of each head learned. The paper has dense scores
- * W2 relu(W1 x + b1) + b2 of a row x of the layer's input: W1 x + b1 is q, a projection of x (with
- * --bias for b1), and as the paper's b2 adds a number for each key to all rows, it is left out. So
- * k is not used, nor in random synthesizers q: a layer gives q, or v, in their place, and has no
- * matrix for what is not used. Sequences longer than the context have no scores: they are refused.
+ * with a learned W (D, context) or R (context, context) for each head. The paper's dense scores are
+ * W2 relu(W1 x + b1) + b2 for a row x of the layer's input. Here W1 x + b1 is q, a projection of x
+ * (with --bias for b1), and W is W2; b2, a number per key that is the same for all rows, is left
+ * out. So k is not used, and in random synthesizers q is not, either: the layer passes q, or v, in
+ * their place, and has no matrix for operands that are not used. Sequences longer than the context
+ * have no scores, and are refused.
  *
- * Cost and memory are those of exact attention: quadratic, but only tiles of A are in memory. Its
- * backward is that of cross.h, for keys that are the columns of W,
+ * Cost and memory are those of exact attention: quadratic time, but only tiles of A are in memory.
+ * With ds_ij = A_ij (dA_ij - delta_i) as in tiles.c, and * elementwise, the backward pass is
  *
- *     dq_i = [q_i > 0] * sum over j of ds_ij W_j       dW_j = sum of ds_ij relu(q_i)
- *     dR_ij = sum of ds_ij
+ *     dq_i  = [q_i > 0] * sum over j of ds_ij W_j      W_j: column j of W
+ *     dW_j  = sum of ds_ij relu(q_i) over rows i and sequences
+ *     dR_ij = sum of ds_ij over sequences
  *
- * over all rows and sequences, or all sequences: a head is a piece of work, its sequences in order.
- * Decoding keeps the values of all positions.
+ * One piece of work is a head, with its sequences in order. Decoding keeps the values of all
+ * positions.
  *
- * The same in plain loops: plain/synthesizer.c.
+ * Plain twin: plain/synthesizer.c.
  */
 #include "ops/attention/engine/cross.h"
 
@@ -353,13 +355,13 @@ static const char *const kinds[] = { "dense", "random", NULL };
 
 const Attention attention_synthesizer = {
     .name = "synthesizer",
-    .summary = "scores of q alone, or learned for each pair of positions, O(n^2) "
+    .summary = "scores from q alone, or learned for each pair of positions, O(n^2) "
                "(arXiv:2005.00743)",
     .traits = HAS_MATRIX | AVERAGES | PLACED | ALONE_FIXED | KEYLESS,
     .more_traits = traits,
     .operands = (const Operand[]){ { .name = "w",
                                      .shape = "Hdc",
-                                     .help = "scores of keys for relu(q)",
+                                     .help = "matrix that maps relu(q) to scores",
                                      .with = "kind",
                                      .is = "dense" },
                                    { .name = "r",
@@ -368,13 +370,15 @@ const Attention attention_synthesizer = {
                                      .with = "kind",
                                      .is = "random" },
                                    { 0 } },
-    .settings = (const Setting[]){ { .name = "kind",
-                                     .kind = SETTING_CHOICE,
-                                     .choices = kinds,
-                                     .help = "scores from q, or learned for each pair" },
-                                   SETTING_OUT_NORM(0),
-                                   SETTING_OUT_GATE(0),
-                                   { 0 } },
+    .settings =
+        (const Setting[]){
+            { .name = "kind",
+              .kind = SETTING_CHOICE,
+              .choices = kinds,
+              .help = "scores computed from q, or learned for each pair of positions" },
+            SETTING_OUT_NORM(0),
+            SETTING_OUT_GATE(0),
+            { 0 } },
     .engine = &engine,
     .plain = plain_synthesizer,
 };

@@ -49,7 +49,7 @@ typedef struct {
 /* c (MR x NR, rows ldc apart) = a b, or += when `add`. */
 void kernel(real *c, ptrdiff_t ldc, Factors f, bool add);
 
-/* The same in plain loops, to compare with in tests. */
+/* A reference implementation in plain loops, for tests. */
 void kernel_plain(real *c, ptrdiff_t ldc, Factors f, bool add);
 
 #endif

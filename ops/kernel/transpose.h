@@ -16,7 +16,7 @@ typedef struct {
 /* to[j * ld + i] = element (i, j) of `from`. */
 void transpose(real *to, ptrdiff_t ld, Strided from);
 
-/* The same in plain loops, to compare with in tests. */
+/* A reference implementation in plain loops, for tests. */
 void transpose_plain(real *to, ptrdiff_t ld, Strided from);
 
 #endif

@@ -1,18 +1,18 @@
 /*
  * Linear attention with a window: row i sees the keys with |i - j| <= w and, if causal, j <= i.
- * A running sum over the window would have to subtract the keys that leave it, and after many
- * positions only rounding would be left. So the pairs of the band are computed explicitly, as
- * for softmax (tiles.c), in O(T w).
+ * A running sum over the window would have to subtract the keys that leave it, which accumulates
+ * rounding errors. So the pairs of the band are computed explicitly, as for softmax (tiles.c), in
+ * O(T w).
  *
  * The sum z_i of psi_j over the window of row i is one vector per row, and so is the sum of dz_i
- * over the rows that see key j. Both are sums over spans whose ends never move back. Each is
+ * over the rows that see key j. Both are sums over spans whose ends only move forward. Each is
  * computed from two parts around a `middle` between the ends: the suffix sums up to the middle,
  * computed once, and a running sum of everything after it,
  *
  *     from ........ middle ........ to
  *     |- suffix sum -||- running sum -|
  *
- * When `from` passes the middle, `to` becomes the new middle. So every number is added twice,
+ * When `from` passes the middle, `to` becomes the new middle. So every term is added twice,
  * and nothing is subtracted.
  */
 #include "ops/attention/engine/linear.h"

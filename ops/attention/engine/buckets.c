@@ -39,7 +39,7 @@ void buckets_turn(const Buckets *b, const Tensor *omega, int h, double *turned)
                 (double)from[(size_t)r * (size_t)b->D + (size_t)d];
 }
 
-/* The index of the largest of y and -y; of equal ones the first. */
+/* The index of the largest entry of [y ; -y], the first one of equal entries. */
 static int largest(const double *y, int n)
 {
     double most = -HUGE_VAL;

@@ -1,7 +1,8 @@
 /*
- * Decoding of reformer.c. For each head, round and bucket there is the number of keys so far, and a
- * ring of the last 2 c keys, of length 1, with their values: a row's own chunk and the one before.
- * The number is counted to 4 c and then from 2 c on, so that it remains exact.
+ * Decoding of reformer.c. For each head, round and bucket, the state has the number of keys so far
+ * and a ring buffer of the last 2 c normalised keys with their values: a row's own chunk and the
+ * previous one. The number counts to 4 c and then wraps to 2 c, so that it remains exact as a
+ * float.
  */
 #include "ops/attention/engine/buckets.h"
 

@@ -13,7 +13,7 @@ Decays decays_open(real **scratch, bool both)
     return d;
 }
 
-/* e to the sums of g from the chunk's start to t, and from behind t to its end. */
+/* e to the sums of g from the chunk's start up to t, and from t + 1 to its end. */
 static void make_sides(Decays *d)
 {
     real b = 0;

@@ -1,21 +1,22 @@
 /*
- * What mechanisms with a state that fades share: they go through a head in chunks of TILE
- * positions, with a state S between chunks,
+ * Shared code of mechanisms with a decay: they process a head in chunks of TILE positions, with a
+ * state S between chunks,
  *
  *     S_0 -> [t0 .. t0+TILE-1] -> S_C -> [t0+TILE ..] -> ...
  *
- * and g_t <= 0 is the logarithm of what remains of the state at position t. With b_t the sum of
- * g_s over the chunk's s <= t, and b_C the sum of all,
+ * and g_t <= 0 is the logarithm of the decay of the state at position t. With b_t the sum of g_s
+ * over the s <= t in the chunk, and b_C the sum of all,
  *
- *     before_t = e^(b_t)         what row t sees of S_0
- *     after_t  = e^(b_C - b_t)   what S_C has of key t
- *     L_ts     = e^(b_t - b_s)   what row t sees of key s <= t
+ *     before_t = e^(b_t)         the decay of S_0 until row t
+ *     after_t  = e^(b_C - b_t)   the decay of key t until S_C
+ *     L_ts     = e^(b_t - b_s)   the decay of key s until row t, s <= t
  *
- * Every exponent is a sum of g's, never a difference of two such sums: nothing overflows, and
- * 1e-7 next to 50 is not lost. Padding has g = 0: it fades nothing.
+ * Every exponent is computed as a sum of g's, never as a difference of two such sums: nothing
+ * overflows, and 1e-7 next to 50 is not lost. Padding has g = 0, which means no decay.
  *
- * From right to left the two change places: a row sees the state of the chunks to the right by
- * after_t, and a key enters the state of those to the left by before_t.
+ * In a scan from right to left the two change places: after_t is the decay of the state of the
+ * chunks to the right until row t, and before_t that of key t until the state for the chunks to the
+ * left.
  */
 #ifndef OPS_ATTENTION_ENGINE_CHUNK_H
 #define OPS_ATTENTION_ENGINE_CHUNK_H
@@ -23,7 +24,7 @@
 #include "ops/attention/engine/head.h"
 
 typedef struct {
-    int n;        /* the chunk's keys that are no padding; -1: nothing is computed yet */
+    int n;        /* the chunk's keys that are not padding; -1: nothing has been computed yet */
     bool both;    /* L_st = L_ts also for s > t; else 0 there */
     real *g;      /* (TILE) */
     real *before; /* (TILE) */

@@ -34,7 +34,7 @@ void cross_scale(Rows x, int width, real by)
             row_of(x.at, i, x.ld)[d] *= by;
 }
 
-/* n rows from i on. */
+/* n rows, starting at i. */
 static Rows part(Rows x, int i, int n)
 {
     return (Rows){ row_of(x.at, i, x.ld), x.ld, x.t0 + i, min(n, x.n - i) };

@@ -1,19 +1,20 @@
 /*
- * The gradient of log decays that are in the exponents of weights. g_t is in that of every pair (i,
+ * The gradient of log decays in the exponents of weights. g_t is in the exponent of every pair (i,
  * j) that crosses t, so with W_ij the weight of the pair times its gradient,
  *
  *     dg_t = sum over j < t <= i of W_ij      and, bidirectional, over i < t <= j
  *
- * Only numbers of pairs that cross t are added. (The same from the rows and columns of W, as the
- * sum over s >= t of q_s.dq_s - k_s.dk_s, is a difference in which all others cancel, except for
- * their rounding.) For a t of a chunk they are
+ * Only pairs that cross t are added. (The sum over s >= t of q_s.dq_s - k_s.dk_s, from the rows and
+ * columns of W, would be the same number, as a difference in which all other pairs cancel except
+ * for their rounding.) For a t in a chunk, the pairs are
  *
- *     both in the chunk        its part of W
- *     one to the left of it    into_s, of s >= t with all that is to the left
- *     one to the right         out_s, of s < t with all that is to the right
- *     one on either side       those over the chunk's right end, without the out_s
+ *     both in the chunk        the chunk's part of W
+ *     one to the left of it    into_s for s >= t: row s with all positions to the left
+ *     one to the right of it   out_s for s < t: key s with all positions to the right
+ *     one on either side       the pairs that cross the chunk's right end, without the out_s
  *
- * and over its left end go those over the right end + sum of into - sum of out.
+ * and the pairs that cross its left end are those that cross its right end, plus the sum of into,
+ * minus the sum of out.
  */
 #ifndef OPS_ATTENTION_ENGINE_CROSSING_H
 #define OPS_ATTENTION_ENGINE_CROSSING_H

@@ -1,12 +1,12 @@
 /*
- * The scan of decay.h, chunk by chunk, in the letters of chunk.h: C is the chunk's last position,
- * S_0 the state that it finds. Unrolled,
+ * The scan of decay.h, chunk by chunk, in the notation of chunk.h: C is the chunk's last position,
+ * S_0 the state before the chunk. Unrolled,
  *
  *     O    = ((Q K^T) * L) V + diag(before) Q S_0
  *     S_C  = e^(b_C) S_0 + (diag(after) K)^T V
  *
- * where * is element by element. All of it is linear in each of Q, K and V. With G the
- * gradient of O, and R that of S_C, from the chunks to the right,
+ * where * is elementwise. This is linear in each of Q, K and V. With G the gradient of O, and R
+ * that of S_C, from the chunks to the right,
  *
  *     P   = (G V^T) * L                             the gradient of (Q K^T) * L, times L
  *     dQ  = P K + diag(before) G S_0^T
@@ -14,11 +14,12 @@
  *     dV  = ((Q K^T) * L)^T G + diag(after) K R
  *     R_0 = e^(b_C) R + Q^T diag(before) G          the R of the chunk before
  *
- * A sweep to the right with S makes dQ; one back with R makes dK and dV. Bidirectional, L is
- * symmetric, and the same sweeps in the other direction add what lies on the other side.
+ * A sweep to the right with S computes dQ; one to the left with R computes dK and dV. If
+ * bidirectional, L is symmetric, and the same sweeps in the opposite directions add the chunks on
+ * the other side.
  *
  * dg is that of crossing.h, with W = A * dA, into_i = q_i . (row i of diag(before) G S_0^T) and
- * out_j = k_j . (row j of diag(after) V R^T). A padded key is zeros here, and its g is 0.
+ * out_j = k_j . (row j of diag(after) V R^T). Padded keys are zeroed here, and their g is 0.
  */
 #include "ops/attention/engine/decay.h"
 

@@ -1,10 +1,10 @@
 /*
- * Attention with a state that fades: a position's pair is added, and all before it is multiplied by
- * a number in (0, 1],
+ * Attention with a decaying state: each position multiplies the state by a number in (0, 1] and
+ * adds its pair,
  *
  *     S_t = a_t S_t-1 + k_t v_t^T       o_t = S_t^T q_t       a_t = e^(g_t)
  *
- * without a denominator. Padding adds nothing and fades nothing: a_t is 1 there. Unrolled, with
+ * without a denominator. Padding does not change the state: a_t is 1 there. Unrolled, with
  * B_t the sum of g_s over s <= t,
  *
  *     A_ij = e^(-|B_i - B_j|) q_i.k_j       j in V(i)
@@ -18,24 +18,24 @@
 #include "ops/attention.h"
 
 typedef struct {
-    /* g, the same at all positions; NULL: it is the operand g (B, N, H), with a gradient */
+    /* g, if it is the same at all positions; NULL: g is an operand (B, N, H), with a gradient */
     double (*log_decay)(const MixSize *size, int head);
     bool scaled; /* q is divided by sqrt(D) */
-    bool each;   /* not a number: a vector, the operand ga (B, N, H, D), diag(e^(g_t)) for a_t */
+    bool each;   /* a_t is diag(e^(g_t)), with the operand ga (B, N, H, D) as g */
 } DecayRule;
 
-/* The engines, for a number and for a vector; the row's rule is its DecayRule. */
+/* The engines for one decay per head and for one per feature; Attention.rule is the DecayRule. */
 extern const Engine engine_decay, engine_decay_each;
 
-/* g = ln sigmoid(w.h + b) of the layer's normed input h: that of the mechanism `decay`. */
+/* g = ln sigmoid(w.h + b) of the layer's normalised input h, as in the mechanism `decay`. */
 extern const Projection decay_projection;
 
-/* How g = -e^A softplus(w.h + b) starts: a step Delta = softplus(b) evenly from 0.001 to 0.1 in its
- * logarithm, and a rate e^A evenly from 1 to 16. */
+/* Initial values for g = -e^A softplus(w.h + b): a step Delta = softplus(b) whose logarithm is
+ * uniform from ln 0.001 to ln 0.1, and a rate e^A uniform from 1 to 16. */
 void rates_draw_steps(Tensor *b, Random random);
 void rates_draw(Tensor *A, Random random);
 
-/* Decoding, for both, and q's factor. */
+/* Decoding, for both engines; the factor of q. */
 void decay_step(const Step *s);
 size_t decay_state(const MixSize *size);
 real decay_scale(const DecayRule *rule, int D);

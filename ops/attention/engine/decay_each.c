@@ -1,28 +1,30 @@
 /*
- * The scan of decay.h with a decay for each feature of the keys, causal:
+ * The scan of decay.h with a decay for each feature of the keys, causal only:
  *
  *     S_t = diag(e^(g_t)) S_t-1 + k_t v_t^T       o_t = S_t^T q_t
  *
- * chunk by chunk, in the letters of chunk.h and segments.h, which has A, the products of pairs.
- * Unrolled, with S_0 the state that a chunk finds,
+ * chunk by chunk, in the notation of chunk.h and segments.h, which computes A, the products of
+ * pairs. Unrolled, with S_0 the state before the chunk,
  *
  *     O   = A V + (Q * before) S_0
  *     S_C = diag(all) S_0 + (K * after)^T V
  *
- * where * is element by element. With G the gradient of O, R that of S_C, and P_ts = G_t.v_s for s
- * <= t, that of A,
+ * where * is elementwise, `before` has the rows e^(b_t), `after` the rows e^(b_C - b_t), and `all`
+ * is e^(b_C). With G the gradient of O, R that of S_C, and P_ts = G_t.v_s for s <= t, that of A,
  *
  *     dq_t = sum over s of P_ts k_s * e^(b_t - b_s) + before_t * (S_0 G_t)
  *     dk_s = sum over t of P_ts q_t * e^(b_t - b_s) + after_s * (R v_s)
  *     dV   = A^T G + (K * after) R
  *     R_0  = diag(all) R + (Q * before)^T G           the R of the chunk before
  *
- * A sweep to the right with S makes dQ; one back with R makes dK and dV. g_td is in the exponents
- * of the pairs that cross t, and those cancel that do not:
+ * A sweep to the right with S computes dQ; one to the left with R computes dK and dV. With B_t the
+ * sum of g_s over all s <= t of the sequence, B_td occurs only as a factor e^(B_td) of q_td and
+ * e^(-B_td) of k_td, so dB_t = q_t * dq_t - k_t * dk_t, and as g_t is in all B_s with s >= t,
  *
  *     dg_t = sum over s >= t of (q_s * dq_s - k_s * dk_s)
  *
- * over the whole sequence. P_tt is left out of both: it would cancel, but for its rounding.
+ * P_tt, the pair of a position with itself, is left out of both dq and dk here: it would cancel
+ * except for its rounding.
  */
 #include "ops/attention/engine/decay.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The features of q, or of k: an op, whose result they are. Of the Linear, only the map is used. */
+/* An op that computes the features of q, or of k. Of the Linear, only the map is used. */
 typedef struct {
     Linear of; /* the first member: its node is the op's */
     bool key;

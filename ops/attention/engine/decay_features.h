@@ -3,7 +3,7 @@
  *
  *     S_t = e^(g_t) S_t-1 + psi(k_t) v_t^T       o_t = S_t^T phi(q_t)
  *
- * The features of all positions are tensors, the results of ops, and q and k of the mechanism
+ * The features of all positions are tensors, the results of ops; they are q and k of the mechanism
  * `decay`; RoPE rotates them, or q and k with --rope-at before. The mechanism has the operand g.
  */
 #ifndef OPS_ATTENTION_ENGINE_DECAY_FEATURES_H

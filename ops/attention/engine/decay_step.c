@@ -1,9 +1,9 @@
 /*
- * Decoding a position: S_t = e^(g_t) S_t-1 + k_t v_t^T, o_t = S_t^T q_t.
+ * Decoding one position: S_t = e^(g_t) S_t-1 + k_t v_t^T, o_t = S_t^T q_t.
  *
- * A decay of 1 - 1e-7 is no float: rounded at each of many positions, it would become another one.
- * So the state is kept as e^b Z, where b takes the sum of the g's, and is multiplied into Z once it
- * is below -1:
+ * A decay such as 1 - 1e-7 is not exact in float, and its rounding would add up over many
+ * positions. So the state is stored as e^b Z, where b is the sum of the g's, which is multiplied
+ * into Z whenever it falls below -1:
  *
  *     b_t = b_t-1 + g_t       Z_t = Z_t-1 + e^(-b_t) k_t v_t^T       o_t = e^(b_t) Z_t^T q_t
  */

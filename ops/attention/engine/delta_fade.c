@@ -1,20 +1,26 @@
 /*
- * A decay for the whole head: L of chunk.h multiplies the pairs of a chunk, `before` what reads the
- * state that it finds, and `after` what it leaves behind. All is linear in a_t, q_t and x_s, and so
- * is the way back:
+ * One decay per head. x stands for b or k in delta_scan.c, A for M or M_k, and L, `before` and
+ * `after` are those of chunk.h:
  *
- *     dq = (dP * L) x + diag(before) ..       dx = (dP * L)^T q + (dA * L)^T a + diag(after) ..
+ *     A  = (a x^T) * L for s < t         P  = (q x^T) * L for s <= t
+ *     q' = diag(before) q                a' = diag(before) a               x' = diag(after) x
  *
- * where .. is the gradient of the decayed rows. With c_t the sum of g_s over s <= t in the chunk
- * and C its last position, e^(c_t) multiplies whatever is linear in q_t and a_t, and divides what
- * is linear in x_t; e^(c_C) multiplies all that is left in S_C, whose gradient is R:
+ * All are linear in a_t, q_t and x_s, so the gradients of the rows are, with those of q', a' and
+ * x',
  *
- *     dc_t = q_t . dq_t + a_t . da_t - x_t . dx_t + [t = C] (S_C . R)
+ *     dq = (dP * L) x + diag(before) dq'
+ *     da = (dA * L) x + diag(before) da'
+ *     dx = (dP * L)^T q + (dA * L)^T a + diag(after) dx'
+ *
+ * With c_t the sum of g_s over s <= t in the chunk and C its last position, c_t occurs in all terms
+ * of q_t and a_t as a factor e^(c_t), and in all terms of x_t as a factor e^(-c_t); c_C is also in
+ * the factor e^(c_C) of all terms of S_C, whose gradient is R:
+ *
+ *     dc_t = q_t . dq_t + a_t . da_t - x_t . dx_t + [t = C] sum of S_C * R
  *     dg_t = sum of dc_s over s >= t
  *
- * Here dq and dx are without what they get from q_t . x_t of the same position, which would cancel:
- * so no number is in the sum that has not been decayed, and where decays are strong it is as small
- * as it should be.
+ * Here dq and dx are without the pair q_t . x_t of the same position, which would cancel: so the
+ * sum contains only decayed terms, and where decays are strong it is as small as it should be.
  */
 #include "ops/attention/engine/delta_chunk.h"
 #include "ops/attention/engine/lower.h"

@@ -1,27 +1,29 @@
 /*
- * A decay for every feature: c_t, the sum of g_s over s <= t, is a row of D numbers, and a pair is
+ * A decay for each feature: c_t, the sum of g_s over s <= t, is a row of D numbers, and a pair is
  *
  *     A_ts = sum over d of a_td x_sd e^(c_td - c_sd)
  *
- * The exponential splits into a factor of a_t and one of x_s, but e^(-c_s) may overflow. So a chunk
- * is cut into blocks of SUB positions. If r is c before the block of t, and s lies in an earlier
- * one, then c_s >= r >= c_t, and
+ * The exponential can be divided between a_t and x_s, but e^(-c_s) may overflow. So a chunk is cut
+ * into blocks of SUB positions. If r is c before the block of t, and s lies in an earlier block,
+ * then c_s >= r >= c_t, and
  *
  *     A_ts = (a_t * e^(c_t - r)) . (x_s * e^(r - c_s))
  *
- * is a product of factors that are at most 1. From block to block the second one only decays, by
- * the decay of a block. For pairs within a block, the rows x_s decay from position to position.
+ * where both exponentials are at most 1. From one block to the next, the second only decays, by the
+ * decay of a block. For pairs within a block, the rows x_s decay from position to position.
  *
- * a_t meets x_s with or without the decay of position t itself (c_t, or c_t-1 in its place): both
- * are needed, see `own`.
+ * a_t reads the state with or without the decay of position t itself (with c_t, or with c_t-1 in
+ * its place); both are needed, see `own`.
  *
- * Backward, the same blocks: what a row's gradient is multiplied by is what the row was. dx_s is
- * collected from the end of the chunk, beginning with the gradient of what x_s leaves, and decays
- * from block to block as x_s did. By the argument of delta_fade.c, for each feature,
+ * The backward pass goes over the same blocks, and multiplies the gradient of a row by the factor
+ * of the row. dx_s is accumulated from the end of the chunk, starting with the gradient of x_s in
+ * S_C, and decays from block to block as x_s did. By the argument of delta_fade.c, for each feature
+ * d,
  *
- *     dg_t = sum over s >= t of (q_s * dq_s + a_s * da_s - x_s * dx_s)   + rows of S_C * R
+ *     dg_td = sum over s >= t of (q_sd dq_sd + a_sd da_sd - x_sd dx_sd)
+ *             + sum over e of S_C,de R_de
  *
- * where a_t counts at t only if it decays with w_t itself.
+ * where a_t is in the sum for dg_t only if it decays with w_t itself.
  */
 #include "ops/attention/engine/delta_chunk.h"
 #include "ops/attention/engine/vector.h"

@@ -1,18 +1,20 @@
 /*
- * The scan of delta.h, chunk by chunk (TILE positions). Inside a chunk that finds the state S_0,
- * with rows a_t, q_t, b_t and u_t of A, Q, B and U, and <A, B> for the products a_t . b_s of its
- * pairs, decayed from s to t (delta_fade.c; for each feature, delta_fade_feature.c),
+ * The scan of delta.h, chunk by chunk (TILE positions). Inside a chunk, with S_0 the state before
+ * it, with rows a_t, q_t, b_t and u_t of A, Q, B and U, and with <A, B> the products a_t . b_s of
+ * its pairs, decayed from s to t (delta_fade.c; for each feature, delta_fade_feature.c),
  *
  *     M = <A, B> for s < t, else 0        P = <Q, B> for s <= t, else 0
  *     U = X + A' S_0 + M U                 (1 - M) U = X + A' S_0
  *     O = Q' S_0 + P U                     S_C = w S_0 + B'^T U
  *
- * where ' are decayed rows, of A and Q since the chunk began and of B until it ends, and w S_0 is
- * what the chunk leaves of S_0. 1 - M is a triangle with ones on its diagonal: U is found from its
- * first row to its last (lower.c), and all else is a matrix product. If k v^T is added as well,
- * it has terms like those of b u^T: with M_k = <A, K> and P_k = <Q, K>,
+ * where A' and Q' are A and Q decayed since the start of the chunk, B' is B decayed until its end,
+ * and w S_0 is S_0 decayed over the chunk. 1 - M is triangular with ones on its diagonal: U is
+ * computed from its first row to its last (lower.c), and everything else is a matrix product. If k
+ * v^T is added to the state as well, it has terms like those of b u^T: with M_k = <A, K> for s < t
+ * and P_k = <Q, K> for s <= t,
  *
- *     (1 - M) U = X + A' S_0 + M_k V       O = .. + P_k V       S_C = .. + K'^T V
+ *     (1 - M) U = X + A' S_0 + M_k V
+ *     O = Q' S_0 + P U + P_k V             S_C = w S_0 + B'^T U + K'^T V
  *
  * Backward, with G the gradient of O, and R that of S_C, from the chunks to the right,
  *
@@ -23,13 +25,13 @@
  *     dQ' = G S_0^T                 dA' = dX S_0^T        dB' = U R^T        dK' = V R^T
  *     R_0 = w R + Q'^T G + A'^T dX                        the R of the chunk before
  *
- * and the decays' own files have dA, dQ, dB and dg. For the delta rule b = k, x = beta v, and
- * a = -beta k with the decay of its own position:
+ * from which the files of the decays compute dA, dQ, dB and dg. For the delta rule b = k, x = beta
+ * v, and a = -beta k with the decay of its own position:
  *
  *     dv = beta dx        dk = db - beta da        dbeta = v . dx - k . da
  *
- * U and the S_0 of each chunk are kept for the backward pass, which reads the chunks once, from the
- * last to the first. A padded key is zeros here, and its g is 0.
+ * U and the S_0 of each chunk are stored for the backward pass, which visits each chunk once, from
+ * the last to the first. Padded keys are zeroed here, and their g is 0.
  */
 #include "ops/attention/engine/delta.h"
 

@@ -1,5 +1,5 @@
 /*
- * A position of delta.h. The state is u, a row of E numbers, and S of each head.
+ * Decoding one position of delta.h. The state is u, a row of E numbers, and S for each head.
  */
 #include "ops/attention/engine/delta.h"
 #include "ops/attention/engine/vector.h"

@@ -1,16 +1,16 @@
 /*
  * Orthogonal random features (Choromanski et al., 2021, arXiv:2009.14794, section 2.4): each row
  * of omega is distributed like D independent normal numbers, as the estimate of e^(q . k)
- * requires, but rows within a block of D are orthogonal, so that no two are redundant.
+ * requires, but rows within a block of D are orthogonal, which reduces the variance.
  *
- * A block starts as rows of normal numbers, which Gram and Schmidt's method makes orthonormal,
+ * A block starts as rows of normal numbers, which the Gram-Schmidt method orthonormalises,
  * each row against those before it,
  *
  *     w_r <- w_r - sum over s < r of (w_r . w_s) w_s,        w_r <- w_r / |w_r|
  *
- * where each product uses the current w_r, and the whole is done twice, which removes the rounding
- * error of the first time. Then each row is multiplied by a length: that of D more normal numbers.
- * If m is not a multiple of D, a head's last block has fewer rows.
+ * where each product uses the current w_r; a second round removes the rounding error of the first.
+ * Then each row is multiplied by the length of another row of D normal numbers. If m is not a
+ * multiple of D, a head's last block has fewer rows.
  */
 #include "ops/attention/engine/directions.h"
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* A g of -HUGE_VAL, which forgets everything, as a number: sums of it are finite. */
+/* The finite number that stands for a g of -HUGE_VAL, which forgets everything, in sums. */
 #define ALL -R(1e30)
 
 static real bounded(real g)

@@ -1,5 +1,5 @@
 /*
- * Scores that fade with what lies between key and query (--weight forgetting):
+ * Scores with a forget gate at every position between key and query (--weight forgetting):
  *
  *     s_ij = tau_i q_i . k_j + F_ij         F_ij = sum of g_t over j < t <= i         g_t <= 0
  *
@@ -11,11 +11,11 @@
  *              into_i = sum of I from its start to i       after_j = sum of J after j
  *     J = I    F_ij = F_i-1,j + g_i, from row to row, from F_jj = 0
  *
- * in double. Each of these numbers has only positions t with j < t <= i in it, so what a window
- * hides changes no bit. Decoding adds g_i to F_ij of all keys that it keeps.
+ * in double. Each of these numbers depends only on positions t with j < t <= i, so positions hidden
+ * by a window change no bit. Decoding adds g_i to F_ij of all keys that it keeps.
  *
- * Backward: F_ij has the gradient ds_ij, and all g_t in it get that. So with D_IJ the sum of ds_ij
- * over a pair of tiles,
+ * Backward: F_ij has the gradient ds_ij, which is added to that of all g_t in it. So with D_IJ the
+ * sum of ds_ij over a pair of tiles,
  *
  *     dinto_i  = sum over the j of earlier tiles of ds_ij
  *     dafter_j = sum over the i of later tiles of ds_ij
@@ -38,11 +38,11 @@ typedef struct Forget {
     real *g; /* 0 at padding */
     real *into, *after;
     real *dinto, *dafter, *within, *D; /* D (T' / tile, T' / tile); NULL: forward only */
-    int i0, j0, row;                   /* for which between and F are */
+    int i0, j0, row;                   /* to which `between` and F belong */
     double between, F[2 * TILE];       /* F_ij of row i, for the keys of its tile */
 } Forget;
 
-/* Numbers of scratch memory that it takes; and of gradients, for forget_into(). */
+/* The size of its scratch memory, and of the gradients for forget_into(), in floats. */
 size_t forget_room(int T, int tile);
 size_t forget_grad_room(int T, int tile);
 
@@ -50,18 +50,18 @@ size_t forget_grad_room(int T, int tile);
 Forget forget_open(real **scratch, const Head *x, const real *g, int tile, int length);
 void forget_into(Forget *f, real *grad);
 
-/* Adds F_ij to the scores of row i, of keys of the tile at j0. Rows of a tile come in order. */
+/* Adds F_ij to the scores of row i for the keys of the tile at j0. Rows of a tile come in order. */
 void forget_add(Forget *f, int i, int j0, Span seen, real *s);
 
-/* Takes ds (tile, tile) of the rows of the tile at i0, and keys of that at j0. */
+/* Receives ds (tile, tile) for the rows of the tile at i0 and the keys of the tile at j0. */
 void forget_take(const Forget *f, int i0, int j0, const real *ds);
 
 /* Adds dg of the head to `to`, by way of `within`. */
 void forget_put(const Forget *f, const Head *x, int length, Grad to);
 
 /*
- * Decoding: adds g to F of n keys. F is the sum of two numbers, in F[j] and F[j + lo]: what the
- * first loses by rounding goes to the second, or a g of -1e-7 would be lost in an F of -10.
+ * Decoding: adds g to F of n keys. F is the sum of two numbers, F[j] and F[j + lo]: the second
+ * keeps the rounding error of the first, without which a g of -1e-7 would be lost in an F of -10.
  */
 void forget_step(real *F, size_t lo, int n, real g);
 

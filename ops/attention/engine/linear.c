@@ -10,7 +10,7 @@ static const FeatureMap *map_of(const Attention *a)
     return a->rule;
 }
 
-/* The operand of q's map, or of k's, if it is learned; or NULL. */
+/* The learned operand of q's map, or of k's; NULL: none. */
 static const Operand *learned(const Attention *a, const Values *set, int key)
 {
     const char *name = map_of(a)->learn[key];

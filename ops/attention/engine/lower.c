@@ -1,7 +1,7 @@
 /*
- * A triangle is cut into groups of MR rows. Left of its diagonal block, a group is a product for
- * the kernel; the block itself is added number by number. To solve (1 - A) u = w, for A strictly
- * below the diagonal, is to do so in place, from the first row to the last,
+ * A triangle is cut into groups of MR rows. To the left of its diagonal block, a group is a product
+ * for the kernel; the block itself is added in plain loops. (1 - A) u = w, with A strictly lower
+ * triangular, is solved in place, from the first row to the last,
  *
  *     u_t = w_t + sum over s < t of A_ts u_s
  *

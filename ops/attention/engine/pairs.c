@@ -1,8 +1,8 @@
 /*
- * A head is one piece of work. A long head, if there are few, is cut into parts: part p has
- * every parts-th tile of rows forward, and of keys backward, where the parts' sums for dq are
- * added in order at the end. The cut depends only on T and H, so a sequence gets the same bits
- * in any batch.
+ * A head is one piece of work. If there are few heads, a long one is cut into parts: part p
+ * computes every parts-th tile of rows in the forward pass, and of keys in the backward pass, where
+ * the parts' sums for dq are added in order at the end. The cut depends only on T and H, so that a
+ * sequence gives the same bits in any batch.
  *
  * tau and RoPE are applied to the copies of q and k, and undone in the gradients of the copies.
  */

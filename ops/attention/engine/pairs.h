@@ -83,7 +83,7 @@ unsigned softmax_traits(const Values *set);
 enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTANCE };
 #define OPERAND_FORGETTING(setting)                                                                \
     {                                                                                              \
-        .name = "g", .shape = "BNH", .help = "log of the decay, at most 0", .with = setting,       \
+        .name = "g", .shape = "BNH", .help = "logarithm of the decay, at most 0", .with = setting, \
         .is = "forgetting", .from = &decay_projection                                              \
     }
 #define OPERAND_SINK(setting)                                                                      \
@@ -95,17 +95,17 @@ enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTA
     {                                                                                              \
         .name = "reach", .most = 1 << 24, .least = 1, .zero = 64, .tries = { 2, 5, 30 },           \
         .pattern = true,                                                                           \
-        .help = "see the keys at most N positions away, besides those of the pattern (0: 64)"      \
+        .help = "attend to keys at most N positions away, besides those of the pattern (0: 64)"    \
     }
 #define SETTING_GLOBAL                                                                             \
     {                                                                                              \
         .name = "global", .value = 1, .most = 1 << 24, .tries = { 3, 2, 20 }, .pattern = true,     \
-        .help = "the first N positions see all, and are seen by all"                               \
+        .help = "the first N positions attend to all, and all attend to them"                      \
     }
 #define SETTING_BLOCK                                                                              \
     {                                                                                              \
         .name = "block", .most = 1 << 24, .least = 1, .zero = 64, .tries = { 2, 3, 16 },           \
-        .pattern = true, .help = "positions in a block (0: 64)"                                    \
+        .pattern = true, .help = "positions per block (0: 64)"                                     \
     }
 
 /* gau.c: max(s, 0)^2 divided by c_i. And weights.c: other weights; c_i of n keys. */

@@ -1,4 +1,4 @@
-/* What the rule and the settings of a mechanism select, and its cost; how a head is cut. */
+/* What the rule and the settings of a mechanism select, its cost, and how a head is cut. */
 #include "ops/attention/engine/pairs.h"
 
 #include "ops/attention/engine/bias.h"

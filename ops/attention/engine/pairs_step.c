@@ -8,10 +8,11 @@
 #include <string.h>
 
 /*
- * The state holds the keys that later rows may see: rotated k and v of all heads for each position,
- * as a ring buffer if there is a window or a chunk, after the first keys if all rows see them.
- * Before that come the number of keys that are not padding, the angles, and memory for q; after it,
- * with a bias, w_-t of each head (bias.h), and if scores fade, F of each slot and head (forget.h).
+ * The state holds the keys that later rows may see: rotated k, and v, of all heads for each
+ * position, in a ring buffer if there is a window or a chunk, preceded by the first keys if all
+ * rows see them. Before that come the number of keys that are not padding, the angles, and memory
+ * for q; after it w_-t of each head, if there is a bias (bias.h), and F of each slot and head, if
+ * there is a forget gate (forget.h).
  */
 static int ring_of(const View *v)
 {

@@ -1,21 +1,21 @@
 /*
- * Razavi's iteration, as Nystromformer has it (Xiong et al., 2021, arXiv:2102.03902, equation 11).
+ * Razavi's iteration, as in Nystromformer (Xiong et al., 2021, arXiv:2102.03902, equation 11).
  * With P = A Z,
  *
  *     U = 7 I - P      V = 15 I - P U      W = 13 I - P V      Z' = Z W / 4
  *
  * from Z_0 = A^T / (|A|_1 |A|_inf), where |A|_inf, the largest sum of a row, is 1 for a softmax,
  * and |A|_1 = c is the largest sum of a column. (The authors' code takes the maximum of c over a
- * whole batch; a sequence then depends on those beside it.)
+ * whole batch; a sequence then depends on the others in its batch.)
  *
- * Backward, each step with the gradients of the next Z',
+ * Backward, each step from the gradient of its Z',
  *
  *     dZ = dZ' W^T / 4                dW = Z^T dZ' / 4
  *     dP = -dW V^T - dV U^T - dU      dV = -P^T dW            dU = -P^T dV
  *     dA = dA + dP Z^T                dZ = dZ + A^T dP
  *
- * After six steps Z still depends on where it started: c is no constant. With m the column that
- * has the largest sum,
+ * After six steps Z still depends on Z_0, so c does not count as a constant. With m the column with
+ * the largest sum,
  *
  *     dA = dA + dZ_0^T / c            dc = -sum over all of dZ_0 * Z_0 / c
  *     dA_im = dA_im + dc              in all rows i

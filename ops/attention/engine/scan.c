@@ -1,6 +1,6 @@
 /*
  * Linear attention over all positions, in time linear in T. Features are computed chunk by chunk
- * (TILE positions), and everything before a chunk is summed up in a matrix and a vector:
+ * (TILE positions), and everything before a chunk is summed in a matrix and a vector:
  *
  *     S = sum over j of psi_j v_j^T  (F, E)        z = sum over j of psi_j  (F)
  *

@@ -3,9 +3,9 @@
  *
  *     S_ij = q_i . k_j / sqrt(D)
  *
- * with q and k rotated by RoPE if it is on, for all pairs, visible or not. The factor of tau_i
- * beyond 1 / sqrt(D) is left out. Sums are in double, so that S has the rank of its factors, at
- * most D, up to their rounding.
+ * with q and k rotated by RoPE if it is on, for all pairs, whether visible or not. The factor of
+ * tau_i beyond 1 / sqrt(D) is left out. Sums are in double, so that S has the rank of its factors,
+ * at most D, up to their rounding.
  *
  * The sums of a row's weights, for ./analyse, are in double too, with all of tau_i:
  *

@@ -1,21 +1,21 @@
 /*
- * A chunk of a head (see chunk.h) in which every feature of the keys has a decay of its own: g_t is
- * a vector of D numbers, and so is b_t, the sum of g_s over the chunk's s <= t. What row t sees of
- * key s <= t is
+ * A chunk of a head (see chunk.h) in which each feature of the keys has its own decay: g_t is a
+ * vector of D numbers, and so is b_t, the sum of g_s over the s <= t in the chunk. The product of
+ * row t and key s <= t is
  *
  *     A_ts = sum over d of q_td k_sd e^(b_td - b_sd)
  *
- * a matrix product only if the exponent is split in two, and either part alone may overflow. So
- * rows are cut into segments. With a the first row of t's segment,
+ * which is a matrix product if the exponent is divided between q and k, but then either part may
+ * overflow. So rows are divided into segments. With a the first row of t's segment,
  *
  *     A_ts = (q_t * e^(b_t - b_a)) . (k_s * e^(b_a - b_s))
  *
- * where the first exponent is never positive, nor is the second for keys before a; for those of the
- * segment itself it is at most FAR, since a segment ends where any feature has faded by more. Where
- * decays are gentle, as they mostly are, a segment is a whole chunk. What ends a segment is before
- * its end: a row does not depend on rows after it.
+ * where the first exponent is never positive, nor is the second for keys before a; for keys in the
+ * segment itself it is at most FAR, since a segment ends where any feature has decayed by more.
+ * With weak decays, the usual case, a segment is a whole chunk. Where a segment ends depends only
+ * on rows before its end, so no row depends on later ones.
  *
- * Keys are scaled for their own segment first, and then, segment by segment, by
+ * Keys are first scaled for their own segment, then, from one segment to the next, by
  *
  *     step_m = e^(b_a(m) - b_a(m-1))
  */
@@ -32,7 +32,7 @@
 
 /* All rows are D wide, the width of the copies, and rows to write to have room for TILE + MR. */
 typedef struct {
-    int D, n, count;     /* n: the chunk's keys that are no padding; count: segments */
+    int D, n, count;     /* n: the chunk's keys that are not padding; count: segments */
     int start[TILE + 1]; /* their first rows, and TILE */
     real *before;        /* (TILE, D): e^(b_t) */
     real *after;         /* (TILE, D): e^(b_C - b_t) */

@@ -13,12 +13,13 @@
     {                                                                                              \
         .name = "base", .most = 1 << 24, .least = 2, .zero = 512, .length = CONTEXT_IF_ASKED,      \
         .with = (const char *const[]){ "entropy", "logn", "fixed", NULL }, .tries = { 5, 20 },     \
-        .help = "length n0 of entropy, logn and fixed; 0: 512; context: the model's context"       \
+        .help =                                                                                    \
+            "reference length n0 of entropy, logn and fixed; 0: 512; context: the model's context" \
     }
 #define SETTING_KEY_SIZE_BY(by_default)                                                            \
     {                                                                                              \
         .name = "key-size", .value = by_default, .most = 1 << 14, .layer = true, .size = 'd',      \
-        .help = "width of q and k per head (0: as wide as v; in a gated unit, 128 for all heads)"  \
+        .help = "width of q and k per head (0: that of v; in a gated unit, 128 for all heads)"     \
     }
 #define SETTING_KEY_SIZE SETTING_KEY_SIZE_BY(0)
 extern const char *const out_norm_names[], *const rope_at_names[], *const rel_bias_names[];
@@ -26,30 +27,33 @@ extern const char *const qk_norm_names[];
 #define SETTING_REL_BIAS                                                                           \
     {                                                                                              \
         .name = "rel-bias", .kind = SETTING_CHOICE, .choices = rel_bias_names, .quiet = true,      \
-        .help = "add a learned bias by distance to the scores: (R_i a).(R_j b), R rotated as by "  \
-                "RoPE, as in FLASH's code"                                                         \
+        .help =                                                                                    \
+            "add a learned bias by distance to the scores: (R_i a).(R_j b), R a rotation as in "   \
+            "RoPE, as in FLASH's code"                                                             \
     }
 #define OPERANDS_REL_BIAS                                                                          \
     { .name = "rel_a",                                                                             \
       .shape = "Hd",                                                                               \
-      .help = "a of the bias by distance",                                                         \
+      .help = "a of the distance bias",                                                            \
       .with = "rel-bias",                                                                          \
       .is = "rope" },                                                                              \
     {                                                                                              \
-        .name = "rel_b", .shape = "Hd", .help = "b of the bias by distance", .with = "rel-bias",   \
+        .name = "rel_b", .shape = "Hd", .help = "b of the distance bias", .with = "rel-bias",      \
         .is = "rope"                                                                               \
     }
 #define SETTING_ROPE_AT(by_default, first)                                                         \
     {                                                                                              \
         .name = "rope-at", .kind = SETTING_CHOICE, .value = by_default, .least = first,            \
         .choices = rope_at_names, .rope = true,                                                    \
-        .help = "RoPE rotates the features (in the numerator), or q and k before the feature map"  \
+        .help =                                                                                    \
+            "apply RoPE to the features (in the numerator), or to q and k before the feature map"  \
     }
-#define SETTING_OUT_NORM(by_default)                                                               \
-    {                                                                                              \
-        .name = "out-norm", .kind = SETTING_CHOICE, .value = by_default,                           \
-        .choices = out_norm_names, .layer = true,                                                  \
-        .help = "norm of each head's output, without a gain; all: of all heads, after the gate"    \
+#define SETTING_OUT_NORM(by_default)                                                                \
+    {                                                                                               \
+        .name = "out-norm", .kind = SETTING_CHOICE, .value = by_default,                            \
+        .choices = out_norm_names, .layer = true,                                                   \
+        .help =                                                                                     \
+            "normalise each head's output, without a gain; all: all heads together, after the gate" \
     }
 #define SETTING_OUT_GATE(by_default)                                                               \
     {                                                                                              \
@@ -61,19 +65,19 @@ extern const char *const qk_norm_names[];
         .name = "conv", .value = by_default, .most = 16, .layer = true,                            \
         .both = (by_default) ? ((by_default)-1) / 2 * 2 + 1 : 0, /* it has a middle */             \
             .help =                                                                                \
-                "convolve q, k and v over N positions, each column by itself (0: do not; masked "  \
-                "models: N odd)"                                                                   \
+                "depthwise convolution of q, k and v over N positions (0: none; masked models: "   \
+                "N odd)"                                                                           \
     }
 #define SETTING_CONV_SILU                                                                          \
     {                                                                                              \
         .name = "conv-silu", .kind = SETTING_FLAG, .value = 1, .layer = true,                      \
-        .help = "apply silu after that convolution"                                                \
+        .help = "apply silu after --conv"                                                          \
     }
 #define SETTING_QK_NORM(by_default)                                                                \
     {                                                                                              \
         .name = "qk-norm", .kind = SETTING_CHOICE, .value = by_default, .choices = qk_norm_names,  \
         .layer = true,                                                                             \
-        .help = "norm of q and k in each head: to length 1, or RMSNorm with a learned gain"        \
+        .help = "normalise q and k in each head: to length 1, or by RMSNorm with a learned gain"   \
     }
 /* Of every layer; of one with heads; those defaults, and others. */
 #define SETTINGS_AROUND SETTING_CONV(0), SETTING_CONV_SILU, SETTING_QK_NORM(0)
@@ -82,7 +86,7 @@ extern const char *const qk_norm_names[];
 #define SETTING_GATE                                                                               \
     {                                                                                              \
         .name = "gate", .kind = SETTING_FLAG, .value = 1, .layer = true, .elsewhere = "out-gate",  \
-        .help = "multiply the output by a learned gate; with multi-head attention: --out-gate"     \
+        .help = "multiply the output by a learned gate; in multi-head attention: --out-gate"       \
     }
 #define SETTINGS_OF_UNIT SETTING_KEY_SIZE, SETTING_CONV(0), SETTING_QK_NORM(0), SETTING_GATE
 

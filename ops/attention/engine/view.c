@@ -4,14 +4,14 @@
  *     the keys at most `window` positions away (and within the row's chunk)
  *     the first `global` keys; if i is one of the first `global` rows, all keys
  *     the keys j with i - j a multiple of `stride`
- *     `random` blocks of `block` keys, drawn for the block of rows that has row i in it
+ *     `random` blocks of `block` keys, drawn for the block of rows that contains row i
  *
- * less the keys after i if causal, and the padding.
+ * without the padding and, if causal, the keys after i.
  *
- * The blocks of the rows of block c are drawn without replacement from the n = c blocks before it
- * if causal, else from the n others of the sequence, so that the first rows of a longer sequence
- * see the same keys if causal. The draws are Floyd's: for t = 0, 1, ..., with m = n - random + t,
- * a number up to m, or m itself if that number was drawn before.
+ * The random blocks for the rows of block c are drawn without replacement, from the n = c blocks
+ * before it if causal, so that a prefix of a sequence sees the same keys as the prefix alone, and
+ * otherwise from the n others of the sequence. They are drawn by Floyd's algorithm: for t = 0, 1,
+ * ..., with m = n - random + t, a number from 0 to m, or m itself if that number was drawn before.
  */
 #include "ops/attention/engine/view.h"
 

@@ -1,5 +1,5 @@
 /*
- * Other functions of a score than a softmax (--weight), for n_i keys in V(i):
+ * Weights that are functions of a single score (--weight), for the n_i keys in V(i):
  *
  *     sigmoid    A_ij = 1 / (1 + e^(-(s_ij - ln n_i))) = 1 / (1 + n_i e^-s_ij)
  *     relu       A_ij = max(s_ij, 0) / n_i

@@ -1,11 +1,12 @@
 /*
- * Based (Arora et al., 2024, arXiv:2402.18668): linear attention with the features of the Taylor
- * series of e^s up to the square, of rows u of width D:
+ * Based (Arora et al., 2024, arXiv:2402.18668): linear attention with the features of the
+ * second-order Taylor polynomial of e^s, for rows u of width D:
  *
  *     y = u / D^(1/4)       f = [1 ; y ; all y_a y_b / sqrt(2)]
  *     f(q).f(k) = 1 + s + s^2 / 2,      s = q.k / sqrt(D)
  *
- * The derivative of y_a y_b is y_b by y_a, and y_a by y_b.
+ * By the product rule, the derivative of y_a y_b is y_b with respect to y_a, and y_a with respect
+ * to y_b.
  */
 #include "ops/attention/plain/linear.h"
 

@@ -1,10 +1,9 @@
 /*
- * Big Bird (Zaheer et al., 2020, arXiv:2007.14062): softmax's weights, plain/softmax.c, where row i
- * sees the keys that it sees in Longformer, and `random` blocks of keys. The rows of a block share
- * them. They are different ones of the n blocks before it if causal, or of the n others. With as
- * many numbers as blocks are wanted, the last is drawn below n, the one before below n - 1, and so
- * on; a number that is there already is replaced by the largest that could have been drawn. The
- * block itself is not counted.
+ * Big Bird (Zaheer et al., 2020, arXiv:2007.14062): the weights of softmax (plain/softmax.c), where
+ * row i sees the keys of Longformer's pattern, and r random blocks of keys. The rows of a block
+ * share these: r different ones of the n blocks before it if causal, otherwise of the n others.
+ * They are drawn by Floyd's algorithm: for t = 0 .. r - 1 a number from 0 to n - r + t, or n - r +
+ * t itself if the number has been drawn before. The numbers count the n blocks in order.
  */
 #include "ops/attention/plain/plain.h"
 

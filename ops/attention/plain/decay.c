@@ -1,13 +1,13 @@
 /*
- * A state that fades by a number of its own at each position (Dao and Gu, 2024, arXiv:2405.21060),
+ * A state with a separate decay at each position (Dao and Gu, 2024, arXiv:2405.21060),
  *
  *     S_t = e^(g_t) S_t-1 + k_t v_t^T       o_t = S_t^T q_t
  *
- * and at padding stays as it is (g_t = 0). Unrolled, A_ij = L_ij q_i.k_j for j in V(i), where L_ij
- * is e to the sum of g_t over the positions t that lie behind one of i and j and not behind the
- * other. The gradient of that sum is A_ij dA_ij, and each g_t in it gets it:
+ * which padding does not change (g_t = 0). Unrolled, A_ij = L_ij q_i.k_j for j in V(i), where L_ij
+ * is e to the sum of g_t over min(i, j) < t <= max(i, j). The gradient of that sum is A_ij dA_ij,
+ * and so is that of each g_t in it:
  *
- *     dg_t = sum over i, j with min(i, j) < t <= max(i, j) of A_ij dA_ij       dA_ij = g_i.v_j
+ *     dg_t = sum over i, j with min(i, j) < t <= max(i, j) of A_ij dA_ij       dA_ij = do_i.v_j
  */
 #include "ops/attention/plain/plain.h"
 

@@ -13,7 +13,7 @@
  *     dZ = R_t - k_t dv_t^T    dk_t = R_t u_t - Z_t dv_t    dg_td = sum over e of dZ_de Z_de
  *     R_t-1 = diag(e^g_t) dZ
  *
- * A decay that is one number for all features has the sum of its dg over them.
+ * If all features share one decay, its gradient is the sum of dg_td over d.
  */
 #include "ops/attention/plain/delta.h"
 

@@ -3,7 +3,7 @@
  *
  *     S_t = (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
- * which is plain/delta.c without g.
+ * computed by plain/delta.c without g.
  */
 #include "ops/attention/plain/delta.h"
 

@@ -1,6 +1,6 @@
 /*
  * Efficient attention (Shen et al., 2021, arXiv:1812.01243), with a softmax of each query over its
- * D features, and one of each feature over the keys, so that the weights need no quotient:
+ * D features, and one of each feature over the keys, so that the weights need no denominator:
  *
  *     f_i = softmax(q_i)      p_ijc = e^(k_jc) / sum over l in V(i) of e^(k_lc)
  *     A_ij = sum over c of f_ic p_ijc       o_i = sum over j in V(i) of A_ij v_j

@@ -3,7 +3,7 @@
  *
  *     S_t = e^(g_t) (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
- * which is plain/delta.c with one number for all features.
+ * computed by plain/delta.c with the same decay for all features.
  */
 #include "ops/attention/plain/delta.h"
 

@@ -1,13 +1,14 @@
 /*
  * Gated linear attention (Yang et al., 2024, arXiv:2312.06635), position by position. With a_t =
- * e^(ga_t), a vector, and a_t = 1 at padding, which adds nothing:
+ * e^(ga_t), a vector, and a_t = 1 at padding, which does not change the state:
  *
  *     S_t = diag(a_t) S_t-1 + k_t v_t^T       o_t = S_t^T q_t
  *
  * (the layer divides q by sqrt(D)). Backward, with R_t the gradient of S_t:
  *
- *     R_t = diag(a_t+1) R_t+1 + q_t g_t^T     dq_t = S_t g_t     dk_t = R_t v_t     dv_t = R_t^T
- * k_t dga_td = a_td sum over e of R_tde S_t-1,de
+ *     R_t = diag(a_t+1) R_t+1 + q_t g_t^T       dq_t = S_t g_t
+ *     dk_t = R_t v_t                            dv_t = R_t^T k_t
+ *     dga_td = a_td sum over e of R_t,de S_t-1,de
  */
 #include "ops/attention/plain/plain.h"
 

@@ -1,9 +1,9 @@
 /*
- * Kimi Delta Attention (Kimi Team, 2025, arXiv:2510.26692): with a decay for each feature,
+ * Kimi Delta Attention (Kimi Team, 2025, arXiv:2510.26692): a decay for each feature,
  *
  *     S_t = (1 - beta_t k_t k_t^T) diag(e^(g_t)) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
- * which is plain/delta.c, g being the operand ga.
+ * computed by plain/delta.c, with the operand ga as g.
  */
 #include "ops/attention/plain/delta.h"
 

@@ -3,7 +3,7 @@
  *
  *     A_ij = e^(g n_ij) q_i.k_j        g = -8 (h + 1) / H (1 - l / L)
  *
- * for j in V(i), where n_ij is how many positions i and j are apart, without padding. With the
+ * for j in V(i), where n_ij is the distance of i and j, not counting padding. With the
  * slopes of ALiBi, g = -2^(-8 (h + 1) / H) (1 - l / L). A is linear in q and in k.
  */
 #include "ops/attention/plain/plain.h"

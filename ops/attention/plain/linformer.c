@@ -1,6 +1,6 @@
 /*
- * Linformer (Wang et al., 2020, arXiv:2006.04768): learned matrices E and F mix the n keys that are
- * no padding, and their values, into m:
+ * Linformer (Wang et al., 2020, arXiv:2006.04768): learned matrices E and F reduce the n keys that
+ * are not padding, and their values, to m:
  *
  *     K_r = sum over j < n of E_rj k_j        U_r = sum over j < n of F_rj v_j
  *     P_i = softmax over r of (q_i.K_r / sqrt(D))        o_i = sum over r of P_ir U_r
@@ -9,7 +9,8 @@
  *
  *     dP_ir = g_i.U_r         dU_r = sum over i of P_ir g_i
  *     dq_i = sum over r of ds_ir K_r / sqrt(D)        dK_r = sum over i of ds_ir q_i / sqrt(D)
- *     dE_rj = dK_r.k_j        dk_j = sum over r of E_rj dK_r        and so for F and v
+ *     dE_rj = dK_r.k_j        dk_j = sum over r of E_rj dK_r
+ *     dF_rj = dU_r.v_j        dv_j = sum over r of F_rj dU_r
  */
 #include "ops/attention/plain/pairs.h"
 

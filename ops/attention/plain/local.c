@@ -1,6 +1,6 @@
 /*
- * Local attention of the Long Range Arena (Tay et al., 2020, arXiv:2011.04006): softmax's weights,
- * plain/softmax.c, where row i sees the keys of its own block.
+ * Local attention of the Long Range Arena (Tay et al., 2020, arXiv:2011.04006): the weights of
+ * softmax (plain/softmax.c), where row i sees the keys of its own block.
  */
 #include "ops/attention/plain/plain.h"
 

@@ -1,7 +1,7 @@
 /*
- * Longformer (Beltagy et al., 2020, arXiv:2004.05150): softmax's weights, plain/softmax.c, where
- * row i sees key j if it is at most w positions away (reach), or one of the two is among the first
- * g positions (global).
+ * Longformer (Beltagy et al., 2020, arXiv:2004.05150): the weights of softmax (plain/softmax.c),
+ * where row i sees key j if |i - j| <= w (reach), or if i or j is one of the first positions
+ * (global).
  */
 #include "ops/attention/plain/plain.h"
 

@@ -1,6 +1,6 @@
 /*
- * The scan of Mamba-2 (Dao and Gu, 2024, arXiv:2405.21060), as the recurrence that it is: q is C, k
- * is B, and v the input times its step. With S_t after position t,
+ * The scan of Mamba-2 (Dao and Gu, 2024, arXiv:2405.21060) as a recurrence: q is C, k is B, and v
+ * is the input times the step size. With S_t the state after position t,
  *
  *     S_t = e^g_t S_t-1 + k_t v_t^T       o_t = S_t^T q_t
  *
@@ -9,13 +9,16 @@
  *     R += q_t do_t^T        dq_t = S_t do_t       dk_t = R v_t       dv_t = R^T k_t
  *     dg_t = e^g_t times the sum of R * S_t-1, entry by entry       R <- e^g_t R
  *
- * Bidirectional, the weight of a pair is e to the sum of g from behind the one to the other. So a
- * scan from the right adds what lies there, whose state U_t holds the positions behind t:
+ * If bidirectional, the weight of a pair is e to the sum of g_s over min(i, j) < s <= max(i, j). So
+ * a second scan, from the right, adds the later positions, which its state U_t contains:
  *
  *     U_t-1 = e^g_t (U_t + k_t v_t^T)      o_t += U_t^T q_t
  *
- * and its gradient goes from the first position, with P that of U_t-1: dg_t is the sum of P *
- * U_t-1; then P <- e^g_t P, from which k_t and v_t get theirs as above; and P += q_t do_t^T.
+ * Its backward pass starts at the first position, with P the gradient of U_t-1:
+ *
+ *     dg_t += sum over d, e of P_de U_t-1,de
+ *     P <- e^g_t P         dk_t += P v_t       dv_t += P^T k_t
+ *     P += q_t do_t^T      dq_t += U_t do_t
  */
 #include "ops/attention/plain/plain.h"
 

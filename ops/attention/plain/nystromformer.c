@@ -1,6 +1,6 @@
 /*
- * Nystromformer (Xiong et al., 2021, arXiv:2102.03902). The n keys that are no padding are cut into
- * m segments (n, if there are fewer keys), whose means are landmarks; segment r begins at
+ * Nystromformer (Xiong et al., 2021, arXiv:2102.03902). The n keys that are not padding are cut
+ * into m segments (n, if there are fewer keys), whose means are landmarks; segment r begins at
  * floor(r n / m). With softmaxes of rows of products divided by sqrt(D),
  *
  *     F = softmax(Q K~^T)      A = softmax(Q~ K~^T)      B = softmax(Q~ K^T)      O = F Z B V

@@ -1,13 +1,13 @@
 /*
  * Poolingformer (Zhang et al., 2021, arXiv:2105.04371): a softmax over the keys in V(i) at most w1
- * away, plus one over pools, the means of keys and values that are no padding at positions
- * xi p .. xi p + kappa - 1. Row i sees pool p if its positions, whether they exist or not, are at
- * most w2 away from i and, if causal, not after it, and one of them is no padding.
+ * away, plus one over pools: the means of the keys and values at positions xi p .. xi p + kappa -
+ * 1, without padding. Row i sees pool p if all of these positions are at most w2 away from i and,
+ * if causal, not after i, and at least one of them is not padding.
  *
  *     o_i = sum over j of A_ij v_j + sum over p of A'_ip v~_p
  *
- * Backward: both softmaxes as in plain/softmax.c, with s = q.k / sqrt(D), and the gradient of a
- * mean of n is shared by its n positions.
+ * Backward: both softmaxes as in plain/softmax.c, with s = q.k / sqrt(D); each of the n positions
+ * in a mean receives 1/n of its gradient.
  */
 #include "ops/attention/plain/pairs.h"
 

@@ -1,11 +1,11 @@
 /*
  * Reformer (Kitaev et al., 2020, arXiv:2001.04451): softmax over keys of similar direction, where
  * the keys are the queries, of length 1: k_j = q_j / |q_j|, with 10^-6 for a smaller |q_j|, a
- * constant. In each of several rounds, with directions of its own, the bucket of a position is the
- * index of the largest of y_1, y_2, ... and -y_1, -y_2, ..., the products of q with the directions.
- * All positions but padding are sorted by bucket, then by place, and cut into chunks. In a round a
- * position sees its chunk and the one before; if causal, each bucket is cut by itself, and only
- * what comes before is seen.
+ * constant. Each round has its own directions; with y their products with q, the bucket of a
+ * position is the index of the largest of y_1, y_2, ... and -y_1, -y_2, ... All positions but
+ * padding are sorted by bucket, then by position, and cut into chunks. In a round a position sees
+ * its chunk and the previous one; if causal, each bucket is cut separately, and only earlier
+ * positions are seen.
  *
  *     N_ij = the number of rounds in which i sees j      N_ii = 0, or 1 if i sees no other in any
  *     A_ij = N_ij e^s_ij / sum over l of N_il e^s_il     s_ij = q_i.k_j / sqrt(D)

@@ -3,11 +3,11 @@
  *
  *     S_t = a S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)       a = 1 - 2^(-n-h) in head h
  *
- * and at padding stays as it is. Unrolled, with s_ij = q_i.k_j / sqrt(D) for j in V(i), it is
+ * which padding does not change. Unrolled, with s_ij = q_i.k_j / sqrt(D) for j in V(i), it is
  *
- *     A_ij = a^(how many positions i and j are apart, without padding) s_ij
+ *     A_ij = a^n_ij s_ij       n_ij: the distance of i and j, not counting padding
  *
- * which is linear in s_ij: ds_ij is dA_ij times the same power of a.
+ * which is linear in s_ij: ds_ij = a^n_ij dA_ij.
  */
 #include "ops/attention/plain/pairs.h"
 

@@ -1,6 +1,6 @@
 /*
  * Random feature attention (Peng et al., 2021, arXiv:2103.02143): linear attention with 2m
- * features, of random directions omega (m, D) and rows of length 1:
+ * features, from random directions omega (m, D) and rows normalised to length 1:
  *
  *     u' = u / L, L = |u|        f = [sin(omega u') ; cos(omega u')]
  *

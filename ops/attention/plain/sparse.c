@@ -1,7 +1,6 @@
 /*
- * The strided Sparse Transformer (Child et al., 2019, arXiv:1904.10509): softmax's weights,
- * plain/softmax.c, where row i sees key j if it is at most w positions away (reach), or a multiple
- * of w.
+ * The strided Sparse Transformer (Child et al., 2019, arXiv:1904.10509): the weights of softmax
+ * (plain/softmax.c), where row i sees key j if |i - j| <= w (reach), or if w divides i - j.
  */
 #include "ops/attention/plain/plain.h"
 
