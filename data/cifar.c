@@ -135,7 +135,7 @@ static const char *const no_words[] = { NULL };
 
 const Synthetic cifar_task = {
     .name = "image",
-    .summary = "what an image of CIFAR-10 shows, from its files (arXiv:2011.04006)",
+    .summary = "classify CIFAR-10 images, in grey (--data; arXiv:2011.04006)",
     .classes = CLASSES,
     .length = PIXELS,
     .image = true,

@@ -1453,7 +1453,7 @@ derives() { # OPTION...: it succeeds, and its output fits 100 columns and ends w
     "$gradcheck" "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
     [ ! -s "$dir/err" ] || no "$(cat "$dir/err")" || return
     [ "$(awk 'length > 100' "$dir/stdout" | wc -l)" -eq 0 ] || no 'a line is too long' || return
-    tail -n 1 "$dir/stdout" | grep -q '^[0-9]* derivatives of .* at most [0-9.]*e-[0-9]* off\.$' ||
+    tail -n 1 "$dir/stdout" | grep -q '^[0-9]* derivatives of .* errors of at most [0-9.]*e-[0-9]*\.$' ||
         no "$(tail -n 1 "$dir/stdout")"
 }
 has_operands() { [ "$(grep -c '^    [qkv]  *2 x 7 x 2 x [0-9]  *[-+][0-9.e+-]*  *[-+]' "$dir/stdout")" -ge 12 ]; }

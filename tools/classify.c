@@ -30,7 +30,7 @@ static Option options[] = {
     { "top", OPTION_INT, &top, .min = 1, .max = CLASSES_MAX, .alias = "top-k",
       .help = "number of classes to print, the most likely first" },
     { "json", OPTION_FLAG, &json, .help = "print a JSON object for each text, with all classes" },
-    { "csv", OPTION_FLAG, &csv, .help = "print CSV, a row for each class of --top" },
+    { "csv", OPTION_FLAG, &csv, .help = "print CSV, one row per class of --top" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },

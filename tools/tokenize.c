@@ -14,14 +14,16 @@ static bool ids, check;
 static Option options[] = {
     { .name = "Options" },
     { "tokenizer", OPTION_TEXT, &words, .word = "WORDS",
-      .help = "byte, char, or bpe:N with a vocabulary of N" },
+      .help = "byte, char, or bpe:N with a vocabulary of N tokens" },
     { "run", OPTION_TEXT, &run_path, .word = "RUN",
-      .help = "use the tokenizer of this run; nothing is learnt" },
+      .help = "use the tokenizer of this run instead of learning one" },
     { "text", OPTION_TEXT, &other_path, .word = "FILE", .help = "tokenize this text instead" },
     { "ids", OPTION_FLAG, &ids, .help = "print only the token ids, one per line" },
     { "json", OPTION_TEXT, &json_path, .word = "FILE",
       .help = "write a tokenizer.json for Hugging Face's tokenizers" },
-    { "check", OPTION_FLAG, &check, .help = "verify that decoding and saving lose nothing" },
+    { "check", OPTION_FLAG, &check,
+      .help =
+          "verify that decoding restores the text, and reading a saved tokenizer the tokenizer" },
     { 0 },
 };
 

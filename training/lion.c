@@ -32,7 +32,7 @@ static void move(void *update, int begin, int end)
 
 const OptimiserKind optimiser_lion = {
     .name = "lion",
-    .summary = "Lion: the sign of a momentum (arXiv:2302.06675)",
+    .summary = "Lion: updates are the sign of a momentum (arXiv:2302.06675)",
     .moment = { "m" },
     .rate = 7e-4,
     .warmup = 10,

@@ -229,7 +229,7 @@ static void move_matrices(Pool *pool, Update *u)
 
 const OptimiserKind optimiser_muon = {
     .name = "muon",
-    .summary = "Muon: orthogonal updates of the matrices of the blocks; AdamW for the rest",
+    .summary = "Muon: orthogonalised updates for the blocks' matrices, AdamW for the rest",
     .moment = { "momentum" },
     .rate = 8e-3,
     .warmup = 30,

@@ -121,7 +121,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_listops = {
     .name = "listops",
-    .summary = "the value of nested lists (arXiv:2011.04006)",
+    .summary = "evaluate nested list operations (arXiv:2011.04006)",
     .classes = 10,
     .takes = SYNTHETIC_LEAST,
     .complete = complete,

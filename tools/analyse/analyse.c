@@ -29,27 +29,28 @@ static Option options[] = {
     { "length", OPTION_INT, &study.length, .max = LONGEST,
       .help = "tokens in a window; 0: the trained context" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
-      .help = "instead: how row sums and entropies change with the length" },
+      .help = "measure how row sums and entropies change with the length instead" },
     { "windows", OPTION_INT, &study.windows, .min = 1, .max = WINDOWS_MOST,
-      .help = "spread evenly over the text" },
+      .help = "number of windows, spread evenly over the text" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { "unmask", OPTION_FLAG, &study.unmasked,
-      .help = "compute A of a causal model as if all queries saw all keys" },
+      .help = "compute A of a causal model as if every query attended to every key" },
     { .name = "Measures" },
     { "band", OPTION_INT, &study.band, .max = LONGEST,
-      .help = "count keys with |i - j| up to this" },
+      .help = "half width of the band: keys with |i - j| up to N" },
     { "faint", OPTION_REAL, &study.faint, .max = 1,
-      .help = "a weight below this share of the row's largest is faint" },
+      .help = "count a weight below this fraction of its row's largest as faint" },
     { "tolerance", OPTION_REAL, &study.tolerance, .max = 1, .below = true,
-      .help = "the rank counts singular values above this share of the largest" },
+      .help = "rank: count singular values above this fraction of the largest" },
     { .name = "Results" },
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
       .help = "write the tables, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
-      .help = "plot the singular values of each layer, or with --lengths:" },
-    { "plot", OPTION_CHOICE, &plotted, .choices = lengths_plots, .help = "what to plot by length" },
+      .help = "plot the singular values of each layer, or with --lengths what --plot selects" },
+    { "plot", OPTION_CHOICE, &plotted, .choices = lengths_plots,
+      .help = "what to plot against the length" },
     { "spectra", OPTION_TEXT, &spectra_path, .word = "FILE",
-      .help = "write those of each head, as CSV" },
+      .help = "write the singular values of each head, as CSV" },
     { "activations", OPTION_TEXT, &activations_path, .word = "FILE",
       .help = "write the ranks of the activations after each layer, as CSV" },
     { "threads", OPTION_INT, &threads, .max = 1024,
@@ -66,45 +67,44 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./analyse [options] RUN [TEXT...], or ./analyse --exponent N",
-    .summary = "Measures the attention matrices of a model; RUN is a run's folder or a checkpoint.",
+    .summary = "Analyses the attention matrices of a model; RUN is a run's folder or a checkpoint.",
     .options = options,
     .notes =
         "Without a TEXT the run's validation text is used. A is the matrix that multiplies a\n"
         "head's v: A_ij is the weight of key j for query i. All measures are means over rows and\n"
-        "windows, with p_ij = |A_ij| / sum of |A_ij| of row i, since the weights of some\n"
-        "mechanisms may be negative or not sum to 1:\n"
+        "windows. Some mechanisms have weights that are negative or do not sum to 1, so the\n"
+        "measures use p_ij = |A_ij| / sum over l of |A_il|:\n"
         "  entropy        the entropy of p, in nats\n"
-        "  keys, of_seen  e^entropy, the effective number of keys, and its share of those visible\n"
+        "  keys, of_seen  e^entropy, the effective number of keys, and its share of the visible keys\n"
         "  in_band        the sum of p over keys at most --band away\n"
         "  distance       |i - j|, weighted by p\n"
-        "  faint, zero    the share of weights below --faint times the largest, and of zeros\n"
+        "  faint, zero    the share of weights below --faint times the row's largest, and of zeros\n"
         "  negative       the sum of p over negative weights\n"
-        "  sum            the sum of A_ij: 1 where a row is an average\n"
-        "  empty          the share of rows without weights, which are in none of the means\n"
+        "  sum            the sum of the row, over j of A_ij: 1 if the output is an average of v\n"
+        "  empty          the share of rows without weights, which no mean includes\n"
         "\n"
-        "Of the singular values s of A, and for softmax and gau of their scores Q K^T / sqrt(D):\n"
-        "  rank, share    the number above --tolerance times the largest, and its share of all.\n"
-        "                 NumPy's matrix_rank() of floats has a tolerance of length x 1.2e-7\n"
-        "  effective      e^entropy of s / sum of s (Roy and Vetterli, 2007)\n"
+        "The singular values s of A, and for softmax and gau also of the scores Q K^T / sqrt(D):\n"
+        "  rank, share    the number above --tolerance times the largest, and its share of all;\n"
+        "                 NumPy's matrix_rank() uses a tolerance of length x 1.2e-7 for floats\n"
+        "  effective      the effective rank: e^entropy of s / sum of s (Roy and Vetterli, 2007)\n"
         "  90%            how many of the largest make up 90% of the sum (Wang et al., 2020)\n"
         "\n"
-        "Both are also counted at tolerances from 1e-1 to 1e-6, and so are the ranks of x (length x\n"
-        "width) after each layer, which has one more measure:\n"
-        "  apart          the distance of x from its mean row, as a share of its size: 0 where all\n"
-        "                 positions are equal, as without residual connections in many layers\n"
+        "Ranks are also counted at tolerances from 1e-1 to 1e-6, as are those of the activations x\n"
+        "(length x width) after each layer, for which there is one more measure:\n"
+        "  apart          |x - mean row of x| / |x|: 0 if all positions are equal, as after many\n"
+        "                 layers without residual connections\n"
         "\n"
-        "The row `uniform` has the values of rows that weight all visible keys equally.\n"
+        "The row `uniform` shows what equal weights for all visible keys would give.\n"
         "\n"
-        "With --lengths, of n visible keys:\n"
-        "  seen           n, on average over the rows: half the length in a causal model\n"
-        "  row sum        the sum of a row's weights before it is divided: of e^s for softmax, of\n"
-        "                 relu(s)^2 for gau, the denominator of a linear mechanism, without its sign\n"
-        "  its ln         the mean of its logarithm, which single large rows do not dominate\n"
+        "With --lengths, for rows with n visible keys:\n"
+        "  seen           n, averaged over the rows: half the length in a causal model\n"
+        "  row sum        the sum of a row's weights before normalisation: of e^s for softmax, of\n"
+        "                 relu(s)^2 for gau, and the absolute denominator of a linear mechanism\n"
+        "  its ln         the mean of its logarithm, which a few large rows do not dominate\n"
         "  keys_2         1 / sum of p^2\n"
-        "and fits: the exponent a of sum ~ n^a, from the mean of the sums and from that of their\n"
-        "logarithms, and the slope b of entropy ~ b ln n, to the means of n and of ln n of the same\n"
-        "rows. Uniform rows have 1 for all three. Memory grows with the length, time with its\n"
-        "square or, for exact attention, its cube.\n",
+        "and three fits: the exponent a of sum ~ n^a, from the mean of the sums and from the mean of\n"
+        "their logarithms, and the slope b of entropy ~ b ln n. Uniform rows give 1 for all three.\n"
+        "Memory grows with the length, time with its square or, for exact attention, its cube.\n",
 };
 
 enum { OF_WINDOW = 1, OF_LENGTHS = 2, OF_MODEL = OF_WINDOW | OF_LENGTHS, OF_EXPONENT = 4 };

@@ -33,17 +33,19 @@ static Option options[] = {
     { .name = "Computation" },
     { "attn", OPTION_CHOICE, &settings.attention, .choice = family_choice,
       .help = "the attention" },
-    { "causal", OPTION_FLAG, &causal, .help = "attend only to keys up to the query's position" },
+    { "causal", OPTION_FLAG, &causal,
+      .help = "attend only to the query's position and earlier ones" },
     { "rope", OPTION_FLAG, &rope, .help = "apply RoPE to q and k, or to their features" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
       .help = "divide positions by S: linear:4; or only for the slowest rotations: ntk:4" },
     { "layer", OPTION_INT, &layer, .max = 100000,
-      .help = "the layer's place in its model, from 0, where decays depend on it" },
+      .help = "index of the layer in its model, from 0, for decays that depend on it" },
     { "layers", OPTION_INT, &layers, .min = 1, .max = 100000,
-      .help = "the number of layers there" },
+      .help = "number of layers of that model" },
     SETTINGS_HERE,
     { .name = "Output and execution" },
-    { "matrix", OPTION_FLAG, &with_matrix, .help = "also write the attention matrices A" },
+    { "matrix", OPTION_FLAG, &with_matrix,
+      .help = "also write the attention matrix A of each head" },
     { "steps", OPTION_FLAG, &by_steps,
       .help = "compute causal attention position by position, as in decoding" },
     { "threads", OPTION_INT, &threads, .max = 1024,
@@ -61,7 +63,7 @@ static Option options[] = {
 
 static Program program = {
     .usage = NAME " --attn NAME [options] IN.safetensors OUT.safetensors",
-    .summary = "Computes attention on the tensors in a file, and its gradients.",
+    .summary = "Computes attention, and its gradients, on the tensors in a file.",
     .options = options,
 };
 

@@ -41,7 +41,7 @@ Choice family_choice(int i)
         return settings_attention(i);
     return row < 0 ? (Choice){ 0 }
                    : (Choice){ .name = attentions[row]->family,
-                               .summary = "a family: the operands in IN choose the member" };
+                               .summary = "a family: the operands in IN select the mechanism" };
 }
 
 int family_row(int choice)

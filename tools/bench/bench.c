@@ -56,7 +56,7 @@ static Option options[] = {
     { "bidirectional", OPTION_FLAG, &bidirectional, .help = "bidirectional attention, not causal" },
     { .name = "Training step" },
     { "recompute", OPTION_FLAG, &recompute,
-      .help = "store only what is between blocks; recompute each block in the backward pass" },
+      .help = "store only the activations between blocks; recompute each block when going back" },
     { .name = "Attention alone" },
     { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
       .help = "skip quadratic attentions beyond this length unless named in --attn; 0: never" },
@@ -67,9 +67,9 @@ static Option options[] = {
 static Program program = {
     .usage = "./bench [options]",
     .summary =
-        "Measures the machine's peak speed; matrix products, ops, attention alone and training "
-        "steps relative to it; decoding relative to memory bandwidth; and all rows relative to "
-        "those of an earlier run.",
+        "Measures the machine's peak speed, and relative to it the speed of matrix products, ops, "
+        "attention alone and training steps; decoding is relative to memory bandwidth. --against "
+        "compares all rows with those of an earlier run.",
     .options = options,
 };
 
@@ -311,7 +311,7 @@ static void print_end(Bench *b)
 
     bench_peak(b);
     if (b->peak > 1.02 * before)
-        printf("\npeak, measured again: %.1f GFLOP/s, and all shares above are of %.1f\n",
+        printf("\npeak, measured again: %.1f GFLOP/s; the percentages above are relative to %.1f\n",
                b->peak / 1e9, before / 1e9);
     if (b->against.path)
         compare(b);

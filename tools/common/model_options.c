@@ -24,13 +24,25 @@ KeyOption model_option_of(const Setting *key, int value)
     return o;
 }
 
+/* Adds "; none for mamba2, deltanet": the mechanisms whose default position this is. */
+static void add_exceptions(Text *to, const char *position)
+{
+    const char *before = "; ";
+
+    for (const Attention *const *a = attentions; *a; a++)
+        if ((*a)->position && strcmp((*a)->position, position) == 0) {
+            if (*before == ';')
+                text_add(to, "; %s for ", position), before = "";
+            text_add(to, "%s%s", before, (*a)->name), before = ", ";
+        }
+}
+
 void model_options_add(Program *program, ModelOptions *options)
 {
     model_positions =
-        text_format("positions; default: rope if the attention supports it, else learned");
-    for (const Attention *const *a = attentions; *a; a++)
-        if ((*a)->position)
-            text_add(&model_positions, ", but %s for %s", (*a)->position, (*a)->name);
+        text_format("positions; default: rope if the attention supports it, otherwise learned");
+    for (const char *const *position = position_names; *position; position++)
+        add_exceptions(&model_positions, *position);
     settings_add(program, &options->mechanism, true);
 }
 

@@ -28,47 +28,48 @@ extern Text model_positions;
 extern const char model_gammas[];
 
 /* Rows for a program's option table; model_options_add() completes the table. */
-#define MODEL_OPTIONS(to, config)                                                                    \
-    { "n-layer", OPTION_INT, &(config).layers, .min = 1, .max = 1000, .help = "blocks" },            \
-        { "n-head", OPTION_INT,  &(config).heads,                                                    \
-          .min = 1, .max = 1024, .help = "heads per layer; gated units have 1 unless this is set" }, \
-        { "n-embd", OPTION_INT, &(config).width, .min = 1, .max = 16384, .help = "width" },          \
-        { "block-size",   OPTION_INT,         &(config).context,           .min = 1,                 \
-          .max = 1 << 24, .alias = "context", .help = "context, in tokens" },                        \
-        { "dropout", OPTION_REAL,   &(config).dropout,                                               \
-          .max = 1,  .below = true, .help = "dropout probability" },                                 \
-        { "position", OPTION_CHOICE, &(to).position, .choices = position_names,                      \
-          .help = model_positions.at },                                                              \
-        { "ffn", OPTION_CHOICE, &(config).ffn, .choices = ffn_names,                                 \
-          .help = "the feed-forward layer; relu2: max(x, 0)^2" },                                    \
-        { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                        \
-          .help = "RMSNorm or LayerNorm" },                                                          \
-        { "norm-eps", OPTION_CHOICE, &(config).eps, .choices = eps_names,                            \
-          .help = "epsilon of the norms" },                                                          \
-        { "n-inner", OPTION_INT, &(config).hidden, .max = INNER_MOST,                                \
-          .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },           \
-        { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                       \
-          .help = "base of RoPE's angles; 0: 10000" },                                               \
-        { "shortcut", OPTION_FLAG, &(to).shortcut,                                                   \
-          .help = "add the embeddings to the input of each block, with learned weights" },           \
-        { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                       \
-          .help = "replace each logit x by X tanh(x / X), between -X and X; 0: do not" },            \
-        { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                       \
-          .help = "how matrices that add to the residual stream start: scaled by the number "        \
-                  "of layers, or at zero" },                                                         \
-        { "gamma-init", OPTION_REAL,   &(to).gamma_init,                                             \
-          .max = 1e6,   .also = "one", .help = model_gammas },                                       \
-        { "tied", OPTION_FLAG, &(to).tied, .help = "share the weights of embedding and output" },    \
-        { "pool", OPTION_CHOICE, &(config).pool, .choices = pool_names,                              \
-          .help = "classifiers: how positions become one vector: their mean, their average with "    \
-                  "learned weights, or the first alone" },                                           \
-        { "pairs", OPTION_CHOICE, &(config).pairs, .choices = pairs_names,                           \
-          .help = "classifiers of pairs of texts: join them, or read each in half of the context "   \
-                  "and compare" },                                                                   \
-        { "bias", OPTION_FLAG, &(to).bias, .help = "biases in the dense layers" },                   \
-    {                                                                                                \
-        "residual", OPTION_FLAG, &(to).residual,                                                     \
-            .help = "add the input of each layer to its output"                                      \
+#define MODEL_OPTIONS(to, config)                                                                  \
+    { "n-layer", OPTION_INT, &(config).layers, .min = 1, .max = 1000, .help = "blocks" },          \
+        { "n-head", OPTION_INT,  &(config).heads,                                                  \
+          .min = 1, .max = 1024, .help = "heads per layer; default for gated units: 1" },          \
+        { "n-embd", OPTION_INT, &(config).width, .min = 1, .max = 16384, .help = "width" },        \
+        { "block-size",   OPTION_INT,         &(config).context,           .min = 1,               \
+          .max = 1 << 24, .alias = "context", .help = "context, in tokens" },                      \
+        { "dropout", OPTION_REAL,   &(config).dropout,                                             \
+          .max = 1,  .below = true, .help = "dropout probability" },                               \
+        { "position", OPTION_CHOICE, &(to).position, .choices = position_names,                    \
+          .help = model_positions.at },                                                            \
+        { "ffn", OPTION_CHOICE, &(config).ffn, .choices = ffn_names,                               \
+          .help = "activation of the feed-forward layer; relu2: max(x, 0)^2" },                    \
+        { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                      \
+          .help = "RMSNorm or LayerNorm" },                                                        \
+        { "norm-eps", OPTION_CHOICE, &(config).eps, .choices = eps_names,                          \
+          .help = "epsilon of the norms" },                                                        \
+        { "n-inner", OPTION_INT, &(config).hidden, .max = INNER_MOST,                              \
+          .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },         \
+        { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                     \
+          .help = "base of RoPE's frequencies; 0: 10000" },                                        \
+        { "shortcut", OPTION_FLAG, &(to).shortcut,                                                 \
+          .help = "add the embeddings to the input of each block, with learned weights" },         \
+        { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                     \
+          .help = "replace each logit x by X tanh(x / X), between -X and X; 0: off" },             \
+        { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                     \
+          .help = "initial scale of matrices that add to the residual stream: by the number "      \
+                  "of layers, or at zero" },                                                       \
+        { "gamma-init", OPTION_REAL,   &(to).gamma_init,                                           \
+          .max = 1e6,   .also = "one", .help = model_gammas },                                     \
+        { "tied", OPTION_FLAG, &(to).tied, .help = "tie the weights of embedding and output" },    \
+        { "pool", OPTION_CHOICE, &(config).pool, .choices = pool_names,                            \
+          .help =                                                                                  \
+              "classifiers: how to pool positions into one vector: their mean, an average with "   \
+              "learned weights, or the first alone" },                                             \
+        { "pairs", OPTION_CHOICE, &(config).pairs, .choices = pairs_names,                         \
+          .help = "classifiers of pairs of texts: join them, or read each in half of the context " \
+                  "and compare" },                                                                 \
+        { "bias", OPTION_FLAG, &(to).bias, .help = "biases in the dense layers" },                 \
+    {                                                                                              \
+        "residual", OPTION_FLAG, &(to).residual,                                                   \
+            .help = "add the input of each layer to its output"                                    \
     }
 
 #define OPTIMISER_OPTIONS(hyper)                                                                   \

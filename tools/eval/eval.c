@@ -34,7 +34,7 @@ static bool best;
 static Option options[] = {
     { .name = "Input" },
     { "labels", OPTION_TEXT, &labels, .word = "FILE",
-      .help = "classifiers trained with --labels: use these labelled texts" },
+      .help = "evaluate a classifier trained with --labels on these labelled texts" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
       .help = "tokens in a window; default: 1/4 to 16 times the trained context" },
     { "protocol", OPTION_TEXT, &protocol_words, .word = "NAME",
@@ -48,7 +48,7 @@ static Option options[] = {
     { "max-tokens", OPTION_INT, &max_tokens, .max = 1 << 30,
       .help = "use only the first tokens of the text; 0: all" },
     { "val-share", OPTION_REAL, &share, .max = 0.9, .above = true,
-      .help = "use only this last share of CORPUS" },
+      .help = "use only this fraction of CORPUS, at its end" },
     { .name = "Beyond the trained context" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
       .help = "divide positions by S (linear:4), or only for the slowest rotations (ntk:4)" },
@@ -57,7 +57,7 @@ static Option options[] = {
     { .name = "Results" },
     { "show", OPTION_INT, &show, .max = SHOWN_MOST,
       .help = "synthetic tasks: print N rows with the model's answers" },
-    { "seed", OPTION_SEED, &seed, .help = "seed of the rows of --show" },
+    { "seed", OPTION_SEED, &seed, .help = "seed for the rows of --show" },
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "write the table, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "plot perplexity or accuracy by length, or loss by position" },
@@ -68,20 +68,20 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./eval [options] RUN [CORPUS...]",
-    .summary = "Measures a model at different lengths; RUN is a run's folder or a checkpoint.",
+    .summary = "Evaluates a model at different lengths; RUN is a run's folder or a checkpoint.",
     .options = options,
     .notes =
         "What is measured depends on the run's task:\n"
         "  causal         perplexity of tokens and words, bits per byte\n"
         "  mlm            perplexity and accuracy of masked tokens\n"
         "  classify       accuracy and macro-F1; a CORPUS is named after its class, or --labels\n"
-        "  mqar, ...      accuracy of answers, share of rows without a wrong one\n"
-        "Without a CORPUS, the run's validation text is used, or rows that no run is trained on.\n"
+        "  mqar, ...      accuracy of answers, fraction of rows with all answers right\n"
+        "Without a CORPUS, the run's validation text is used, or rows held back from training.\n"
         "\n"
-        "At every length, each token of a text except the first is predicted once:\n"
+        "At each length, every token of the text but the first is predicted once:\n"
         "  disjoint       in adjacent windows\n"
-        "  sliding:S      each window scores its last S tokens, the first scores all\n"
-        "  by-position    disjoint, with a row for each part of the window\n"
+        "  sliding:S      each window scores its last S tokens, the first window all of its tokens\n"
+        "  by-position    disjoint, with a row for each range of positions in the window\n"
         "Words are separated by white space.\n"
         "\n"
         "Beyond the trained context a model extrapolates, unless its positions are scaled into\n"

@@ -54,19 +54,20 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./export [options] RUN DIR",
-    .summary = "Writes a model as a folder that Hugging Face's transformers can read.",
+    .summary = "Exports a model to a folder that Hugging Face's transformers can load.",
     .options = options,
-    .notes = "RUN is a run's folder or a checkpoint. DIR must not exist, or be empty.\n"
-             "\n"
-             "A causal model with softmax, its scale sqrt, no window and keys as wide as values,\n"
-             "maps to one of transformers' own classes if it has\n"
-             "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
-             "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
-             "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
-             "For any other model DIR has the Python source of a class that computes it; load it\n"
-             "with from_pretrained(DIR, trust_remote_code=True). DIR/README.md describes it.\n"
-             "\n"
-             "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
+    .notes =
+        "RUN is a run's folder or a checkpoint. DIR must be empty or not exist.\n"
+        "\n"
+        "A causal model with softmax attention, scale sqrt, no window, and keys as wide as values\n"
+        "maps to one of transformers' own classes if it has\n"
+        "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
+        "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
+        "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
+        "For any other model, DIR contains the Python source of a class that computes it; load it\n"
+        "with from_pretrained(DIR, trust_remote_code=True). DIR/README.md describes it.\n"
+        "\n"
+        "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
 };
 
 typedef struct {
@@ -216,8 +217,8 @@ static void put_readme(FILE *out, void *ctx)
         out,
         "# A model of attn.c\n\n"
         "A transformer with the attention `%s`, %d layers, width %d and a context of %d tokens.\n"
-        "No class of Hugging Face's transformers computes what it computes: %s. So the class is\n"
-        "here, in `modeling_attnc.py`, and `trust_remote_code=True` lets transformers run it:\n\n"
+        "None of the classes of Hugging Face's transformers computes this model: %s. Its class is\n"
+        "in `modeling_attnc.py`, which transformers runs with `trust_remote_code=True`:\n\n"
         "```python\n"
         "from transformers import AutoModel%s, AutoTokenizer\n\n"
         "model = AutoModel%s.from_pretrained(\"folder\", trust_remote_code=True)\n"

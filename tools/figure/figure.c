@@ -20,23 +20,24 @@ static const char *const bests[] = { [BEST_MIN] = "min", [BEST_MAX] = "max", NUL
 
 static Option options[] = {
     { .name = "Columns of the files" },
-    { "x", OPTION_TEXT, &wanted.x, .word = "COL", .help = "columns of the table, x of the figure" },
-    { "y", OPTION_TEXT, &wanted.y, .word = "COL", .help = "the numbers" },
+    { "x", OPTION_TEXT, &wanted.x, .word = "COL",
+      .help = "columns of the table, x axis of the figure" },
+    { "y", OPTION_TEXT, &wanted.y, .word = "COL", .help = "the values to average" },
     { "by", OPTION_TEXTS, &wanted.by, .word = "COL,...",
-      .help = "a line for each combination of values of these columns; by default of several "
-              "files, run" },
+      .help = "a line for each combination of values of these columns; default with several "
+              "files: run" },
     { "where", OPTION_TEXTS, &wanted.where, .word = "COL=VALUE,...",
-      .help = "only rows that match all of these; VALUE|VALUE matches either" },
+      .help = "use only rows that match all of these; VALUE|VALUE matches either" },
     { "order", OPTION_TEXTS, &wanted.order, .word = "NAME,...",
-      .help = "lines that come first; by default all come as in the files" },
+      .help = "put these lines first; default: the order in the files" },
     { .name = "Table" },
-    { "table", OPTION_FLAG, &table, .help = "print it as Markdown; the default without --svg" },
+    { "table", OPTION_FLAG, &table, .help = "print Markdown (default: only without --svg)" },
     { "digits", OPTION_INT, &digits, .max = 12,
-      .help = "digits after the point; by default four significant ones" },
+      .help = "digits after the decimal point; default: four significant digits" },
     { "counts", OPTION_FLAG, &counts, .help = "add the number of rows of each cell" },
-    { "best", OPTION_CHOICE, &best, .choices = bests, .help = "in each column, in bold" },
+    { "best", OPTION_CHOICE, &best, .choices = bests, .help = "put each column's best in bold" },
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
-      .help = "write the cells to full precision: n, mean, sd, min, max" },
+      .help = "write the cells at full precision: n, mean, sd, min, max" },
     { .name = "Figure" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "draw the means, with bars of one standard deviation" },
@@ -52,14 +53,14 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./figure [options] --y COL FILE...",
-    .summary = "Makes a table and a figure from CSV files and runs: rows that differ only in other "
+    .summary = "Makes a table and a figure from CSV files and runs. Rows that differ only in other "
                "columns, such as seeds, become their mean and standard deviation.",
     .options = options,
     .notes =
-        "FILE is a CSV, a log.jsonl, or a run's folder, for its log. Rows have the column run, and\n"
-        "in a run's folder one for each of its options. A column that a file lacks is empty\n"
-        "there. Rows without a number in --y, or with nothing in --x, are left out and counted\n"
-        "in a warning. Examples:\n"
+        "FILE is a CSV file, a log.jsonl, or a run's folder, whose log is read. Every row gets a\n"
+        "column `run`, and those of a run's folder one for each of its options. Columns missing\n"
+        "from a file are empty. Rows without a number in --y or without a value in --x are left\n"
+        "out; a warning says how many. Examples:\n"
         "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv\n"
         "  ./figure --x step --y loss --by attn --where split=val --svg loss.svg runs/*",
 };

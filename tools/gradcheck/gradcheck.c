@@ -18,18 +18,18 @@ static bool verbose, plain;
 static Option options[] = {
     { .name = "Options" },
     { "attn", OPTION_CHOICE, &attention, .choice = settings_attention,
-      .help = "check this attention only, and no other op" },
+      .help = "check only this attention, and no other op" },
     { "elements", OPTION_INT, &elements, .max = 1 << 24,
-      .help = "check the largest derivative of each operand and random others, N in all; 0: all" },
+      .help = "check N derivatives of each operand: the largest, and others at random; 0: all" },
     { "plain", OPTION_FLAG, &plain,
-      .help = "check the plain twins of attentions too, and their distance from the fast ones" },
+      .help = "also check the mechanisms' plain twins, and how far their results differ" },
     { "verbose", OPTION_FLAG, &verbose, .letter = 'v', .help = "print a line for every operand" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./gradcheck [options]",
-    .summary = "Compares every derivative by hand with finite differences, in double.",
+    .summary = "Compares every hand-written derivative with finite differences, in double.",
     .options = options,
 };
 
@@ -54,19 +54,20 @@ int main(int argc, char **argv)
         check_model(&r, attentions[i]);
     }
     if (plain)
-        printf("\nThe plain twins are at most %.1e off the mechanisms; %.0e is allowed.",
+        printf("\nThe plain twins differ from the mechanisms by at most %.1e; %.0e is allowed.",
                r.all.apart, TWIN_TOLERANCE);
-    printf("\nThe worst: %s.\n%zu derivatives of %d operands in %d cases: at most %.1e off.\n",
-           r.all.what, r.all.derivatives, r.all.operands, r.all.cases, r.all.worst);
+    printf(
+        "\nLargest error: %s.\n%zu derivatives of %d operands in %d cases: errors of at most %.1e.\n",
+        r.all.what, r.all.derivatives, r.all.operands, r.all.cases, r.all.worst);
     pool_free(r.tape.pool);
     arena_free(r.tape.mem);
     arena_free(r.mem);
     if (fflush(stdout) != 0 || ferror(stdout))
         die(EXIT_IO, "cannot write to standard output");
     if (r.all.over)
-        die(EXIT_FAILED, "the derivative by hand of %d operands is over %.0e off; the worst: %s",
+        die(EXIT_FAILED, "the derivatives of %d operands differ by more than %.0e; the largest: %s",
             r.all.over, DERIVATIVE_TOLERANCE, r.all.what);
     if (!(r.all.apart <= TWIN_TOLERANCE))
-        die(EXIT_FAILED, "a plain twin is %.1e off its mechanism", r.all.apart);
+        die(EXIT_FAILED, "a plain twin differs from its mechanism by %.1e", r.all.apart);
     return 0;
 }

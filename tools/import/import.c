@@ -25,29 +25,29 @@ static Option options[] = {
     { "tokenizer", OPTION_TEXT, &tokenizer_path, .word = "PATH",
       .help = "a folder or tokenizer.json to read the tokenizer from; default: DIR" },
     { "block-size", OPTION_INT, &context, .max = 1 << 24, .alias = "context",
-      .help = "shorten the context to this; 0: as long as the model's" },
+      .help = "shorten the context to N tokens; 0: keep the model's" },
     { "overwrite", OPTION_FLAG, &overwrite, .help = "replace the run in RUN" },
     { 0 },
 };
 
 static const Program program = {
     .usage = "./import [options] DIR RUN",
-    .summary = "Makes a run of a model that Hugging Face's transformers has saved.",
+    .summary = "Imports a model saved by Hugging Face's transformers as a run.",
     .options = options,
     .notes =
-        "DIR has config.json, model.safetensors (or several files and\n"
+        "DIR contains config.json, model.safetensors (or several files and\n"
         "model.safetensors.index.json), and tokenizer.json or vocab.json and merges.txt.\n"
-        "RUN must not have a run in it, unless --overwrite is given.\n"
+        "RUN must not contain a run unless --overwrite is given.\n"
         "\n"
-        "LlamaForCausalLM, GPT2LMHeadModel, and ArceeForCausalLM as ./export writes it. Weights\n"
-        "in float16 and bfloat16 become float32, exactly. Heads that share a key and value get a\n"
-        "copy each. What attn.c's models cannot compute is refused: scaled RoPE, another\n"
-        "activation, a head_dim other than hidden_size / num_attention_heads, ...\n"
+        "Supported are LlamaForCausalLM, GPT2LMHeadModel, and ArceeForCausalLM as ./export\n"
+        "writes it. Weights in float16 and bfloat16 are converted to float32, exactly. Keys and\n"
+        "values that several heads share are copied for each head. Models that attn.c cannot\n"
+        "compute are refused: scaled RoPE, other activations, a head_dim other than\n"
+        "hidden_size / num_attention_heads, ...\n"
         "\n"
-        "Tokenizers are byte-level BPE with the pattern of GPT-2, also with each digit alone, or\n"
-        "what ./export writes. A text has the same tokens as with Hugging Face's tokenizers\n"
-        "without added special tokens (add_special_tokens=False). Without a tokenizer there is\n"
-        "no import: all programs read and write text.",
+        "A tokenizer is required, since all programs read and write text: byte-level BPE with\n"
+        "GPT-2's pattern, optionally with each digit on its own, or as ./export writes it. A text\n"
+        "has the same tokens as in Hugging Face's tokenizers with add_special_tokens=False.",
 };
 
 /* The options of ./train that describe the model: names and values. */
@@ -142,8 +142,7 @@ static void report(const Facts *f, const char *path, const Tokenizer *t)
            text_cut(path, SHOWN).at, f->class_name, c->layers, c->width, c->heads,
            context ? context : c->context, f->parameters, tokenizer_words(t));
     if (f->in->groups > 1)
-        printf("every %d heads shared a key and value; each has a copy of its own now\n",
-               f->in->groups);
+        printf("every %d heads shared a key and value; each now has its own copy\n", f->in->groups);
 }
 
 static void check_words(int words, char **word)

@@ -17,11 +17,12 @@ static Option options[] = {
     { .name = "Options" },
     { "out", OPTION_TEXT, &out_path, .word = "FILE", .letter = 'o', .help = "the page to write" },
     { "prompt", OPTION_TEXT, &prompt, .help = "draw the attention maps of this text" },
-    { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "the same, of a file" },
+    { "text", OPTION_TEXT, &text_path, .word = "FILE",
+      .help = "the same, with the text of a file" },
     { "positions", OPTION_INT, &positions, .min = 1, .max = POSITIONS_MOST,
-      .help = "draw at most this many positions" },
+      .help = "draw at most N positions" },
     { "sample", OPTION_INT, &sample, .max = TOKENS_MOST,
-      .help = "tokens of each run's sample; by default only of models that are small enough" },
+      .help = "tokens in each run's sample; by default, only small models are sampled" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { 0 },
@@ -29,8 +30,7 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./report [options] RUN...",
-    .summary =
-        "Makes one page about runs from their folders: tables, curves, samples, attention maps.",
+    .summary = "Writes a page that compares runs: tables, curves, samples and attention maps.",
     .options = options,
 };
 
@@ -43,7 +43,7 @@ static void check(int runs)
     if (prompt && text_path)
         die(EXIT_USAGE, "--prompt and --text both name the text of the maps: give one of them");
     if (strcmp(out_path, "-") == 0)
-        die(EXIT_USAGE, "the page goes to a file, not to standard output");
+        die(EXIT_USAGE, "the page must go to a file, not to standard output");
 }
 
 /* The text of the maps. */

@@ -89,9 +89,9 @@ Choice choice_task(int i)
 {
     static const Choice of_text[TASKS_OF_TEXT] = {
         [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
-        [TASK_MLM] = { "mlm", "masked tokens, from both sides", NULL },
-        [TASK_CLASSIFY] = { "classify", "the label of a text (--labels), or which file it is from",
-                            NULL },
+        [TASK_MLM] = { "mlm", "masked tokens, from the context on both sides", NULL },
+        [TASK_CLASSIFY] = { "classify",
+                            "the label of a text (--labels), or the file that it is from", NULL },
     };
     if (i < TASKS_OF_TEXT)
         return of_text[i];
