@@ -99,15 +99,15 @@ refused 'a corpus without a name'             4 'No such file'      $t ''
 refused 'a name of 5000 characters'           4 'too long'          $t "$long"
 refused 'a name with a newline'               4 'a?b'               $t "a${newline}b"
 refused 'a name with an escape'               4 '?]0;x'             $t "${escape}]0;x"
-refused 'a name written backwards'            4 '?x?y?'             $t "${turned}x${isolated}y$c1"
-refused 'an option written backwards'         2 'unknown option --?x' $t "--${turned}x"
+refused 'a name with a direction override'            4 '?x?y?'             $t "${turned}x${isolated}y$c1"
+refused 'an option with a direction override'         2 'unknown option --?x' $t "--${turned}x"
 refused 'a name that begins like an option'   2 'unknown option'    $t -odd
 refused 'an empty corpus'                     5 'is empty'          $t ../in/empty
 refused 'an empty corpus with a long name'    5 'is empty'          $t "$deep/empty"
 refused 'an empty corpus among others'        5 'in/empty is empty' $t $text ../in/empty
 refused 'a corpus of one byte'                5 'too few'           $t ../in/one
 refused 'a corpus shorter than the context'   5 '--block-size'      $t --block-size 4096 $text
-refused 'a corpus one byte below the least'   5 'needs 17 of each'  $t ../in/short
+refused 'a corpus one byte too short'   5 'needs 17 of each'  $t ../in/short
 refused 'more stories, and a text'           2 'a text is given'    $t --story-bytes 1000 $text
 refused 'more stories for rows'              2 'does not apply'     $t --story-bytes 1000 --task mqar
 refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
@@ -123,7 +123,7 @@ refused 'an even convolution by name'         2 'odd number'        $t --task ml
 refused '/dev/random as corpus'               4 'is a device'       $t /dev/random
 refused 'a symbolic link to itself'           4 'symbolic link'     $t ../in/loop
 refused 'a symbolic link to nothing'          4 'No such file'      $t ../in/dangling
-refused 'a file taken for a folder'           4 'Not a directory'   $t $text/more
+refused 'a file in place of a folder'           4 'Not a directory'   $t $text/more
 refused 'standard input when it is closed'    4 'standard input'    $t - <&-
 refused 'standard input with nothing in it'   5 'is empty'          $t - </dev/null
 
@@ -147,11 +147,11 @@ if $user test -x "$train" 2>/dev/null && $user test -r $text; then
     bytes 2000 secret
     chmod 0 ../in/secret
     mkdir -m 555 ../in/fixed
-    refused 'a corpus one may not read'     4 'Permission denied' $user $t ../in/secret
-    refused 'an out-dir one may not write'  4 'Permission denied' $user $t --out-dir ../in/fixed $text
-    refused 'an out-dir one may not make'   4 'Permission denied' $user $t --out-dir ../in/fixed/x $text
-    refused 'tensors one may not read'      4 'Permission denied' $user $a ../in/secret out
-    refused 'results in a folder one may not write' 4 'Permission denied' $user $a $tensors ../in/fixed/x
+    refused 'an unreadable corpus'     4 'Permission denied' $user $t ../in/secret
+    refused 'an out-dir without write permission'  4 'Permission denied' $user $t --out-dir ../in/fixed $text
+    refused 'an out-dir that may not be created'   4 'Permission denied' $user $t --out-dir ../in/fixed/x $text
+    refused 'unreadable tensors'      4 'Permission denied' $user $a ../in/secret out
+    refused 'results in a folder without write permission' 4 'Permission denied' $user $a $tensors ../in/fixed/x
     rm -f ../in/secret
     rmdir ../in/fixed
 else
@@ -166,38 +166,38 @@ for words in '--device cuda:threads' '--wandb:tensorboard' '--wandb_project x:te
     refused "the option ${words%%:*}" 2 "there is no $(echo "${words%%:*}" | sed 's/[ =].*//'): " $t ${words%%:*} $text
     refused "the option ${words%%:*} has a hint" 2 "${words#*:}" $t ${words%%:*} $text
 done
-refused 'help for what is not an option'       2 'unknown option'            $train help zzzz
-refused 'help for what is near to one'     2 'did you mean --n-layer?'   $train help n-layers
+refused 'help for an unknown option'       2 'unknown option'            $train help zzzz
+refused 'help for a misspelt option'     2 'did you mean --n-layer?'   $train help n-layers
 refused 'a configuration that is not there' 4 'No such file'             $train --config ../in/nowhere
-refused 'a configuration that is none'     5 'has no'                    $train --config $text
+refused 'an invalid configuration'     5 'has no'                    $train --config $text
 refused 'a configuration and a run'        2 '--resume'                  $train --resume --config $text ../in
-refused 'an option nothing is near to'     2 '--help lists all'          $t --zzzzzzzzz $text
+refused 'an option unlike any other'     2 '--help lists all'          $t --zzzzzzzzz $text
 refused 'an unknown option with an escape' 2 'unknown option'            $t "--${escape}[31m" $text
 refused 'an option of 5000 characters'     2 'unknown option'            $t "--$long"
 refused 'an unknown attention'             2 'did you mean softmax?'     $t --attn sofmax $text
-refused 'an attention nothing is near to'  2 'softmax'                   $t --attn zzzzzzzzz $text
+refused 'an attention unlike any other'  2 'softmax'                   $t --attn zzzzzzzzz $text
 refused 'an unknown task'                  2 'did you mean mlm?'         $t --task mlms $text
-refused 'a task nothing is near to'        2 'one of causal, mlm'        $t --task nonsense $text
+refused 'a task unlike any other'        2 'one of causal, mlm'        $t --task nonsense $text
 refused 'an unknown preset'                2 'must be one of nanogpt-cpu' $t --preset nanogpt $text
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
 refused 'a share of no tokens'             2 'above 0'                  $t --task mlm --mask-share 0 $text
 refused 'a share of all tokens'            2 'below 1'                  $t --task mlm --mask-share 1 $text
-refused 'a share of what is not masked'    2 'does not apply to --task causal' $t --mask-share 0.2 $text
-refused 'words that are not masked'        2 'does not apply to --task classify' $t --task classify \
+refused 'a mask share without masks'    2 'does not apply to --task causal' $t --mask-share 0.2 $text
+refused 'whole words without masks'        2 'does not apply to --task classify' $t --task classify \
     --whole-word $text $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
 refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
 refused 'a setting of another attention'   2 'does not apply to --attn softmax' $t --norm n $text
 refused 'a layer without a gate to leave out' 2 'it is for gau'          $t --attn fastformer --no-gate $text
 refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --share qv $text
-refused 'a part of a set that is none'     2 'did you mean layers?'      $t --share qv,layer $text
+refused 'an unknown member of a set'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a value of --no-ffn'              2 '--no-ffn takes no value' $t --no-ffn=gelu $text
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
-refused 'a bias by distance of no unit'    2 'it is for gau, flash-gau'  $t --rel-bias rope $text
-refused 'gammas of what is no unit'        2 'is not a gated unit'       $t --gamma-init one $text
-refused 'gammas that are no number'        2 'such as 0.5 or 1e-4; or one' $t --attn gau --gamma-init ones $text
-refused 'positions that are not turned'    2 'rope does not apply' $t --attn fastformer --position rope $text
+refused 'a bias by distance without a gated unit'    2 'it is for gau, flash-gau'  $t --rel-bias rope $text
+refused 'gammas without a gated unit'        2 'is not a gated unit'       $t --gamma-init one $text
+refused 'gammas that are not a number'        2 'such as 0.5 or 1e-4; or one' $t --attn gau --gamma-init ones $text
+refused 'positions that are not rotated'    2 'rope does not apply' $t --attn fastformer --position rope $text
 refused 'a rotation without rope'          2 '--rope-at needs --position rope' $t --attn relu \
     --position none --rope-at before $text
 refused 'a rotation that is not defined'   2 'rope-at after does not apply' $t --attn efficient \
@@ -214,19 +214,19 @@ refused 'more memory than there is'        3 'GiB'        $t --batch-size 104857
 refused 'an argument of bench'             2 "'something'"               "$bench" something
 refused 'bench with heads that do not divide'    2 '--n-head'            "$bench" --n-head 3
 refused 'bench with a CSV file it cannot write'  4 'No such file'        "$bench" --csv nowhere/x
-refused 'bench of parts that recompute nothing'  2 'attention has none'  "$bench" --only attention --recompute
+refused 'bench with --recompute for parts without it'  2 'attention has none'  "$bench" --only attention --recompute
 refused 'bench with more memory than there is'   3 'GiB'                 "$bench" --only step \
     --batch-size 1048576 --lengths 16777216
 refused 'an argument of gradcheck'         2 "'something'"               "$gradcheck" something
-refused 'gradcheck of no attention'        2 '--attn'                    "$gradcheck" --attn sofmax
+refused 'gradcheck of an unknown attention'        2 '--attn'                    "$gradcheck" --attn sofmax
 refused 'gradcheck with another option'    2 'unknown option'            "$gradcheck" --seed 1
 b="$bench --only attention"
 refused 'bench with an unknown attention'        2 'did you mean relu?'  $b --attn softmax,rellu
 refused 'bench with a name missing'              2 'some of softmax'     $b --attn softmax,,relu
 refused 'bench with all and another'             2 'must be `all`'       $b --attn all,relu
-refused 'bench with a setting that none takes'   2 'is for softmax'      $b --attn relu,elu --scale logn
+refused 'bench with a setting that does not apply'   2 'is for softmax'      $b --attn relu,elu --scale logn
 refused 'bench with a setting and no attention'  2 'gemm has none'       "$bench" --only gemm --window 4
-refused 'bench with a picture of no attention'   2 'gemm has none'       "$bench" --only gemm --svg x
+refused 'bench with a figure but no attention'   2 'gemm has none'       "$bench" --only gemm --svg x
 refused 'bench with heads that do not divide'    2 '--n-head'            $b --n-head 3
 refused 'bench with an SVG file it cannot write' 4 'No such file'        $b --svg nowhere/x
 refused 'bench with more attention than memory'  3 'GiB'                 $b --lengths 16777216
@@ -281,14 +281,14 @@ refused 'figure of an empty file'              5 'line 1: no column names'      
 refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclosed quote' \
     $f $csv ../in/damaged.csv
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
-refused 'figure of a column like no other'     2 '--by: no column is called' $f --by attn,optimizer $csv
+refused 'figure of a column unlike any other'     2 '--by: no column is called' $f --by attn,optimizer $csv
 refused 'figure of rows that are not there'    5 'of 5 rows 0 match'    $f --where attn=gau $csv
 refused 'figure of a column without a value'   2 'must be COL=VALUE'           $f --where attn $csv
 refused 'figure of one column in two'          2 'must be at most 64 texts'    $f --by attn,,seed $csv
-refused 'figure with a line of no value'       2 'must be VALUE:LABEL'         $f --line floor $csv
-refused 'figure with another best'             2 'did you mean max?'         $f --best maxi $csv
+refused 'figure with a line without a value'       2 'must be VALUE:LABEL'         $f --line floor $csv
+refused 'figure with an unknown best'             2 'did you mean max?'         $f --best maxi $csv
 refused 'figure without an axis'               2 'needs --x COL'             $f --svg x $csv
-refused 'figure along words'                   2 "'softmax' is not one"         $f --x attn --svg x $csv
+refused 'figure with words on the x axis'                   2 "'softmax' is not one"         $f --x attn --svg x $csv
 refused 'figure in place of its file'          2 'another name'              $f --csv ../in/../in/ppl.csv $csv
 refused 'figure and table in one file'         2 'the same file'             $f --x seed --csv x --svg x $csv
 refused 'figure to standard output'            2 'not to standard output'    $f --x seed --svg - $csv
@@ -344,7 +344,7 @@ check() {
     if "$@"; then pass; else fail "$sentence: ${why:-$*}"; fi
 }
 no() { why=$*; false; }
-check 'what was refused has changed nothing' nothing_changed
+check 'refused commands have changed nothing' nothing_changed
 check 'the options with numbers were found' [ $tried -gt 20 ]
 
 log_is_valid() {
@@ -428,7 +428,7 @@ for fact in '"command": *".*/train --n-layer 1 .* ../in/text",' '"texts": *\[{"f
     check "the log has $fact" grep -q "^{.*$fact" "$run/log.jsonl"
     check "the configuration has $fact" grep -q "^  $fact" "$run/config.json"
 done
-check 'the configuration holds what was asked for' grep -q '"max_iters": 3,$' "$run/config.json"
+check 'the configuration records the options' grep -q '"max_iters": 3,$' "$run/config.json"
 check 'stdout has the validation loss' grep -q '^validation loss [0-9.]* nats/byte, ppl ' "$dir/stdout"
 check 'stdout has the sample, 20 tokens and an end of line' has_sample
 check 'stdout has nothing but results' only_results
@@ -440,17 +440,17 @@ report() { "$report" "$@" >"$dir/stdout" 2>"$dir/err" && [ ! -s "$dir/err" ]; }
 page_is_whole() { [ "$(head -n 1 $1)$(tail -n 1 $1)" = '<!DOCTYPE html></html>' ]; }
 cp -r "$run" "$run-2"
 check 'a report of two runs' report -o ../out/r.html --text $text "$run" "$run-2"
-check 'the report is a whole page' page_is_whole ../out/r.html
+check 'the report is a complete page' page_is_whole ../out/r.html
 check 'it has the maps of both runs' [ "$(grep -c 'class="map"' ../out/r.html)" = 4 ]
 cp ../out/r.html ../out/again.html
 check 'a report once more' report -o ../out/r.html --text $text --threads 3 "$run" "$run-2"
-check 'it is the same to the byte, whatever the threads' cmp -s ../out/r.html ../out/again.html
+check 'it is the same to the byte with other threads' cmp -s ../out/r.html ../out/again.html
 head -c 3000 "$run/model.safetensors" >"$run-2/best.safetensors"
 rm "$run-2/previous.safetensors"
 printf damaged | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
 check 'a report of damaged weights' report -o ../out/r.html --text $text "$run" "$run-2"
 check 'it has the maps of the run that is whole' [ "$(grep -c 'class="map"' ../out/r.html)" = 2 ]
-check 'and says what happened to the other' grep -q 'What could not be read' ../out/r.html
+check 'and names the other' grep -q 'What could not be read' ../out/r.html
 check 'a figure of both' eval '"$figure" --y loss --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'has their names' [ "$(grep -c "^| ${run##*/}" "$dir/stdout")" = 2 ]
 check 'and says nothing else' [ ! -s "$dir/err" ]
@@ -492,7 +492,7 @@ works 'a text with CRLF and without a last newline' ../in/crlf
 check 'no byte is added or taken' uses 1018
 { printf ' \r\n<!DOCTYPE html>'; cat $text; } >../in/page
 works 'a web page' ../in/page
-check 'a web page is warned of' said '^attn.c: warning: ../in/page looks like a web page'
+check 'a web page causes a warning' said '^attn.c: warning: ../in/page looks like a web page'
 hostile="../in/e${escape}]0;x${newline}f$turned$isolated$c1"
 cp $text "$hostile"
 works 'a text whose name has control characters' "$hostile"
@@ -524,8 +524,8 @@ check 'the log has the accuracy' grep -q '"split":"val",.*"accuracy":[0-9]' "$ru
 check 'masked bytes have no bits a byte' no_bits
 check 'the configuration has the task' grep -q '"task": "mlm",$' "$run/config.json"
 check 'the checkpoint has the task' grep -aq '"attnc.config.task":"mlm"' "$run/model.safetensors"
-check 'the picture says what was masked' grep -q 'nats per masked byte' "$run/loss.svg"
-check 'the model fills in what is masked' has_filled
+check 'the plot says what was masked' grep -q 'nats per masked byte' "$run/loss.svg"
+check 'the model fills in masked bytes' has_filled
 works 'masked words' --task mlm --mask-share 0.4 --whole-word $text
 check 'the banner says that they are words' said '^40% of the tokens are masked, whole words at a time,'
 check 'the share is in the configuration' grep -q '^  "mask_share": 0.4,$' "$run/config.json"
@@ -567,26 +567,26 @@ refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --
 refused 'a shuffled task' 2 'does not apply to --task' $t --shuffle --task mqar
 check 'a run whose options are not the defaults' $patience "$train" $small --attn cosformer --lengths 8,16 --tied \
     --seed 18446744073709551615 --lr 0.0123 --val-file ../in/least --out-dir ../out/configured $text ../in/one >"$dir/stdout" 2>"$dir/err"
-check 'its config.json makes the same run' configured again
+check 'its config.json gives the same run' configured again
 check 'with the same weights' same_weights configured again
 check 'and the same texts' grep -q '"in/text","bytes":2000\|/text","bytes":2000.*/one","bytes":1,.*/least","bytes":170' ../out/again/config.json
 check 'the command line overrides it' configured other --max-iters 20 --seed 3 ../in/least
 check 'and what follows from that' grep -q '"lr_decay_iters": 20,$' ../out/other/config.json
 check 'but nothing else' grep -q '"learning_rate": 0.0123,$' ../out/other/config.json
 sed '/"command"/,$d; /"overwrite"\|"config"\|"dry_run"/d' ../out/configured/config.json | sed '$s/,$/}/' >../out/older.json
-check 'that of an older version works' $patience "$train" --config ../out/older.json --out-dir ../out/older --threads 1 $text ../in/one \
+check 'a config.json of an older version works' $patience "$train" --config ../out/older.json --out-dir ../out/older --threads 1 $text ../in/one \
     >"$dir/stdout" 2>"$dir/err"
-check 'and makes the same run' same_weights configured older
+check 'and gives the same run' same_weights configured older
 sed 's/"n_embd"/"n_embed"/' ../out/configured/config.json >../out/newer.json
 refused 'a configuration with another option' 5 'did you mean n-embd?' $train --config ../out/newer.json
 find ../out | sort >"$dir/dry"
 check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$dir/stdout" 2>"$dir/err"
-check 'it says what it would be' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
+check 'it prints the model' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
 check 'that it writes nothing' said '; nothing is written$'
 check 'and how long it would take' grep -q '^expected time [0-9]*s, at [0-9.]* ms per update$' "$dir/stdout"
 check 'a dry run of a gated unit' $patience "$train" --attn gau --n-layer 1 --n-embd 16 --block-size 16 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 check 'it has one head by default' said '^gau attention .*, 1 x 16, 1 head,'
-check 'a dry run of a run that goes on' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
+check 'a dry run of resuming' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
 check 'nothing was written' eval 'find ../out | sort | cmp -s - "$dir/dry" && lone'
 check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X .*also --lr"'
 
@@ -603,8 +603,8 @@ check 'with its options of the model' grep -q '"n_head": 2,$' ../out/again/confi
 check 'with others' begins other --task mlm --block-size 12 --position learned --freeze embed,blocks.0
 check 'and lists what is new' said '; initialised: embed from row 256 on, position$'
 check 'and says what is trained' said ' parameters to train, '
-check 'it goes on' $patience "$train" --resume --max-iters 3 --out-dir ../out/other --threads 1 >"$dir/stdout" 2>"$dir/err"
-refused 'going on with other frozen weights'  2 'keeps --freeze embed,blocks.0' \
+check 'it can be resumed' $patience "$train" --resume --max-iters 3 --out-dir ../out/other --threads 1 >"$dir/stdout" 2>"$dir/err"
+refused 'resuming with other frozen weights'  2 'keeps --freeze embed,blocks.0' \
     $train --resume --max-iters 4 --freeze embed --out-dir ../out/other
 $train $small --attn relu --bias --tied --no-residual --out-gate --out-dir ../out/flags $text >"$dir/stdout" 2>"$dir/err"
 from=flags
@@ -628,9 +628,9 @@ check 'unless others are asked for' labelled --tokenizer bpe:280
 check 'whose embedding is new' said '; initialised: embed, head; not used: embed, head$'
 refused 'weights of another width'            2 '--init: the run has --n-embd' $train --init ../out/configured --n-embd 64 $text
 refused 'weights of another shape'            2 'blocks.0.ffn.up is ' $train --init ../out/configured --ffn swiglu $text
-refused 'weights of nothing'                  4 'No such file' $train --init ../out/nowhere $text
+refused 'weights of an empty file'                  4 'No such file' $train --init ../out/nowhere $text
 refused 'weights of a text'                   5 'in/text' $train --init $text $text
-refused 'other weights for a run that goes on' 2 'takes no --init' $train --resume --init ../out/configured
+refused '--init with --resume' 2 'takes no --init' $train --resume --init ../out/configured
 refused 'freezing nothing'                    2 'some names are embed' $train --freeze nose --block-size 8 $text
 refused 'freezing everything'                 2 'nothing to train' $train --freeze '*' --block-size 8 $text
 rm -r ../out/again ../out/other ../out/older ../out/flags ../out/*.json
@@ -657,30 +657,30 @@ for cut in 1 4 7 9; do
     check "a run that stops at $cut" part 130 cut $steps --stop-at $cut $text
     check 'what it says' said "^stopped at step $cut of 10: --stop-at$"
     check 'its text is known' part 0 cut --resume
-    check "a run cut at $cut is the whole one" same_run cut whole
-    check 'its log says where it began again' [ "$(sed -n 's/^{"step":\([0-9]*\),"split":"start".*/\1/p' \
+    check "a run interrupted at $cut equals an uninterrupted one" same_run cut whole
+    check 'its log records the resumed step' [ "$(sed -n 's/^{"step":\([0-9]*\),"split":"start".*/\1/p' \
         ../out/cut/log.jsonl | tr '\n' ' ')" = "0 $cut " ]
     check 'and where it ended' [ "$(grep -c '"peak_memory"' ../out/cut/log.jsonl)" = 2 ]
 done
 check 'a run that stops at 3' part 130 again $steps --stop-at 3 $text
 check 'and at 5' part 130 again --resume --stop-at 5
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
-check 'a run cut twice is the whole one' same_run again whole
-check 'a run that recomputes stops at 4' part 130 less $steps --recompute --stop-at 4 $text
-check 'and goes on without' part 0 less --resume
+check 'a run interrupted twice equals an uninterrupted one' same_run again whole
+check 'a run with --recompute stops at 4' part 130 less $steps --recompute --stop-at 4 $text
+check 'and resumes without' part 0 less --resume
 check 'to the same end' same_run less whole
-check 'a run that is whole has nothing left to do' part 0 again --resume
+check 'a complete run has nothing left to do' part 0 again --resume
 check 'and stays the same' same_run again whole
 command() { sed -n '/^to .*:$/{n;p;}' "$dir/err"; } # what is printed, for a shell
 pasted() { # CODE FOLDER OPTION...
     part "$@" && $patience sh -c "$(command)" >"$dir/stdout" 2>"$dir/err" || no "$(command; cat "$dir/err")"
 }
 odd="it's \$(1) *\\"
-check 'what continues a run can be pasted' pasted 130 "$odd" $steps --stop-at 4 $text
+check 'the printed command resumes the run' pasted 130 "$odd" $steps --stop-at 4 $text
 check 'and leads to the same end' same_run "$odd" whole
-check 'with control characters as well' pasted 130 "a'${newline}b${escape}c" $steps --stop-at 4 $text
+check 'a name with control characters, too' pasted 130 "a'${newline}b${escape}c" $steps --stop-at 4 $text
 check 'which do not reach the terminal' no_controls
-check 'what trains longer can be pasted' pasted 0 longer $steps $text
+check 'the printed command trains longer' pasted 0 longer $steps $text
 check 'it trains twice as long' said '^stopped at step 20 of 20: all updates are done'
 check 'with the options of this part of the run' part 130 longer --resume --max-iters 30 \
     --stop-at 25 --threads 1 --max-time 1h30m
@@ -699,19 +699,19 @@ warned() { # of both files and the fault, in one line
         [ "$(grep -c 'warning\|error' "$dir/err")" = 1 ] || no "$(cat "$dir/err")"
 }
 uses_previous() { $patience "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return; warned; }
-check 'eval of a damaged run uses the checkpoint before' uses_previous "$evaluate" --lengths 16 ../out/cut
+check 'eval of a damaged run uses the previous checkpoint' uses_previous "$evaluate" --lengths 16 ../out/cut
 check 'so does sample' uses_previous "$sample" --tokens 3 ../out/cut
 check 'and analyse' uses_previous "$analyse" ../out/cut
 check 'and tokenize' uses_previous "$tokenize" --run ../out/cut $text
 check 'and export' uses_previous "$export" ../out/cut ../out/exported
 check 'and a run that starts with it' uses_previous "$train" --init ../out/cut --dry-run $text
-check 'and a dry run that goes on' uses_previous "$train" --resume --dry-run ../out/cut
+check 'and a dry run of resuming' uses_previous "$train" --resume --dry-run ../out/cut
 rm -r ../out/exported
-check 'a file that is named is used, or nothing' eval '! "$sample" --tokens 3 ../out/cut/model.safetensors >/dev/null 2>&1'
+check 'a named file is used, or none' eval '! "$sample" --tokens 3 ../out/cut/model.safetensors >/dev/null 2>&1'
 rm ../out/cut/best.safetensors
 check 'a report of a damaged run' $patience "$report" -o ../out/r.html --text $text ../out/cut >"$dir/stdout" 2>"$dir/err"
-check 'has maps, of the checkpoint before' grep -q 'class="map"' ../out/r.html
-check 'a damaged run goes on from the checkpoint before' part 0 cut --resume
+check 'has maps of the previous checkpoint' grep -q 'class="map"' ../out/r.html
+check 'a damaged run resumes from the previous checkpoint' part 0 cut --resume
 check 'and says so' warned
 check 'it ends as if it had not been damaged' same_run cut whole
 cp ../out/sound/* ../out/cut
@@ -723,7 +723,7 @@ refused 'both, for other programs' 5 '; nor can the one before it be used: ' "$s
 check 'nothing of it is changed' eval 'find ../out/cut | sort | cmp -s - "$dir/dry"'
 cp ../out/sound/* ../out/cut
 rm -r ../out/sound
-check 'a run goes on' part 0 cut --resume
+check 'a run is resumed' part 0 cut --resume
 
 cp ../in/text ../in/other
 echo more >>../in/other
@@ -736,43 +736,43 @@ killed() { # in the middle of whatever it does; what it left is whole
     job=
     part 0 killed --resume --max-time 1s && safetensors_is_valid ../out/killed/best.safetensors
 }
-check 'a run that is killed goes on' killed
+check 'a killed run can be resumed' killed
 killed_early() {
     rm -rf ../out/killed
     steps="$steps --eval-interval 100000000 --save-interval 0.1s"
     killed
 }
-check 'a run that is killed before its first evaluation goes on' killed_early
+check 'a run killed before its first evaluation can be resumed' killed_early
 rm -rf ../out/broken
 check 'a run' part 0 broken $small $text
 check 'whose weights become infinite' part 1 broken --resume --max-iters 9 --lr-decay-iters 9 --stop-at 4 --lr 1e300
 check 'it says so' said 'diverged at step 4: numbers that are not finite in '
 check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/stdout" 2>"$dir/err"
 resume="$train --resume --out-dir ../out/cut"
-refused 'going on with nothing'               2 '--out-dir'         $train --resume
-refused 'going on with no run'                4 "not a run's folder" $train --resume --out-dir ../in
-refused 'going on with another text'          5 'differs from'       $resume ../in/other
-refused 'going on with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
-refused 'going on with another attention'     2 'attn is softmax'   $resume --attn relu
-refused 'going on with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
-refused 'going on with another task'          2 'task is causal'    $resume --task mlm
+refused 'resuming nothing'               2 '--out-dir'         $train --resume
+refused 'resuming a folder without a run'                4 "not a run's folder" $train --resume --out-dir ../in
+refused 'resuming with another text'          5 'differs from'       $resume ../in/other
+refused 'resuming with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
+refused 'resuming with another attention'     2 'attn is softmax'   $resume --attn relu
+refused 'resuming with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
+refused 'resuming with another task'          2 'task is causal'    $resume --task mlm
 listed() { ls -lA --time-style=full-iso ../out/whole; }
 listed >"$dir/listed"
 refused 'a new run in the folder of another'  2 '--resume continues it, --overwrite starts over' \
     $t --out-dir ../out/whole $text
-refused 'overwriting what is not named'       2 '--out-dir FOLDER'  $t --overwrite $text
-refused 'overwriting and going on'            2 'give only one'  $train --resume --overwrite ../out/whole
+refused 'overwriting without an out-dir'       2 '--out-dir FOLDER'  $t --overwrite $text
+refused 'overwriting and resuming'            2 'give only one'  $train --resume --overwrite ../out/whole
 refused 'overwriting with no text'            5 'is empty'  $t --overwrite --out-dir ../out/whole ../in/empty
 untouched() { listed | grep -v ' \.' | cmp -s - "$dir/listed"; }
 check 'a run that is not overwritten is not touched' untouched
 not_overwritten() { part 1 cut $steps --max-iters 30 --learning-rate 1e30 $text && said 'the new one saved nothing' && same_run cut whole; }
 check 'nor is one by a run that diverges' not_overwritten
-check 'going on with another text on purpose' part 0 cut --resume --max-iters 11 \
+check 'resuming with another text on purpose' part 0 cut --resume --max-iters 11 \
     --allow-corpus-change ../in/other
 rm -f ../in/other
 mkdir ../out/older
 cp "$root/tests/checkpoints/version-4-cosformer.safetensors" ../out/older/model.safetensors
-check 'a run of an older version goes on' part 0 older --resume --max-iters 801 --allow-corpus-change $text
+check 'a run of an older version can be resumed' part 0 older --resume --max-iters 801 --allow-corpus-change $text
 check 'with the rotation that it had' grep -q '"rope_ladder": "2d"' ../out/older/config.json
 rm -r ../out/older
 
@@ -783,10 +783,10 @@ for optimizer in muon sgd lion; do
     check "a run of $optimizer that does not" part 0 $optimizer-whole $options $text
     check 'is the same' same_run $optimizer $optimizer-whole
 done
-refused 'a momentum without one'              2 'it is for muon, sgd' $t --momentum 0.9 $text
+refused 'a momentum for an optimizer without one'              2 'it is for muon, sgd' $t --momentum 0.9 $text
 refused 'a beta of sgd'                       2 'does not apply'     $t --optimizer sgd --beta1 0.9 $text
 refused "Nesterov's momentum of muon"         2 'it is for sgd'     $t --optimizer muon --nesterov $text
-refused 'a cooldown without one'              2 'does not apply'     $t --cooldown 0.5 $text
+refused 'a cooldown for a schedule without one'              2 'does not apply'     $t --cooldown 0.5 $text
 
 works_with_a_board() { # an event file begins with 24 as a length, and its CRC
     set -- "../out/board/events.out.tfevents."*
@@ -795,9 +795,9 @@ works_with_a_board() { # an event file begins with 24 as a length, and its CRC
         grep -aq "$tag" "$1" || no "$tag" || return
     done
 }
-check 'a run with a board' part 0 board $steps --tensorboard $text
+check 'a run with TensorBoard files' part 0 board $steps --tensorboard $text
 check "TensorBoard's file is there" works_with_a_board
-check 'a run with a board goes on' part 0 board --resume --max-iters 12
+check 'a run with TensorBoard files is resumed' part 0 board --resume --max-iters 12
 check 'and has another file' [ "$(echo ../out/board/events.* | wc -w)" -eq 2 ]
 
 # --- tokenizers, and tasks whose rows are made -----------------------------------------------------
@@ -812,15 +812,15 @@ check 'a run of pairs that stops' part 130 bpe $steps --tokenizer bpe:270 --stop
 check 'has its tokens when it goes on' part 0 bpe --resume
 works 'three lengths' --lengths 4,8,16 $text
 check 'the lengths are in the configuration' grep -q '"lengths": \[4,8,16\],$' "$run/config.json"
-refused 'a tokenizer that there is not'       2 '--tokenizer word'  $t --tokenizer word $text
+refused 'an unknown tokenizer'       2 '--tokenizer word'  $t --tokenizer word $text
 refused 'a length that does not fit'          2 '--lengths 5'       $t --lengths 5 $text
 refused 'a length beyond the context'         2 'longer than the context' $t --lengths 32 $text
 
 two='../in/text ../in/least'
-check 'two texts are told apart' part 0 classes $small --block-size 8 --task classify $two
+check 'two texts are classified' part 0 classes $small --block-size 8 --task classify $two
 check 'how often' says '^validation loss .* nats/window, .* accuracy [0-9.]*%'
 check 'and how often without a model' says '^for comparison: guessing is right in 50.0%'
-refused 'one text told apart'                 2 '2 to 256 files'     $t --task classify $text
+refused 'classification of one text'                 2 '2 to 256 files'     $t --task classify $text
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
 tell() { grep -q -- "$1" "$dir/err" || no "$(cat "$dir/err")"; }
@@ -836,15 +836,15 @@ printf 'good,fine\nbad,"poor\n\n' >../in/open.csv
 printf 'good\tfine\nworse\tpoor\n' >../in/unknown.tsv
 find ../in | sort >"$dir/before"
 labels="$small --task classify --labels"
-check 'labelled texts are learnt' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
+check 'labelled texts are learned' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
 check 'how well' says '^validation loss .* nats/row, .* accuracy [0-9.]*%, macro-F1 [0-9.]* (all 4 targets'
-check 'what is cut is said' tell '^4 of 8 rows are longer than the context and are cut; guessing is right in 50.0%$'
+check 'cut texts are counted' tell '^4 of 8 rows are longer than the context and are cut; guessing is right in 50.0%$'
 check 'the labels are in the configuration' grep -q '"label_names": \["bad","good"\],$' ../out/labels/config.json
 check 'and in the checkpoint' grep -aq '"attnc.option.label.1":"good"' ../out/labels/model.safetensors
 check 'macro-F1 is in the log' grep -q '"split":"val",.*"macro_f1":' ../out/labels/log.jsonl
 check 'labels in CSV, with attention' part 0 quoted $labels ../in/labels.csv --val-share 0.5 --pool attention
 check 'have commas' grep -q '"label_names": \["bad","good, really"\],$' ../out/quoted/config.json
-check 'pairs are learnt' part 0 pairs $labels ../in/pairs.tsv --val-share 0.5 --pool first
+check 'pairs are learned' part 0 pairs $labels ../in/pairs.tsv --val-share 0.5 --pool first
 check 'and compared' part 0 compared $labels ../in/pairs.tsv --val-share 0.5 --pairs towers
 check 'labelled texts, stopped' part 130 stopped $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1 --stop-at 5
 check 'go on' part 0 stopped --resume
@@ -854,11 +854,11 @@ check 'options of a run with labels' part 0 again --config ../out/labels
 check 'built-in labels' part 0 built-in $small --task classify
 check 'are eight animals' tell '10000 rows to train on, 1000 to validate, 8 labels'
 refused 'labels for another task'             2 '--labels does not apply' $t --labels ../in/labels.tsv
-refused 'labels to validate alone'            2 'goes with --labels' $t --task classify --labels-val ../in/labels.tsv
+refused 'validation labels without labels'            2 'goes with --labels' $t --task classify --labels-val ../in/labels.tsv
 refused 'labels and a text'                   2 'no other text'     $t --task classify --labels ../in/labels.tsv $text
 refused 'labels and a validation file'        2 '--labels-val'      $t --task classify --labels ../in/labels.tsv --val-file $text
 refused 'labels that are not there'           4 'No such file'      $t --task classify --labels ../in/nowhere
-refused 'labels of nothing'                   5 'has no rows'       $t --task classify --labels ../in/empty
+refused 'an empty labels file'                   5 'has no rows'       $t --task classify --labels ../in/empty
 refused 'a row without a tab'                 5 'no-tab.tsv:2: '    $t --task classify --labels ../in/no-tab.tsv
 refused 'a row without a label'               5 'no-label.tsv:2: the label is empty' $t --task classify --labels ../in/no-label.tsv
 refused 'a row without a text'                5 'no-text.tsv:2: the text is empty' $t --task classify --labels ../in/no-text.tsv
@@ -885,18 +885,18 @@ made_of() { # CONTEXT OPTION...
     shift
     "$train" --dry-run --n-layer 1 --n-embd 16 --batch-size 1 "$@" >/dev/null 2>"$dir/err" && said ", context $context,"
 }
-check 'a made task with a length of its own' part 0 made-own --max-iters 1 --n-layer 1 --n-embd 16 --eval-iters 1 --task passkey
-check 'a made task that stops' part 130 made $steps --block-size 64 --task mqar --stop-at 5
+check 'a synthetic task with its own length' part 0 made-own --max-iters 1 --n-layer 1 --n-embd 16 --eval-iters 1 --task passkey
+check 'a synthetic task that stops' part 130 made $steps --block-size 64 --task mqar --stop-at 5
 check 'goes on' part 0 made --resume
-check 'a made task that does not' part 0 unmade $steps --block-size 64 --task mqar
+check 'a synthetic task that does not stop' part 0 unmade $steps --block-size 64 --task mqar
 check 'is the same' same_run made unmade
-refused 'a text for a made task'              2 'takes no text'     $t --task mqar $text
-refused 'symbols for a text'                  2 '--symbols does not apply' $t --symbols 5 $text
+refused 'a text for a synthetic task'              2 'takes no text'     $t --task mqar $text
+refused 'symbols for a task of text'                  2 '--symbols does not apply' $t --symbols 5 $text
 refused 'a row that is too short'             2 'positions'         $t --task mqar --items 40
 check 'hard images' part 0 hard $small --block-size 256 --task pathfinder --difficulty hard
 check 'a held-back image is a picture' grep -q '^[ @.:=+*#%-]\{16\}|$' "$dir/stdout"
 evaluates() { "$evaluate" "$@" >/dev/null 2>&1; }
-check 'images are judged at square sizes' evaluates ../out/hard --rows 20 --lengths 256,576
+check 'images are evaluated at square sizes' evaluates ../out/hard --rows 20 --lengths 256,576
 check 'an image has 1024 pixels by default' made_of 1024 --task pathfinder
 image() { # CLASS: an image of CIFAR-10 in one colour
     printf "\\$(printf %03o "$1")" && head -c 3072 /dev/zero | tr '\0' "$1"
@@ -916,14 +916,14 @@ check 'their last tenth is for validation' evaluates --csv ../out/images.csv ../
 check 'as eval says' grep -q '^1024,.*,validation$' ../out/images.csv
 check 'and by other images' evaluates --csv ../out/images.csv ../out/image ../in/cifar/test_batch.bin
 check 'that are given' grep -q '^1024,.*,given$' ../out/images.csv
-refused 'images of nowhere'                   2 '--data FOLDER'     $t --task image
-refused 'images of two kinds'                 2 'not both'          $t --task image --data ../in/cifar ../in/cifar/data_batch_1.bin
+refused 'images from a missing folder'                   2 '--data FOLDER'     $t --task image
+refused 'images from a folder and files'                 2 'not both'          $t --task image --data ../in/cifar ../in/cifar/data_batch_1.bin
 refused 'a folder without images'             4 'data_batch_1.bin'  $t --task image --block-size 1024 --data ../in
 refused 'half an image'                       5 '3073 for each image' $t --task image --block-size 1024 ../in/cifar/short
 refused 'images that are cut'                 2 '1024 pixels'       $t --task image --block-size 512 --data ../in/cifar
 refused 'eval of a part of images'            2 '--val-share is for texts' "$evaluate" --val-share 0.5 ../out/image ../in/cifar/test_batch.bin
-refused 'an image that is no square'          2 'squares with sides of 12' $t --task pathfinder --block-size 128
-refused 'a difficulty that there is not'      2 'easy, medium'      $t --task pathfinder --difficulty hardest
+refused 'an image that is not square'          2 'squares with sides of 12' $t --task pathfinder --block-size 128
+refused 'an unknown difficulty'      2 'easy, medium'      $t --task pathfinder --difficulty hardest
 refused 'a difficulty of another task'        2 '--difficulty does not apply' $t --task mqar --difficulty hard
 refused 'a folder for another task'           2 '--data does not apply' $t --task copy --data ../in
 refused 'a folder without rows'               4 'basic_train.tsv'   $t --task listops --data ../in
@@ -934,7 +934,7 @@ check 'a masked run to look at' part 0 masked $steps --task mlm $text
 check 'a cosformer to look at' part 0 learned $steps --attn cosformer --position learned $text
 whole=../out/whole
 refused 'eval without a run'                  2 'RUN is missing'    "$evaluate"
-refused 'eval of no run'                      4 "not a run's folder" "$evaluate" ../in
+refused 'eval of a missing run'                      4 "not a run's folder" "$evaluate" ../in
 refused 'eval of a text for a checkpoint'     5 'not a safetensors'   "$evaluate" $text
 refused 'eval of the best of a file'          2 '--best'            "$evaluate" --best $whole/model.safetensors $text
 refused 'eval by an unknown protocol'         2 'must be disjoint'   "$evaluate" --protocol all $whole
@@ -946,17 +946,17 @@ refused 'eval with half a rope scale'         2 ''                  "$evaluate" 
 refused 'eval of a horizon that does not apply' 2 '--horizon'        "$evaluate" --horizon 64 $whole
 refused 'eval beyond what positions were learned' 2 ''              "$evaluate" --lengths 32 ../out/learned
 refused 'eval of sliding masks'               2 ''                  "$evaluate" --protocol sliding:4 ../out/masked
-refused 'eval over what it reads'             2 'overwritten'       "$evaluate" --csv ../in/text $whole ../in/text
+refused 'eval that would overwrite its input'             2 'overwritten'       "$evaluate" --csv ../in/text $whole ../in/text
 refused 'eval into a folder that is not there' 4 'No such file'     "$evaluate" --csv no/x $whole
-refused 'eval of a text for a made task'      2 'takes no text'     "$evaluate" ../out/made $text
+refused 'eval of a synthetic task on a text'      2 'takes no text'     "$evaluate" ../out/made $text
 refused 'eval of a text of no class'          2 'one of text, least' "$evaluate" ../out/classes ../in/short
 refused 'eval of rows of a text'              2 '--rows is for'     "$evaluate" --rows 5 $whole
 refused 'eval of items of a text'             2 '--items is for'    "$evaluate" --items 5 $whole
 refused 'eval of items where there are none'  2 'does not apply to parity' "$evaluate" --items 5 ../out/made-parity
-refused 'eval of shown masks'                 2 '--show is for'     "$evaluate" --show 5 ../out/masked
-refused 'eval of other rows that are not shown' 2 '--seed selects'  "$evaluate" --seed 5 ../out/made
-refused 'eval by a protocol for made rows'    2 '--protocol is for' "$evaluate" --protocol sliding:4 ../out/made
-refused 'eval of some tokens of made rows'    2 '--max-tokens is for' "$evaluate" --max-tokens 4 ../out/made
+refused 'eval with --show of a masked run'                 2 '--show is for'     "$evaluate" --show 5 ../out/masked
+refused 'eval with a seed but no --show' 2 '--seed selects'  "$evaluate" --seed 5 ../out/made
+refused 'eval of a synthetic task with a protocol'    2 '--protocol is for' "$evaluate" --protocol sliding:4 ../out/made
+refused 'eval of a synthetic task with --max-tokens'    2 '--max-tokens is for' "$evaluate" --max-tokens 4 ../out/made
 refused 'eval of a part of what was held back' 2 '--val-share is for' "$evaluate" --val-share 0.5 $whole
 refused 'eval of rows of an odd length'       2 'even number'       "$evaluate" --lengths 63,65 ../out/made
 
@@ -973,20 +973,20 @@ shows() { # rows of a run, others with another seed, and how many answers are ri
     ! cmp -s "$dir/one" "$dir/stdout" || no 'the same rows' || return
     [ "$(grep -c '([^:]* : [^:]*)' "$dir/one")" -eq 3 ] && grep -q '^[0-9]* of [0-9]* right (.*%) in the rows above$' "$dir/one" || no "$(cat "$dir/one")"
 }
-check 'eval of what a run was validated on' table 3 --lengths 4,8,16 $whole
+check 'eval of the validation text' table 3 --lengths 4,8,16 $whole
 check 'as ./train has it' grep -q ' trained' "$dir/stdout"
 check 'eval of another text, into a table' table 2 --lengths 8,64 --csv ../out/one.csv $whole $text
 check 'by other threads' table 2 --lengths 8,64 --threads 3 --csv ../out/three.csv $whole $text
 check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
-check 'eval of a sliding window, and a picture' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
+check 'eval of a sliding window, and a plot' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
 check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
 check 'eval of text and more than its positions' table 2 --lengths 8,16,32,64 ../out/learned
 check 'eval tells which lengths it leaves out' tell '^left out: length 32, 64; the model has learned positions for 16 tokens only$'
-check 'eval of what a model was trained on' table 1 --lengths 16 $whole $text
+check 'eval of the training text' table 1 --lengths 16 $whole $text
 check 'eval warns of that' tell '^attn.c: warning: the model was trained on ../in/text'
 quiet() { ! grep -q warning "$dir/err" || no "$(cat "$dir/err")"; }
-check 'eval of what was held back' table 1 --lengths 16 --val-share 0.1 $whole $text
+check 'eval of held-back text' table 1 --lengths 16 --val-share 0.1 $whole $text
 check 'eval does not warn of that' quiet
 for task in $(made); do
     check "eval of $task" table 2 --rows 20 --lengths 144,256 --csv ../out/one.csv ../out/made-$task
@@ -995,8 +995,8 @@ for task in $(made); do
     check "eval of $task by other threads is the same" cmp -s ../out/one.csv ../out/three.csv
     check "eval of $task shows rows" shows ../out/made-$task
 done
-check 'eval of a made task at its usual lengths' table 7 --rows 2 --svg ../out/p.svg ../out/made
-check 'the picture has accuracies' grep -q 'Accuracy by length' ../out/p.svg
+check 'eval of a synthetic task at the default lengths' table 7 --rows 2 --svg ../out/p.svg ../out/made
+check 'the plot has accuracies' grep -q 'Accuracy by length' ../out/p.svg
 check 'the number of items grows' [ "$(awk '$1 == 1024 { print $2 }' "$dir/stdout")" = 64 ]
 check 'eval of as many items at any length' table 7 --rows 2 --items 4 ../out/made
 check 'the number of items stays' [ "$(awk '$1 == 1024 { print $2 }' "$dir/stdout")" = 4 ]
@@ -1008,14 +1008,14 @@ check 'eval of a text of one class' table 1 --lengths 8 ../out/classes ../in/lea
 rm -f ../out/*.csv ../out/p.svg
 
 refused 'analyse without a run'               2 'RUN is missing'    "$analyse"
-refused 'analyse of no run'                   4 "not a run's folder" "$analyse" ../in
+refused 'analyse of a missing run'                   4 "not a run's folder" "$analyse" ../in
 refused 'analyse of a text for a checkpoint'  5 'not a safetensors'   "$analyse" $text
-refused 'analyse of rows that were made'      2 'use ./eval ../out/made' "$analyse" ../out/made
+refused 'analyse of a synthetic task'      2 'use ./eval ../out/made' "$analyse" ../out/made
 refused 'analyse of an empty text'            5 'is empty'          "$analyse" $whole ../in/empty
 refused 'analyse of a window beyond the text' 5 'takes 4097'        "$analyse" --length 4096 $whole
 refused 'analyse beyond what positions were learned' 2 '--length up to' "$analyse" --length 32 ../out/learned
 refused 'analyse of a mask that is not there' 2 'is bidirectional'   "$analyse" --unmask ../out/masked
-refused 'analyse over what it reads'          2 'overwritten'       "$analyse" --csv ../in/text $whole ../in/text
+refused 'analyse that would overwrite its input'          2 'overwritten'       "$analyse" --csv ../in/text $whole ../in/text
 refused 'analyse into a folder that is not there' 4 'No such file'  "$analyse" --spectra no/x $whole
 refused 'analyse into one file twice'         2 '--csv and --svg'   "$analyse" --csv x --svg x $whole
 refused 'an exponent of a run'                2 'takes no RUN'      "$analyse" --exponent 9 $whole
@@ -1028,12 +1028,12 @@ column() { # NAME FILE: of the CSV's first row
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$2"
 }
 lines() { [ "$(wc -l <"$2")" -eq "$1" ] || no "$(wc -l <"$2") lines in $2"; }
-check 'analyse of what a run was validated on' analyses $whole
+check 'analyse of the validation text' analyses $whole
 check 'a row for each head' row 1 2
 check 'one for all' row mean ''
 check 'one to compare with' row uniform ''
 check 'that a triangle has full rank is said' grep -q 'A is triangular' "$dir/stdout"
-check 'nothing but that goes to stdout' [ "$(head -c 4 "$dir/stdout")" = Rows ]
+check 'nothing else goes to stdout' [ "$(head -c 4 "$dir/stdout")" = Rows ]
 check 'analyse of another text, into files' analyses --length 8 --windows 5 --band 2 --csv ../out/a.csv \
     --spectra ../out/s.csv --svg ../out/a.svg $whole $text
 check 'the table has two heads, a mean and the uniform row' lines 5 ../out/a.csv
@@ -1076,7 +1076,7 @@ check 'the same rows' cmp -s ../out/l.csv ../out/k.csv
 check 'a chart of the sums' analyses --lengths 2,4 --plot sum --svg ../out/l.svg $whole
 check 'has another title' grep -q 'before division, by length' ../out/l.svg
 check 'the exponent of a matrix of rank 1' analyses --exponent 100 --csv ../out/e.csv
-check 'has rank 16 or 17, for who asks NumPy' \
+check 'has rank 16 or 17 with the tolerance of NumPy' \
     grep -q '^2.2e-14 (NumPy)  *1.00  *1.0  *1.0  *16\.[0-9]*  *1[67].0  *17.0$' "$dir/stdout"
 check 'a row for each draw, before and after' lines 17 ../out/e.csv
 check 'the exponent by other threads' analyses --exponent 100 --threads 3 --csv ../out/f.csv
@@ -1084,12 +1084,12 @@ check 'is the same' cmp -s ../out/e.csv ../out/f.csv
 rm -f ../out/*.csv ../out/*.svg
 
 refused 'sample without a run'                2 'one run, not 0'    "$sample"
-refused 'sample of no run'                    4 "not a run's folder" "$sample" ../in
-refused 'sample of what is no checkpoint'     5 'not a safetensors'   "$sample" $text
+refused 'sample of a missing run'                    4 "not a run's folder" "$sample" ../in
+refused 'sample of a file that is not a checkpoint'     5 'not a safetensors'   "$sample" $text
 refused 'sample of the best of a file'        2 '--best'            "$sample" --best $whole/model.safetensors
 refused 'sample after two prompts'            2 'two prompts'       "$sample" --prompt a --prompt-file $text $whole
 refused 'sample of a masked run'              2 'use ./fill ../out/masked'  "$sample" ../out/masked
-refused 'sample of a made task'               2 'use ./eval ../out/made'    "$sample" ../out/made
+refused 'sample of a synthetic task'               2 'use ./eval ../out/made'    "$sample" ../out/made
 refused 'sample of classes'                   2 'use ./classify ../out/classes' "$sample" ../out/classes
 
 not_same() { ! cmp -s "$1" "$2"; }
@@ -1123,7 +1123,7 @@ converse() { printf 'The\n\nAnd' | samples --interactive --temperature 0 --stop 
 ' "$@"; }
 check 'lines to be continued' converse $whole
 check 'have a line each' lines 3 "$dir/stdout"
-refused 'a conversation about a prompt' 2 '--interactive' "$sample" --interactive --prompt a $whole
+refused 'interactive continuation of a prompt' 2 '--interactive' "$sample" --interactive --prompt a $whole
 ends() { # by a signal, though it would go on for hours
     "$sample" --tokens 16000000 $whole >/dev/null 2>&1 &
     job=$!
@@ -1137,9 +1137,9 @@ check 'a sample ends with a signal' ends
 [ ! -c /dev/full ] || refused 'a sample to a full disk' 4 'standard output' sh -c "'$sample' --tokens 9 $whole >/dev/full"
 
 refused 'fill without a run'                  2 'RUN is missing'    "$fill"
-refused 'fill of no run'                      4 "not a run's folder" "$fill" ../in 'a _'
+refused 'fill of a missing run'                      4 "not a run's folder" "$fill" ../in 'a _'
 refused 'fill of a causal run'                2 "use ./sample $whole, not ./fill" "$fill" $whole 'a _'
-refused 'fill of a made task'                 2 'use ./eval ../out/made' "$fill" ../out/made 'a _'
+refused 'fill of a synthetic task'                 2 'use ./eval ../out/made' "$fill" ../out/made 'a _'
 refused 'fill of a text without a blank'      2 "no blank in 'a b'" "$fill" ../out/masked 'a b'
 refused 'fill with an empty mark'             2 '--blank'           "$fill" --blank= ../out/masked 'a b'
 refused 'fill in two formats'                 2 '--json and --csv'  "$fill" --json --csv ../out/masked 'a _'
@@ -1184,7 +1184,7 @@ tab=$(printf '\t')
 check 'texts to be labelled' classifies ../out/classes $text ../in/one "$hostile"
 check 'have a class, a probability and a name' [ "$(grep -Ec "^(text|least)${tab}[01]\.[0-9]*$tab\.\./in/" "$dir/stdout")" = 3 ]
 check 'and no control characters' plain
-check 'windows are said' tell '^2000 tokens, a mean over 250 windows of 8: ../in/text$'
+check 'the number of windows is printed' tell '^2000 tokens, a mean over 250 windows of 8: ../in/text$'
 by_line() { printf 'int x;\n\n\033[m\377' | classifies --lines "$@"; }
 check 'lines to be labelled' by_line ../out/classes
 check 'a line each' lines 3 "$dir/stdout"
@@ -1197,14 +1197,14 @@ halves() { awk -F, 'NR > 1 { sum += $6 } END { exit !(sum > 0.9999 && sum < 1.00
 check 'probabilities of all classes are 1' halves
 
 refused 'export without a folder'             2 ''                  "$export" $whole
-refused 'export into what there is'           4 ''                  "$export" $whole ../in
+refused 'export into a folder that is not empty'           4 ''                  "$export" $whole ../in
 exports() { # FOLDER, and a file of it
     $patience "$export" "$1" ../out/exported >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return
     [ -s ../out/exported/model.safetensors ] && [ -s ../out/exported/tokenizer.json ] &&
         grep -q "$2" ../out/exported/"$3" || no "$2 is not in $3" || return
     rm -rf ../out/exported
 }
-check 'a model that others know' exports $whole ArceeForCausalLM config.json
+check 'a model with a standard class' exports $whole ArceeForCausalLM config.json
 again() { # what was exported, as a run
     $patience "$export" $whole ../out/exported >"$dir/stdout" 2>"$dir/err" &&
         $patience "$import" ../out/exported ../out/imported >"$dir/stdout" 2>"$dir/err" &&
@@ -1212,7 +1212,7 @@ again() { # what was exported, as a run
 }
 check 'a model that is exported and imported' again
 refused 'import without a run'                2 'takes DIR and RUN' "$import" ../out/exported
-refused 'import where a run is'               2 '--overwrite'       "$import" ../out/exported ../out/imported
+refused 'import into an existing run'               2 '--overwrite'       "$import" ../out/exported ../out/imported
 refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
 refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
 refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
@@ -1222,7 +1222,7 @@ check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $t
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text
 check 'the configuration of an imported run' $patience "$train" --config ../out/imported --block-size 8 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 rm -rf ../out/exported ../out/imported
-check 'a model that nobody else knows' exports ../out/learned cosformer README.md
+check 'a model without a standard class' exports ../out/learned cosformer README.md
 
 # Every attention, and what is settled for it.
 saying() { "$train" --help | awk -v with="$1" -f "$root/experiments/attentions.awk"; }
@@ -1242,27 +1242,27 @@ works 'a gated unit' --attn gau --norm entropy --key-size 6 --window 9 --no-gate
 check 'a gated unit has the heads that were asked for' settled n_head 2
 check 'its base is the default' settled base 0
 check 'a run without a gate' settled gate false
-check 'a gated unit says so' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 2 heads,'
+check 'the banner has the gate' said '^gau attention (norm entropy, base 512, window 9, keys of 6, no gate), 1 x 16, 2 heads,'
 works 'a base' --attn gau --norm fixed --base 99 $text
 check 'a base that is given is kept' settled base 99
 works 'a gate around heads' --attn softmax --gate --weight relu2 $text
 check 'it is the gate of their output' settled out_gate true
 check 'and the weight is relu^2' said '^softmax attention (scale sqrt, weight relu2, out-gate), 1 x 16, 2 heads,'
-refused 'another gate when it goes on' 2 'out_gate is 1, not 0' $train --resume --no-gate --out-dir "$run"
+refused 'another gate on resuming' 2 'out_gate is 1, not 0' $train --resume --no-gate --out-dir "$run"
 works 'a bias by distance' --attn flash-gau --rel-bias rope --chunk 5 $text
-check 'a bias by distance says so' said '^flash-gau attention (chunk 5, rel-bias rope, keys of 64), 1 x 16, 2 heads,'
+check 'the banner has the bias by distance' said '^flash-gau attention (chunk 5, rel-bias rope, keys of 64), 1 x 16, 2 heads,'
 works 'gammas of 1' --attn gau --gamma-init one $text
 check 'they are those of 0' settled gamma_init 0
-works 'the context as a base' --attn gau --norm fixed --base context $text
+works 'the context as base' --attn gau --norm fixed --base context $text
 check 'it is a number' settled base 16
-refused 'a base of no context' 2 'whole number' $b --attn gau --norm fixed --base context
+refused 'a base without a context' 2 'whole number' $b --attn gau --norm fixed --base context
 works 'efficient attention' --attn efficient $text
-check 'what is not turned has learned positions' settled position '"learned"'
+check 'without RoPE positions are learned' settled position '"learned"'
 works 'a cosformer' --attn cosformer --horizon 3 $text
 check 'a horizon is no shorter than the context' settled horizon 16
-check 'what can be turned is' settled position '"rope"'
+check 'RoPE is the default where supported' settled position '"rope"'
 works 'a performer' --attn performer --features 6 --key-size 4 $text
-check 'a performer says its features' said ' (6 features, kernel softmax, keys of 4), '
+check 'the banner has the features of a performer' said ' (6 features, kernel softmax, keys of 4), '
 
 attends() { # PROGRAM, and how to call it: says nothing, and leaves one valid file
     $patience "$@" >"$dir/stdout" 2>"$dir/err" || no "exit $?" || return
@@ -1307,13 +1307,13 @@ for attn in softmax cosformer fastformer flash; do
     works "a run with $attn" $wide --n-layer 3 --attn $attn $text
     kept=$run bytes=$(mebibytes)
     works "a run with $attn that recomputes" $wide --n-layer 3 --attn $attn --recompute $text
-    check "recomputing changes nothing of $attn" cmp -s "$run/model.safetensors" "$kept/model.safetensors"
+    check "recomputing does not change $attn" cmp -s "$run/model.safetensors" "$kept/model.safetensors"
     check "recomputing takes less memory with $attn" [ "$(mebibytes)" -lt "$bytes" ]
 done
 works 'a masked run with one thread' $wide --task mlm --threads 1 $text
 masked=$run
 works 'a masked run with 3 threads' $wide --task mlm --threads 3 $text
-check 'threads change nothing of a masked run' \
+check 'threads do not change a masked run' \
     cmp -s "$run/model.safetensors" "$masked/model.safetensors"
 # Stacks of 130 TB: no thread but the first can have one.
 few_threads() {
@@ -1337,7 +1337,7 @@ streams() { # RUN CODE
     [ $code = "$2" ] || no "exit $code" || return
     folder_is_valid "../out/$1" 2>/dev/null
 }
-check 'closed stdin is no matter' streams closed0 0 >/dev/null 2>&1 <&-
+check 'closed stdin has no effect' streams closed0 0 >/dev/null 2>&1 <&-
 check 'closed stdout ends with 4' streams closed1 4 2>/dev/null >&-
 check 'closed stderr does not spoil the log' streams closed2 0 >/dev/null 2>&-
 check 'closed stdin and stdout end with 4' streams closed01 4 2>/dev/null <&- >&-
@@ -1355,7 +1355,7 @@ gradcheck_full() {
 if [ -c /dev/full ]; then
     check 'results to a full disk end with 4' streams full1 4 >/dev/full 2>"$dir/err"
     check 'results to a full disk are an error line' said '^attn.c: error: .*standard output'
-    check 'progress to a full disk is no matter' streams full2 0 >/dev/null 2>/dev/full
+    check 'progress to a full disk is ignored' streams full2 0 >/dev/null 2>/dev/full
     check 'results of bench to a full disk end with 4' bench_full
     check 'results of gradcheck to a full disk end with 4' gradcheck_full
 else
@@ -1399,19 +1399,19 @@ copies() { # as timeout(1) does: to the process, and to its group
 check 'TERM that comes twice saves as well' copies
 check 'USR1 saves and ends with 138' saves USR1 138
 check 'it says why' said '^stopped at step [0-9]* of 1000000: SIGUSR1$'
-check 'and how to go on' said '^    .*/train --resume --out-dir ../out/USR1 --threads 1$'
+check 'and how to resume' said '^    .*/train --resume --out-dir ../out/USR1 --threads 1$'
 if [ -z "$(sh -c 'kill -HUP $$; echo ignored' 2>/dev/null)" ]; then
     check 'a hangup saves and ends with 129' saves HUP 129
 else
     skip 'a hangup (these tests run under nohup)'
 fi
 often=$forever forever="$forever --log-interval 100000000" # the run says nothing while others do
-check 'a run that takes its time' started used '^step 1/' "$train"
+check 'a long run' started used '^step 1/' "$train"
 forever=$often
 words="process $job is using the run in ../out/used"
 refused 'a second run in its folder'          4 "$words"            $t --out-dir ../out/used $text
 refused 'one that would overwrite it'         4 "$words"            $t --overwrite --out-dir ../out/used $text
-refused 'one that would go on with it'        4 "$words"            $train --resume ../out/used
+refused 'one that would resume it'        4 "$words"            $train --resume ../out/used
 taken_over() { kill -KILL $job; soon 137; part 0 used $small --max-iters 1 --overwrite $text && folder_is_valid ../out/used; }
 check 'when it is killed, its folder is free' taken_over
 stops_within() { # a step of a million batches
@@ -1443,9 +1443,9 @@ check 'and that of the update' said '^1 update, an evaluation every 1$'
 diverges() { unnamed --max-iters 30 --learning-rate 1e30 --out-dir ../out/bad $text; [ $? = 1 ]; }
 one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error: .*--learning-rate'; }
 check 'a run that diverges ends with 1' diverges
-check 'a run that diverges is one error' one_error
-check 'it says how to go on' said '^    .*/train --resume --out-dir ../out/bad --threads 1 --learning-rate 1e+29$'
-check 'and what would come of it otherwise' said '^from its checkpoint of step [0-9]* the run would diverge again; '
+check 'a diverging run prints one error' one_error
+check 'it prints how to resume' said '^    .*/train --resume --out-dir ../out/bad --threads 1 --learning-rate 1e+29$'
+check 'and what would happen otherwise' said '^from its checkpoint of step [0-9]* the run would diverge again; '
 check 'a run that diverges has a valid log' log_is_valid ../out/bad
 
 # Every derivative of one mechanism.
@@ -1483,21 +1483,21 @@ check 'bench of two attentions' benches --only attention --attn relu,softmax --l
 check 'its CSV has a header' grep -q '^group,name,seconds,.*,mechanism,length,batch,forward_ns_token,' ../out/csv
 check 'its CSV has a row for each length, shortest first' has_rows relu,9 relu,64 softmax,9 softmax,64
 check 'it says how the time grows' grep -q '^relu  *from 9 to 64 positions .* within 15%$' "$dir/stdout"
-check 'its picture has a line for each' grep -q '>softmax<' ../out/svg
+check 'its plot has a line for each' grep -q '>softmax<' ../out/svg
 check 'bench of every attention' benches --only attention --lengths 7
 check 'its CSV has every attention' every_attention
 check 'bench bidirectional' benches --only attention --attn all --bidirectional --lengths 7
 check 'bench with a setting of one of two' benches --only attention --attn relu,softmax --scale logn --lengths 8
-check 'bench leaves out what takes long' benches --only attention --lengths 7,9 --most-quadratic 8
+check 'bench leaves out long measurements' benches --only attention --lengths 7,9 --most-quadratic 8
 check 'which is said' grep -q '^softmax, .*skipped beyond 8,' "$dir/stdout"
 check 'and not done' [ "$(grep -c '^attention,"softmax' ../out/csv)" = 1 ]
-check 'bench does what is named' benches --only attention --attn softmax --lengths 8200 --n-head 1 --batch-size 1
+check 'bench measures what is named' benches --only attention --attn softmax --lengths 8200 --n-head 1 --batch-size 1
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
-check 'bench of a step that recomputes' benches --only step --attn relu --lengths 8 --recompute
+check 'bench of a step with --recompute' benches --only step --attn relu --lengths 8 --recompute
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
-check 'it says how much of it is multiplied' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"
-check 'and how much of it is other arithmetic' grep -q ' loss and optimiser alone [0-9.]*%$' "$dir/stdout"
+check 'it prints the share of matrix products' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"
+check 'and the share of other arithmetic' grep -q ' loss and optimiser alone [0-9.]*%$' "$dir/stdout"
 check 'bench of two kinds of step' benches --only step --attn relu,softmax --lengths 16,8
 check 'says which takes less time where' grep -q ' takes less time than .* \(positions on\|of these lengths\)$' "$dir/stdout"
 check 'bench of more threads' benches --only scaling --attn relu --lengths 8 --threads 3
@@ -1527,20 +1527,20 @@ check 'with the processor and its peak' grep -q '^machine,"[^"]*, 1 threads, vec
 check 'and how it was called' grep -q '^option,"lengths 4,8",' $saved
 check 'in the format of the CSV file' [ "$(sed -n '1p; /^option/p' $saved)" = "$(sed -n '1p; /^option/p' ../out/csv)" ]
 was 1000
-check 'bench against what was slower' against 0
+check 'bench against slower rows' against 0
 check 'measures the same rows with the same options' grep -q '^2 rows: 2 faster and 0 slower by more than 5%' "$dir/stdout"
 was 0.001
-check 'bench against what was faster ends with 1' against 1
-check 'in a line' said '^attn.c: error: 2 rows are slower than in ../out/before by more than 5%$'
-check 'having measured it again' grep -q '^Measuring slower rows again$' "$dir/stdout"
+check 'bench against faster rows ends with 1' against 1
+check 'with a one-line message' said '^attn.c: error: 2 rows are slower than in ../out/before by more than 5%$'
+check 'after measuring again' grep -q '^Measuring slower rows again$' "$dir/stdout"
 check 'a margin may be wide' against 0 --margin 1000000
-check 'rows may be others' against 1 --lengths 8,9
+check 'rows may differ' against 1 --lengths 8,9
 check 'which are named' grep -q '^only there: step, relu 1 x 16, context 4,' "$dir/stdout"
 check 'on both sides' grep -q '^only here: step, relu 1 x 16, context 9,' "$dir/stdout"
 check 'none in common is bad data' against 5 --lengths 9
 sed 's/^machine,"/&Another /' $saved >../out/before
 check 'bench against another machine' against 0 --margin 1000
-check 'goes by the share of the peak' grep -q '^shares of the peak are compared: this is .*, that was Another ' "$dir/stdout"
+check 'compares shares of the peak' grep -q '^shares of the peak are compared: this is .*, that was Another ' "$dir/stdout"
 bad_before() { # SENTENCE SED-SCRIPT
     sed "$2" $saved >../out/before
     refused "bench against a file $1" 5 "$3" "$bench" --against ../out/before
@@ -1561,7 +1561,7 @@ step_flops() { # OPTION...: operations of a step of a gated unit
     sed -n 's/^step,"[^"]*"//p' ../out/csv | awk -F, 'END { printf "%.0f", $2 * $3 }'
 }
 more_bidirectional() { [ "$(step_flops --bidirectional)" -gt "$(step_flops)" ]; }
-check 'bench of a step that sees both sides' more_bidirectional
+check 'bench of a bidirectional step' more_bidirectional
 
 # ./tokenize, on a text that has all bytes, and on none.
 tokenizes() { # LINE OPTION...: the summary's first line is LINE
@@ -1572,12 +1572,12 @@ tokenizes() { # LINE OPTION...: the summary's first line is LINE
 cat "$train" $text >../out/bytes
 check 'tokenize learns bytes' tokenizes 'byte: 256 tokens in the vocabulary' --tokenizer byte ../out/bytes
 check 'tokenize learns pieces' tokenizes 'bpe:400: 400 tokens in the vocabulary' --tokenizer bpe:400 ../out/bytes
-check 'and says what they make of the text' grep -q 'bytes are .* bytes per token; they decode' "$dir/stdout"
+check 'and prints the number of tokens' grep -q 'bytes are .* bytes per token; they decode' "$dir/stdout"
 check 'tokenize takes an empty text' tokenizes 'char: 256 tokens in the vocabulary' --tokenizer char ../in/empty
 check 'which has no tokens' grep -q '^0 bytes are 0 tokens;' "$dir/stdout"
-check 'tokenize takes another text than it learns from' tokenizes 'bpe:300: 300 tokens in the vocabulary' \
+check 'tokenize reads another text than it learns from' tokenizes 'bpe:300: 300 tokens in the vocabulary' \
     --tokenizer bpe:300 --text ../out/bytes --json ../out/json $text
-check 'and writes what Hugging Face reads' grep -q '^"~": 126,$' ../out/json
+check 'and writes a tokenizer.json' grep -q '^"~": 126,$' ../out/json
 ids() { [ "$("$tokenize" --tokenizer byte --ids ../in/one | wc -l)" = 1 ]; }
 check 'tokenize prints tokens, and nothing else' ids
 
@@ -1590,15 +1590,15 @@ check 'figure makes a table' figures $csv
 check 'of means and spreads' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| softmax | 2.250 ± 0.354 | 3.000 |' '| relu | 4.000 | |'
 check 'and says what is left out' said 'attn.c: warning: rows left out: 1 without a number in ppl, 0 with nothing in length'
-check 'figure chooses, orders and counts' figures --where seed=0 --order relu,gau --counts --best min --digits 1 $csv
+check 'figure selects, orders and counts' figures --where seed=0 --order relu,gau --counts --best min --digits 1 $csv
 check 'as requested' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| relu | 4.0 (n = 1) | |' '| softmax | **2.0** (n = 1) | **3.0** (n = 1) |'
-check 'a name that is not there is a warning' grep -q '^attn.c: warning: --order: no line is called gau$' "$dir/err"
+check 'an unknown name causes a warning' grep -q '^attn.c: warning: --order: no line is called gau$' "$dir/err"
 check 'figure draws' figures --svg ../out/svg --csv ../out/csv --log-x --line 2.5:floor,1:below --line 3:top $csv
 check 'and prints nothing' [ ! -s "$dir/stdout" ]
-check 'its picture has a line for each' [ "$(grep -c '>\(softmax\|relu\|floor\|below\|top\)<' ../out/svg)" = 5 ]
-check 'its picture is whole' grep -q '^</svg>$' ../out/svg
-check 'its CSV has all digits' [ "$(sed -n '1p;2p;4p' ../out/csv | tr '\n' ' ')" = \
+check 'its plot has a line for each' [ "$(grep -c '>\(softmax\|relu\|floor\|below\|top\)<' ../out/svg)" = 5 ]
+check 'its plot is complete' grep -q '^</svg>$' ../out/svg
+check 'its CSV has full precision' [ "$(sed -n '1p;2p;4p' ../out/csv | tr '\n' ' ')" = \
     'attn,length,n,mean,sd,min,max softmax,64,2,2.25,0.3535533905932738,2,2.5 relu,64,1,4,,4,4 ' ]
 check 'figure takes standard input' eval '"$figure" --y ppl - <$csv >"$dir/stdout" 2>"$dir/err"'
 check 'which is a file like others' shows '| | ppl |' '| --- | --- |' '| ppl | 2.875 ± 0.854 |'
@@ -1628,7 +1628,7 @@ check 'train --help has every option' help_is_whole
 if "$train" --version | grep -q -- -fsanitize; then
     skip 'faults (sanitizers have their own malloc)'
 else
-    check 'whatever fails, programs say so and lose nothing' eval 'EVERY=150 FLOWS="overwrite resume sample report" "$root/tests/faults.sh" >&3'
+    check 'every failure is reported and loses nothing' eval 'EVERY=150 FLOWS="overwrite resume sample report" "$root/tests/faults.sh" >&3'
 fi
 check 'nothing is left in the folder' lone
 

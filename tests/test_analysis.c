@@ -69,7 +69,7 @@ static double weight_of(const Variant *v, double score)
     return v->traits & SQUARED ? fmax(score, 0) * fmax(score, 0) : exp(score);
 }
 
-START_TEST(weights_are_made_of_the_scores_of_their_row_where_there_are_scores)
+START_TEST(weights_are_the_function_of_their_rows_scores)
 {
     enum { N = 6 };
     int some = 0;
@@ -243,7 +243,7 @@ START_TEST(each_head_has_the_means_of_its_matrices_over_the_windows_of_evaluatio
 END_TEST
 
 /* Without q the scores are 0, and the softmax does not tell its keys apart. */
-START_TEST(a_head_that_asks_nothing_is_the_uniform_one)
+START_TEST(a_head_with_q_zero_has_uniform_weights)
 {
     Studied x = studied_kind(studied_config(&attention_softmax), _i ? MASKED : CAUSAL, 1);
 
@@ -281,7 +281,7 @@ START_TEST(a_window_of_one_token_has_one_key_and_rank_1)
 END_TEST
 
 /* A text for three windows, and eight are asked for. */
-START_TEST(no_window_is_looked_at_twice)
+START_TEST(no_window_is_analysed_twice)
 {
     Studied x = studied_open(studied_config(&attention_softmax), 1);
 
@@ -295,7 +295,7 @@ START_TEST(no_window_is_looked_at_twice)
 }
 END_TEST
 
-START_TEST(the_number_of_threads_changes_no_bit)
+START_TEST(the_number_of_threads_does_not_change_a_bit)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Analysis found[2];
@@ -461,7 +461,7 @@ static void count(int window)
     ck_assert_int_eq(window, told++);
 }
 
-START_TEST(each_window_is_told_before_it_is_looked_at)
+START_TEST(each_window_is_announced_before_it_is_analysed)
 {
     Studied x = studied_open(studied_config(&attention_softmax), 1);
 
@@ -497,7 +497,7 @@ static void check(const char *about)
     small_close(s);
 }
 
-START_TEST(what_cannot_be_analysed_is_refused)
+START_TEST(inputs_that_cannot_be_analysed_are_refused)
 {
     check_dies(check, refused[_i].about, refused[_i].code, refused[_i].words);
 }
@@ -521,7 +521,7 @@ START_TEST(an_attention_without_a_matrix_is_refused)
 }
 END_TEST
 
-START_TEST(the_least_that_can_be_is_accepted)
+START_TEST(the_smallest_valid_input_is_accepted)
 {
     Config c = studied_config(&attention_softmax);
 
@@ -538,21 +538,21 @@ Suite *suite_analysis(void)
     TCase *t = group(s, "scores");
 
     tcase_add_loop_test(t, scores_are_products_of_rotated_q_and_k_of_all_pairs, 0, 4);
-    tcase_add_test(t, weights_are_made_of_the_scores_of_their_row_where_there_are_scores);
+    tcase_add_test(t, weights_are_the_function_of_their_rows_scores);
     t = group(s, "models");
     tcase_add_loop_test(t, each_head_has_the_means_of_its_matrices_over_the_windows_of_evaluation,
                         0, KINDS);
-    tcase_add_loop_test(t, a_head_that_asks_nothing_is_the_uniform_one, 0, 2);
+    tcase_add_loop_test(t, a_head_with_q_zero_has_uniform_weights, 0, 2);
     tcase_add_test(t, a_window_of_one_token_has_one_key_and_rank_1);
-    tcase_add_test(t, no_window_is_looked_at_twice);
-    tcase_add_loop_test(t, the_number_of_threads_changes_no_bit, 0, KINDS);
+    tcase_add_test(t, no_window_is_analysed_twice);
+    tcase_add_loop_test(t, the_number_of_threads_does_not_change_a_bit, 0, KINDS);
     tcase_add_test(t,
                    scores_and_linear_weights_have_the_rank_of_their_factors_and_a_softmax_has_more);
     tcase_add_loop_test(t, activations_have_the_ranks_of_the_output_of_each_layer, 0, 2);
     tcase_add_loop_test(t, without_residual_uniform_attention_has_equal_rows, 0, 2);
-    tcase_add_test(t, each_window_is_told_before_it_is_looked_at);
-    tcase_add_loop_test(t, what_cannot_be_analysed_is_refused, 0, COUNT(refused));
+    tcase_add_test(t, each_window_is_announced_before_it_is_analysed);
+    tcase_add_loop_test(t, inputs_that_cannot_be_analysed_are_refused, 0, COUNT(refused));
     tcase_add_test(t, an_attention_without_a_matrix_is_refused);
-    tcase_add_test(t, the_least_that_can_be_is_accepted);
+    tcase_add_test(t, the_smallest_valid_input_is_accepted);
     return s;
 }

@@ -32,7 +32,7 @@ START_TEST(the_results_are_those_of_the_mix_to_the_bit)
 }
 END_TEST
 
-START_TEST(without_dout_there_is_the_result_alone)
+START_TEST(without_dout_there_are_no_gradients)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Arena *mem = arena_new();
@@ -83,7 +83,7 @@ static void check_metadata(const Case *c, const Safetensors *s)
     }
 }
 
-START_TEST(the_metadata_say_how_it_was_computed)
+START_TEST(the_metadata_record_the_options)
 {
     for (const Attention *const *a = attentions; *a; a++)
         for (int i = 0; i < trial_count; i++) {
@@ -102,7 +102,7 @@ START_TEST(the_metadata_say_how_it_was_computed)
 END_TEST
 
 /* One value of each setting, and RoPE. */
-START_TEST(an_option_that_means_nothing_to_the_attention_is_refused)
+START_TEST(an_option_without_effect_on_the_attention_is_refused)
 {
     for (const Attention *const *a = attentions; *a; a++)
         for (int i = 1; i < trial_count; i++) {
@@ -246,7 +246,7 @@ static void retype(Arena *mem, Entry *e)
 }
 
 /* Numbers that a float holds, operands in the other type than dout, and lengths in I64. */
-START_TEST(either_type_of_number_is_taken)
+START_TEST(both_float_types_are_accepted)
 {
     Arena *mem = arena_new();
     Case c = case_new(mem, &attention_softmax, trials, 13);
@@ -273,7 +273,7 @@ START_TEST(either_type_of_number_is_taken)
 }
 END_TEST
 
-START_TEST(numbers_that_are_not_finite_are_computed_with)
+START_TEST(infinities_and_nans_are_accepted)
 {
     Arena *mem = arena_new();
     Case c = case_new(mem, &attention_softmax, trials, 5);
@@ -374,7 +374,7 @@ static void give_with(const Bad *b)
 
 static const Case plain = { .mix.attention = &attention_softmax, .trial = trials };
 
-START_TEST(a_tensor_that_does_not_fit_is_named_with_what_would)
+START_TEST(a_tensor_of_a_wrong_shape_is_named_with_the_right_shape)
 {
     give_with(&bad[_i]);
     check_refused(&plain, WITH(bad[_i].option), EXIT_DATA, bad[_i].words);
@@ -467,7 +467,7 @@ START_TEST(a_tensor_for_another_attention_is_ignored)
 }
 END_TEST
 
-START_TEST(an_unknown_tensor_is_warned_of)
+START_TEST(an_unknown_tensor_causes_a_warning)
 {
     give_with(&(Bad){ { "dou\nt", DTYPE_U8, 1, { 9 }, zeros, 9 }, NULL, NULL });
     ck_assert_int_eq(attend(&plain, WITH(NULL)), 0);
@@ -520,21 +520,21 @@ Suite *suite_attend(void)
 
     trials_init();
     tcase_add_loop_test(t, the_results_are_those_of_the_mix_to_the_bit, 0, 4);
-    tcase_add_test(t, without_dout_there_is_the_result_alone);
+    tcase_add_test(t, without_dout_there_are_no_gradients);
     if (!in_double) { /* what is no number is the same there */
-        tcase_add_test(t, the_metadata_say_how_it_was_computed);
-        tcase_add_test(t, an_option_that_means_nothing_to_the_attention_is_refused);
+        tcase_add_test(t, the_metadata_record_the_options);
+        tcase_add_test(t, an_option_without_effect_on_the_attention_is_refused);
     }
     tcase_add_loop_test(t, the_matrix_times_v_is_the_result, 0, 4);
     tcase_add_loop_test(t, steps_are_the_causal_result, 0, 2);
     t = with_folder(s, "what is taken");
-    tcase_add_test(t, either_type_of_number_is_taken);
-    tcase_add_test(t, numbers_that_are_not_finite_are_computed_with);
-    tcase_add_loop_test(t, a_tensor_that_does_not_fit_is_named_with_what_would, 0, COUNT(bad));
+    tcase_add_test(t, both_float_types_are_accepted);
+    tcase_add_test(t, infinities_and_nans_are_accepted);
+    tcase_add_loop_test(t, a_tensor_of_a_wrong_shape_is_named_with_the_right_shape, 0, COUNT(bad));
     tcase_add_test(t, every_operand_is_checked);
     tcase_add_test(t, values_as_wide_as_keys_where_they_are_multiplied);
     tcase_add_test(t, a_tensor_for_another_attention_is_ignored);
-    tcase_add_test(t, an_unknown_tensor_is_warned_of);
+    tcase_add_test(t, an_unknown_tensor_causes_a_warning);
     tcase_add_test(t, help_names_every_operand);
     return s;
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-START_TEST(every_attention_has_a_name_of_its_own_a_twin_and_a_price)
+START_TEST(every_attention_has_a_unique_name_a_twin_and_a_cost)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         ck_assert_ptr_eq(attention_find((*a)->name), *a);
@@ -38,7 +38,7 @@ START_TEST(every_attention_has_a_name_of_its_own_a_twin_and_a_price)
 END_TEST
 
 /* What several rows call by one name is one option. */
-START_TEST(settings_of_one_name_are_the_same_but_for_default_and_help)
+START_TEST(settings_with_the_same_name_differ_only_in_default_and_help)
 {
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++)
@@ -76,7 +76,7 @@ static void mix_wrongly(const char *what)
     attention_mix(&tape, &in);
 }
 
-START_TEST(operands_that_do_not_fit_are_a_bug)
+START_TEST(operands_of_wrong_shapes_are_a_bug)
 {
     static const char *const what[] = { "k", "k0", "k1", "k2", "k3", "v", "v0", "v1", "v2" };
 
@@ -96,7 +96,7 @@ static bool is_tried(const Attention *a, const Setting *s)
     return false;
 }
 
-START_TEST(every_setting_of_the_mathematics_is_tried)
+START_TEST(every_setting_of_a_mechanism_is_tested)
 {
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++)
@@ -328,7 +328,7 @@ static void check_divisors(Arena *mem, Mixing *m, int operand)
     check_gradient(s.f, s.ctx, m->operand + V, 1);
 }
 
-START_TEST(a_divisor_below_the_guard_is_the_guard_and_a_constant)
+START_TEST(a_divisor_below_the_guard_becomes_a_constant)
 {
     EACH_VARIANT(v)
     for (int which = Q; which <= K; which++)
@@ -518,13 +518,13 @@ Suite *suite_attention(void)
     TCase *formulas = tcase_create("formulas");
 
     tcase_set_timeout(formulas, 600);
-    tcase_add_test(formulas, every_attention_has_a_name_of_its_own_a_twin_and_a_price);
-    tcase_add_test(formulas, settings_of_one_name_are_the_same_but_for_default_and_help);
-    tcase_add_test(formulas, operands_that_do_not_fit_are_a_bug);
-    tcase_add_test(formulas, every_setting_of_the_mathematics_is_tried);
+    tcase_add_test(formulas, every_attention_has_a_unique_name_a_twin_and_a_cost);
+    tcase_add_test(formulas, settings_with_the_same_name_differ_only_in_default_and_help);
+    tcase_add_test(formulas, operands_of_wrong_shapes_are_a_bug);
+    tcase_add_test(formulas, every_setting_of_a_mechanism_is_tested);
     /* what takes longest is last: a mutant runs until one fails */
     tcase_add_loop_test(formulas, decoding_position_by_position_gives_the_causal_result, 0, 2);
-    tcase_add_loop_test(formulas, a_divisor_below_the_guard_is_the_guard_and_a_constant, 0, 2);
+    tcase_add_loop_test(formulas, a_divisor_below_the_guard_becomes_a_constant, 0, 2);
     tcase_add_loop_test(formulas, a_divisor_may_be_negative, 0, 2);
     tcase_add_loop_test(formulas, the_backward_of_an_attention_is_the_derivative, 0, 4);
     tcase_add_loop_test(formulas, an_attention_and_its_gradients_are_those_of_its_plain_twin, 0, 4);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-START_TEST(a_piece_handed_back_is_found_again)
+START_TEST(a_freed_block_is_reused)
 {
     Arena *arena = arena_new();
     void *a = arena_take(arena, 1000), *b = arena_take(arena, 1000);
@@ -25,7 +25,7 @@ START_TEST(a_piece_handed_back_is_found_again)
 }
 END_TEST
 
-START_TEST(an_arena_that_has_grown_never_grows_again_for_the_same)
+START_TEST(an_arena_does_not_grow_twice_for_the_same_requests)
 {
     Arena *arena = arena_new();
     size_t held = 0;
@@ -43,7 +43,7 @@ START_TEST(an_arena_that_has_grown_never_grows_again_for_the_same)
 }
 END_TEST
 
-START_TEST(pieces_do_not_overlap)
+START_TEST(blocks_of_an_arena_do_not_overlap)
 {
     Arena *arena = arena_new();
     unsigned char *p[64];
@@ -120,7 +120,7 @@ static void scribble(void *ctx, int begin, int end)
     }
 }
 
-START_TEST(scratch_is_a_threads_own)
+START_TEST(each_thread_has_its_own_scratch_memory)
 {
     Pool *pool = pool_new(4);
     int wrong[500] = { 0 };
@@ -176,7 +176,7 @@ START_TEST(normal_numbers_have_mean_0_and_variance_1)
 }
 END_TEST
 
-START_TEST(a_normal_number_does_not_know_its_neighbour)
+START_TEST(normal_numbers_are_independent)
 {
     Random r = random_stream(7, RANDOM_TEST, 0);
     double product = 0, squares = 0;
@@ -192,7 +192,7 @@ START_TEST(a_normal_number_does_not_know_its_neighbour)
 }
 END_TEST
 
-START_TEST(draws_below_n_are_even)
+START_TEST(draws_below_n_are_uniform)
 {
     Random r = random_stream(6, RANDOM_TEST, 0);
     int count[7] = { 0 };
@@ -220,7 +220,7 @@ static uint32_t remainder_of(const unsigned char *at, size_t n)
 }
 
 /* Whatever the order of bytes on this processor. */
-START_TEST(numbers_are_hashed_as_they_are_in_files)
+START_TEST(hashes_do_not_depend_on_byte_order)
 {
     static const uint64_t numbers[] = { 0x0102030405060708, 9 };
     static const unsigned char words[] = { 8, 7, 6, 5, 4, 3, 2, 1, 9, 0, 0, 0, 0, 0, 0, 0 };
@@ -249,13 +249,13 @@ START_TEST(a_checksum_is_the_remainder_of_the_division)
 }
 END_TEST
 
-START_TEST(the_users_mistake_has_an_exit_code)
+START_TEST(mistakes_of_the_user_have_exit_codes)
 {
     die(EXIT_DATA, "as it should be");
 }
 END_TEST
 
-START_TEST(the_machine_reads_and_has_a_name)
+START_TEST(the_machine_has_a_name_and_a_read_speed)
 {
     Pool *pool = pool_new(2);
     Text name = machine_name();
@@ -324,7 +324,7 @@ static void check_shell(const char *word, const char *want)
     free(as);
 }
 
-START_TEST(a_word_for_a_shell_is_read_back_the_same)
+START_TEST(a_quoted_word_is_read_back_unchanged_by_a_shell)
 {
     check_shell("./train", "./train");
     check_shell("--lr=1e-3", "--lr=1e-3");
@@ -337,7 +337,7 @@ START_TEST(a_word_for_a_shell_is_read_back_the_same)
 }
 END_TEST
 
-START_TEST(the_process_knows_the_time_its_memory_and_its_host)
+START_TEST(time_memory_and_host_name_are_reported)
 {
     const double before = machine_peak_memory();
     enum { N = 64 << 20 };
@@ -385,24 +385,24 @@ Suite *suite_base(void)
     TCase *t = tcase_create("base");
 
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, a_piece_handed_back_is_found_again);
-    tcase_add_test(t, an_arena_that_has_grown_never_grows_again_for_the_same);
-    tcase_add_test(t, pieces_do_not_overlap);
+    tcase_add_test(t, a_freed_block_is_reused);
+    tcase_add_test(t, an_arena_does_not_grow_twice_for_the_same_requests);
+    tcase_add_test(t, blocks_of_an_arena_do_not_overlap);
     tcase_add_test(t, every_index_is_visited_once);
     tcase_add_test(t, a_pool_can_be_opened_and_closed_many_times);
-    tcase_add_test(t, scratch_is_a_threads_own);
+    tcase_add_test(t, each_thread_has_its_own_scratch_memory);
     tcase_add_test(t, an_idle_pool_sleeps);
     tcase_add_test(t, a_draw_depends_on_seed_purpose_part_and_index);
     tcase_add_test(t, normal_numbers_have_mean_0_and_variance_1);
-    tcase_add_test(t, a_normal_number_does_not_know_its_neighbour);
-    tcase_add_test(t, draws_below_n_are_even);
-    tcase_add_test(t, numbers_are_hashed_as_they_are_in_files);
+    tcase_add_test(t, normal_numbers_are_independent);
+    tcase_add_test(t, draws_below_n_are_uniform);
+    tcase_add_test(t, hashes_do_not_depend_on_byte_order);
     tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
-    tcase_add_test(t, the_machine_reads_and_has_a_name);
-    tcase_add_test(t, a_word_for_a_shell_is_read_back_the_same);
-    tcase_add_test(t, the_process_knows_the_time_its_memory_and_its_host);
+    tcase_add_test(t, the_machine_has_a_name_and_a_read_speed);
+    tcase_add_test(t, a_quoted_word_is_read_back_unchanged_by_a_shell);
+    tcase_add_test(t, time_memory_and_host_name_are_reported);
     tcase_add_test(t, a_number_written_is_the_shortest_that_reads_back_the_same);
-    tcase_add_exit_test(t, the_users_mistake_has_an_exit_code, EXIT_DATA);
+    tcase_add_exit_test(t, mistakes_of_the_user_have_exit_codes, EXIT_DATA);
     suite_add_tcase(s, t);
     return s;
 }

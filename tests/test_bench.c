@@ -117,7 +117,7 @@ START_TEST(a_damaged_row_is_refused)
 }
 END_TEST
 
-START_TEST(of_two_measurements_the_faster_stays)
+START_TEST(the_faster_of_two_measurements_is_kept)
 {
     Rows rows = { 0 };
     Row r = { .group = "op", .name = "x", .seconds = 2, .step = 5, .held = 1 };
@@ -156,7 +156,7 @@ static const struct {
     { "b", 8e11, 0.5, true, 1 },         /* one that is twice as fast */
 };
 
-START_TEST(a_row_is_slower_by_its_time_at_the_same_speed)
+START_TEST(times_are_compared_at_the_same_peak_and_shares_otherwise)
 {
     Against a = { .path = "x", .rows = rows_of("a", 4e11, "x", 1), .margin = 0.05 };
     Rows now = rows_of(changes[_i].processor, changes[_i].peak, "x", changes[_i].seconds);
@@ -189,7 +189,7 @@ START_TEST(a_slower_decoding_is_slower)
 }
 END_TEST
 
-START_TEST(a_row_that_is_new_is_not_slower)
+START_TEST(a_new_row_is_not_slower)
 {
     Against a = { .path = "x", .rows = rows_of("a", 4e11, "x", 1), .margin = 0.05 };
     Rows now = rows_of("a", 4e11, "y", 100);
@@ -222,7 +222,7 @@ START_TEST(only_slower_rows_are_measured_again)
 END_TEST
 
 /* Where the lines through (64, 1) (256, 4) and (64, 2) (256, 2) meet: at 128. */
-START_TEST(two_times_cross_where_both_axes_are_logarithmic)
+START_TEST(crossings_are_interpolated_on_logarithmic_axes)
 {
     Growth a = { .n = 2, .length = { 64, 256 }, .time = { 1, 4 } };
     Growth b = { .n = 2, .length = { 64, 256 }, .time = { 2, 2 } };
@@ -234,7 +234,7 @@ START_TEST(two_times_cross_where_both_axes_are_logarithmic)
 }
 END_TEST
 
-START_TEST(a_crossing_that_is_taken_back_is_none)
+START_TEST(a_crossing_that_reverses_does_not_count)
 {
     Growth a = { .n = 3, .length = { 64, 128, 256 }, .time = { 1, 4, 1 } };
     Growth b = { .n = 3, .length = { 64, 128, 256 }, .time = { 2, 2, 2 } };
@@ -243,7 +243,7 @@ START_TEST(a_crossing_that_is_taken_back_is_none)
 }
 END_TEST
 
-START_TEST(a_share_above_one_is_not_believed)
+START_TEST(a_share_above_one_is_measured_again)
 {
     Bench b = { .tape = { .pool = pool_new(2) }, .peak = 1 };
     const Row r = { .group = "op", .name = "x", .seconds = 1, .flops = 1e6 };
@@ -265,17 +265,18 @@ Suite *suite_bench(void)
     TCase *c = with_folder(s, "rows");
 
     tcase_add_test(c, rows_are_read_as_they_were_written);
-    tcase_add_test(c, of_two_measurements_the_faster_stays);
+    tcase_add_test(c, the_faster_of_two_measurements_is_kept);
     tcase_add_loop_test(c, a_damaged_row_is_refused, 0, COUNT(damaged));
     c = group(s, "against");
-    tcase_add_loop_test(c, a_row_is_slower_by_its_time_at_the_same_speed, 0, COUNT(changes));
+    tcase_add_loop_test(c, times_are_compared_at_the_same_peak_and_shares_otherwise, 0,
+                        COUNT(changes));
     tcase_add_test(c, a_slower_decoding_is_slower);
-    tcase_add_test(c, a_row_that_is_new_is_not_slower);
+    tcase_add_test(c, a_new_row_is_not_slower);
     tcase_add_test(c, only_slower_rows_are_measured_again);
     c = group(s, "growth");
-    tcase_add_test(c, two_times_cross_where_both_axes_are_logarithmic);
-    tcase_add_test(c, a_crossing_that_is_taken_back_is_none);
+    tcase_add_test(c, crossings_are_interpolated_on_logarithmic_axes);
+    tcase_add_test(c, a_crossing_that_reverses_does_not_count);
     c = group(s, "machine");
-    tcase_add_test(c, a_share_above_one_is_not_believed);
+    tcase_add_test(c, a_share_above_one_is_measured_again);
     return s;
 }

@@ -85,7 +85,7 @@ START_TEST(pieces_are_what_the_pattern_says)
 }
 END_TEST
 
-START_TEST(a_sentence_falls_into_words_numbers_marks_and_space)
+START_TEST(a_sentence_is_split_into_words_numbers_punctuation_and_space)
 {
     static const char *const want[] = {
         "I",  "'ll", " say", ",",   " it",  "'s", " 42",
@@ -280,7 +280,7 @@ static void learn_1000(const char *text)
         exit(1);
 }
 
-START_TEST(bpe_stops_where_nothing_is_left_to_join_and_says_so)
+START_TEST(bpe_stops_and_warns_if_there_is_no_pair_left)
 {
     ck_assert_int_eq(exit_code_of(learn_1000, "abc abc"), 0);
     ck_assert_ptr_nonnull(
@@ -301,7 +301,7 @@ START_TEST(no_two_tokens_of_bpe_have_the_same_bytes)
 }
 END_TEST
 
-START_TEST(a_million_equal_letters_are_as_few_tokens_as_may_be)
+START_TEST(a_million_equal_letters_become_the_fewest_tokens)
 {
     enum { MILLION = 1000000 };
     const Bytes text = random_text(1, "a", MILLION);
@@ -387,12 +387,12 @@ Suite *suite_bpe(void)
     TCase *t = group(s, "bpe");
 
     tcase_add_test(t, pieces_are_what_the_pattern_says);
-    tcase_add_test(t, a_sentence_falls_into_words_numbers_marks_and_space);
+    tcase_add_test(t, a_sentence_is_split_into_words_numbers_punctuation_and_space);
     tcase_add_test(t, bpe_learns_and_encodes_by_the_definition);
     tcase_add_test(t, bpe_joins_the_most_frequent_pair_and_of_these_the_smallest);
-    tcase_add_test(t, bpe_stops_where_nothing_is_left_to_join_and_says_so);
+    tcase_add_test(t, bpe_stops_and_warns_if_there_is_no_pair_left);
     tcase_add_test(t, no_two_tokens_of_bpe_have_the_same_bytes);
-    tcase_add_test(t, a_million_equal_letters_are_as_few_tokens_as_may_be);
+    tcase_add_test(t, a_million_equal_letters_become_the_fewest_tokens);
     tcase_add_test(t, bpe_learns_from_the_beginning_of_a_text_that_is_too_long);
     tcase_add_test(t, a_piece_that_is_too_long_is_refused);
     return s;

@@ -10,7 +10,7 @@
     if (v->attention->keys_are_q)
 
 /* Scores up to thousands, and rows below the guard, where all of |q| is a constant. */
-START_TEST(rows_of_any_length_are_finite_and_those_of_the_formula)
+START_TEST(rows_of_any_norm_match_the_formula)
 {
     static const double sizes[] = { 3000, 30, 1e-5, 1e-8 };
 
@@ -47,7 +47,7 @@ static real *matrix(Arena *mem, const Mixing *m)
 }
 
 /* So that the cost does not grow with the length: two chunks in each round, without the row. */
-START_TEST(a_row_sees_two_chunks_in_each_round_at_most)
+START_TEST(a_row_sees_at_most_two_chunks_per_round)
 {
     EACH_SORTED(v)
     {
@@ -70,7 +70,7 @@ START_TEST(a_row_sees_two_chunks_in_each_round_at_most)
 }
 END_TEST
 
-START_TEST(a_value_that_is_not_a_number_is_seen_by_rows_that_see_its_key)
+START_TEST(a_nan_value_affects_only_rows_that_see_its_key)
 {
     enum { HERE = 37, T = 71 };
 
@@ -92,7 +92,7 @@ START_TEST(a_value_that_is_not_a_number_is_seen_by_rows_that_see_its_key)
 END_TEST
 
 /* And a bucket is found by the direction of a row alone. */
-START_TEST(keys_of_any_length_are_sorted_alike)
+START_TEST(buckets_do_not_depend_on_the_norm_of_keys)
 {
     EACH_SORTED(v)
     {
@@ -126,10 +126,10 @@ Suite *suite_buckets(void)
     Suite *s = suite_create("buckets");
     TCase *t = group(s, "buckets");
 
-    tcase_add_loop_test(t, rows_of_any_length_are_finite_and_those_of_the_formula, 0, 4);
-    tcase_add_loop_test(t, a_row_sees_two_chunks_in_each_round_at_most, 0, 2);
-    tcase_add_loop_test(t, a_value_that_is_not_a_number_is_seen_by_rows_that_see_its_key, 0, 2);
-    tcase_add_loop_test(t, keys_of_any_length_are_sorted_alike, 0, 2);
+    tcase_add_loop_test(t, rows_of_any_norm_match_the_formula, 0, 4);
+    tcase_add_loop_test(t, a_row_sees_at_most_two_chunks_per_round, 0, 2);
+    tcase_add_loop_test(t, a_nan_value_affects_only_rows_that_see_its_key, 0, 2);
+    tcase_add_loop_test(t, buckets_do_not_depend_on_the_norm_of_keys, 0, 2);
     tcase_add_test(t, an_odd_number_of_buckets_is_refused);
     return s;
 }

@@ -29,7 +29,7 @@ static void check_same_configuration(const Config *a, const Config *b)
     ck_assert_msg(difference.n == 0, "%s", difference.at);
 }
 
-START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
+START_TEST(a_model_is_read_back_bit_for_bit)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
@@ -45,7 +45,7 @@ START_TEST(a_model_comes_back_from_its_file_bit_by_bit)
 }
 END_TEST
 
-START_TEST(a_masked_model_comes_back_as_one)
+START_TEST(a_masked_model_is_read_back_as_one)
 {
     Config c = small_variant(0);
 
@@ -60,7 +60,7 @@ START_TEST(a_masked_model_comes_back_as_one)
 }
 END_TEST
 
-START_TEST(what_is_put_beside_a_model_is_in_its_file)
+START_TEST(additional_tensors_and_metadata_are_saved)
 {
     Small *s = open_variant(0, B, T);
     const Param *p = s->model.params.first;
@@ -89,7 +89,7 @@ static void load(const char *path)
     checkpoint_load(path, &model, arena_new());
 }
 
-START_TEST(a_bit_that_turned_anywhere_is_noticed)
+START_TEST(any_flipped_bit_is_detected)
 {
     Config c = small_variant(0);
     size_t bytes;
@@ -123,7 +123,7 @@ static void write_tables(const Safetensors *file)
 }
 
 /* Two values change places, or a number its sign. */
-START_TEST(what_is_beside_a_model_is_hashed_each_in_its_place)
+START_TEST(additional_tensors_are_hashed_separately)
 {
     Small *s = open_variant(0, B, T);
     const Param *p = s->model.params.first;
@@ -338,7 +338,7 @@ START_TEST(a_file_with_other_metadata_is_refused)
 }
 END_TEST
 
-START_TEST(a_file_that_is_no_checkpoint_is_refused)
+START_TEST(a_file_that_is_not_a_checkpoint_is_refused)
 {
     put(in_folder("text"), "Once upon a time, there was no tensor anywhere.", 47);
     check_dies(load, in_folder("text"), EXIT_DATA, "not a safetensors file");
@@ -459,14 +459,14 @@ Suite *suite_checkpoint(void)
     Suite *s = suite_create("checkpoint");
     TCase *t = with_folder(s, "checkpoint");
 
-    tcase_add_test(t, a_model_comes_back_from_its_file_bit_by_bit);
-    tcase_add_test(t, a_masked_model_comes_back_as_one);
-    tcase_add_test(t, what_is_put_beside_a_model_is_in_its_file);
-    tcase_add_test(t, a_bit_that_turned_anywhere_is_noticed);
-    tcase_add_test(t, what_is_beside_a_model_is_hashed_each_in_its_place);
+    tcase_add_test(t, a_model_is_read_back_bit_for_bit);
+    tcase_add_test(t, a_masked_model_is_read_back_as_one);
+    tcase_add_test(t, additional_tensors_and_metadata_are_saved);
+    tcase_add_test(t, any_flipped_bit_is_detected);
+    tcase_add_test(t, additional_tensors_are_hashed_separately);
     tcase_add_test(t, a_file_with_other_tensors_is_refused);
     tcase_add_test(t, a_file_with_other_metadata_is_refused);
-    tcase_add_test(t, a_file_that_is_no_checkpoint_is_refused);
+    tcase_add_test(t, a_file_that_is_not_a_checkpoint_is_refused);
     tcase_add_test(t, an_unknown_setting_is_refused_unless_it_is_zero);
     tcase_add_test(t, a_setting_at_its_default_is_not_in_the_file);
     tcase_add_test(t, a_checkpoint_of_an_older_version_loads);

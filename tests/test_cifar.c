@@ -146,7 +146,7 @@ static void read_folder(const char *path)
     lra_free(&lra);
 }
 
-START_TEST(what_is_no_batch_is_refused)
+START_TEST(files_that_are_not_batches_are_refused)
 {
     unsigned char byte[3 * IMAGE] = { 0 };
     char name[5001];
@@ -181,6 +181,6 @@ Suite *suite_cifar(void)
     tcase_add_test(t, each_colour_has_its_weight);
     tcase_add_test(t, files_are_read_in_order_and_the_test_batch_is_apart);
     tcase_add_test(t, a_folder_has_its_batches_or_a_folder_of_the_release_in_it);
-    tcase_add_test(t, what_is_no_batch_is_refused);
+    tcase_add_test(t, files_that_are_not_batches_are_refused);
     return s;
 }

@@ -67,7 +67,7 @@ static real *said(const Small *s, Batch batch)
     return copy;
 }
 
-START_TEST(what_padding_holds_changes_nothing)
+START_TEST(the_contents_of_padding_have_no_effect)
 {
     for (int i = 0; i < VARIANTS; i++)
         for (int way = 0; way < WAYS; way++) {
@@ -84,7 +84,7 @@ START_TEST(what_padding_holds_changes_nothing)
 }
 END_TEST
 
-START_TEST(a_row_of_a_batch_is_said_what_it_is_alone)
+START_TEST(a_row_is_classified_the_same_alone_and_in_a_batch)
 {
     for (int i = 0; i < VARIANTS; i++)
         for (int way = 0; way < WAYS; way++) {
@@ -191,7 +191,7 @@ START_TEST(a_classifier_has_the_parameters_of_its_configuration)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_a_classifier_is_said)
+START_TEST(options_that_do_not_apply_to_classifiers_are_refused)
 {
     Config c = small_variant(0);
 
@@ -215,12 +215,12 @@ Suite *suite_classifier(void)
 
     tcase_add_loop_test(t, the_gradient_is_the_slope_of_the_losses_with_every_pool, 0,
                         (VARIANTS + 4) / 5);
-    tcase_add_test(t, what_padding_holds_changes_nothing);
-    tcase_add_test(t, a_row_of_a_batch_is_said_what_it_is_alone);
+    tcase_add_test(t, the_contents_of_padding_have_no_effect);
+    tcase_add_test(t, a_row_is_classified_the_same_alone_and_in_a_batch);
     tcase_add_test(t, the_first_position_alone_is_seen_without_blocks);
     tcase_add_test(t, a_query_of_zero_is_the_mean);
     tcase_add_test(t, towers_compare_two_texts);
     tcase_add_test(t, a_classifier_has_the_parameters_of_its_configuration);
-    tcase_add_test(t, what_does_not_fit_a_classifier_is_said);
+    tcase_add_test(t, options_that_do_not_apply_to_classifiers_are_refused);
     return s;
 }

@@ -123,7 +123,7 @@ START_TEST(every_mechanism_has_the_matrices_of_its_configuration)
 }
 END_TEST
 
-START_TEST(the_decay_is_for_matrices_and_tables)
+START_TEST(weight_decay_applies_to_matrices_and_tables)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_open(small_variant(i), B, T);
@@ -172,7 +172,7 @@ START_TEST(gpt2_has_its_parameters_and_operations)
 }
 END_TEST
 
-START_TEST(to_see_both_sides_costs_twice_the_attention)
+START_TEST(bidirectional_attention_costs_twice_the_causal_one)
 {
     Config c = gpt2();
 
@@ -227,7 +227,7 @@ START_TEST(heads_that_do_not_divide_the_width_are_refused)
 }
 END_TEST
 
-START_TEST(heads_of_odd_width_cannot_be_turned)
+START_TEST(heads_of_odd_width_cannot_be_rotated)
 {
     Config c = gpt2();
 
@@ -279,7 +279,7 @@ START_TEST(settings_without_effect_are_refused)
 }
 END_TEST
 
-START_TEST(what_fits_together_is_not_refused)
+START_TEST(valid_combinations_are_accepted)
 {
     const Config c = gpt2();
 
@@ -296,15 +296,15 @@ Suite *suite_config(void)
 
     tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
     tcase_add_test(t, every_mechanism_has_the_matrices_of_its_configuration);
-    tcase_add_test(t, the_decay_is_for_matrices_and_tables);
+    tcase_add_test(t, weight_decay_applies_to_matrices_and_tables);
     tcase_add_test(t, gpt2_has_its_parameters_and_operations);
-    tcase_add_test(t, to_see_both_sides_costs_twice_the_attention);
+    tcase_add_test(t, bidirectional_attention_costs_twice_the_causal_one);
     tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
     tcase_add_test(t, a_difference_names_the_first_key_that_differs);
     tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
-    tcase_add_exit_test(t, heads_of_odd_width_cannot_be_turned, EXIT_USAGE);
+    tcase_add_exit_test(t, heads_of_odd_width_cannot_be_rotated, EXIT_USAGE);
     tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);
     tcase_add_test(t, settings_without_effect_are_refused);
-    tcase_add_test(t, what_fits_together_is_not_refused);
+    tcase_add_test(t, valid_combinations_are_accepted);
     return s;
 }

@@ -62,7 +62,7 @@ static void check_sets(const char *json, const char *want)
     ck_assert_msg(strstr(said, want) != NULL, "no %s in %s", want, said);
 }
 
-START_TEST(a_member_sets_its_option)
+START_TEST(a_member_of_the_object_sets_its_option)
 {
     check_sets("{}", "\"n_layer\": 4,");
     check_sets("{\"n_layer\": 7}", "\"n_layer\": 7,");
@@ -92,7 +92,7 @@ START_TEST(the_command_line_comes_first)
 }
 END_TEST
 
-START_TEST(what_is_no_option_or_no_value_is_refused)
+START_TEST(unknown_options_and_invalid_values_are_refused)
 {
     static const char *const bad[][2] = {
         { "{\"n_layers\": 7}", "a.json: there is not an option n_layers: did you mean n-layer?" },
@@ -114,7 +114,7 @@ START_TEST(what_is_no_option_or_no_value_is_refused)
 }
 END_TEST
 
-START_TEST(what_is_printed_sets_the_same)
+START_TEST(printed_options_are_read_back_unchanged)
 {
     static char first[16000];
 
@@ -133,9 +133,9 @@ Suite *suite_configured(void)
     Suite *s = suite_create("configured");
     TCase *t = group(s, "configuration");
 
-    tcase_add_test(t, a_member_sets_its_option);
+    tcase_add_test(t, a_member_of_the_object_sets_its_option);
     tcase_add_test(t, the_command_line_comes_first);
-    tcase_add_test(t, what_is_no_option_or_no_value_is_refused);
-    tcase_add_test(t, what_is_printed_sets_the_same);
+    tcase_add_test(t, unknown_options_and_invalid_values_are_refused);
+    tcase_add_test(t, printed_options_are_read_back_unchanged);
     return s;
 }

@@ -99,7 +99,7 @@ START_TEST(a_text_is_cut_between_characters)
 }
 END_TEST
 
-START_TEST(a_corpus_is_known_again_and_any_change_of_it_is_noticed)
+START_TEST(a_corpus_is_recognised_and_any_change_is_detected)
 {
     enum { N = 60 };
     char text[N];
@@ -159,7 +159,7 @@ START_TEST(texts_that_are_missing_or_empty_are_refused)
 }
 END_TEST
 
-START_TEST(what_looks_like_another_kind_of_file_is_read_all_the_same)
+START_TEST(a_text_that_resembles_another_format_is_read_as_text)
 {
     static const char *const name[] = { "page", NULL };
 
@@ -365,7 +365,7 @@ static bool holds(Bytes text, const unsigned char *part, size_t n)
     return false;
 }
 
-START_TEST(the_validation_stories_are_none_of_those_to_train_on)
+START_TEST(validation_stories_are_not_trained_on)
 {
     Corpus c = corpus_stories(5, 50000);
     size_t begin = 0;
@@ -402,9 +402,9 @@ Suite *suite_corpus(void)
     tcase_add_test(t, files_are_read_one_after_the_other_and_split_at_the_byte);
     tcase_add_test(t, a_validation_file_leaves_the_text_whole);
     tcase_add_test(t, a_text_is_cut_between_characters);
-    tcase_add_test(t, a_corpus_is_known_again_and_any_change_of_it_is_noticed);
+    tcase_add_test(t, a_corpus_is_recognised_and_any_change_is_detected);
     tcase_add_test(t, texts_that_are_missing_or_empty_are_refused);
-    tcase_add_test(t, what_looks_like_another_kind_of_file_is_read_all_the_same);
+    tcase_add_test(t, a_text_that_resembles_another_format_is_read_as_text);
     t = group(s, "batches");
     tcase_add_test(t, a_batch_depends_on_its_seed_and_number_alone);
     tcase_add_test(t, a_smaller_batch_is_the_beginning_of_a_larger_one);
@@ -414,7 +414,7 @@ Suite *suite_corpus(void)
     tcase_add_test(t, windows_start_everywhere_equally_and_end_with_the_text);
     tcase_add_test(t, windows_side_by_side_tile_the_text);
     tcase_add_test(t, the_floor_of_stories_is_their_entropy);
-    tcase_add_test(t, the_validation_stories_are_none_of_those_to_train_on);
+    tcase_add_test(t, validation_stories_are_not_trained_on);
     tcase_add_test(t, stories_depend_on_their_seed);
     return s;
 }

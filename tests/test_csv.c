@@ -100,7 +100,7 @@ static const Case bad[] = {
     { "a,\"b\n", "1: an unclosed quote/" },
 };
 
-START_TEST(a_row_that_is_wrong_says_so_and_spares_the_next)
+START_TEST(a_bad_row_is_reported_and_the_next_one_is_read)
 {
     char *rows = rows_of(bad[_i].text, strlen(bad[_i].text));
 
@@ -139,7 +139,7 @@ START_TEST(a_file_may_be_cut_or_damaged_anywhere)
 }
 END_TEST
 
-START_TEST(columns_are_found_by_their_whole_names_and_have_an_end)
+START_TEST(columns_are_found_by_their_full_names)
 {
     static char many[5 * (CSV_COLUMNS + 2)];
     Csv csv = csv_of("length,len\n", 11);
@@ -162,7 +162,7 @@ START_TEST(columns_are_found_by_their_whole_names_and_have_an_end)
 }
 END_TEST
 
-START_TEST(what_is_written_is_read_again)
+START_TEST(written_rows_are_read_back)
 {
     static const char *const field[] = { "", "x", "a,b", "\"", "a\nb", "\"x\"", "c\r", " y " };
     char *text = NULL;
@@ -191,10 +191,10 @@ Suite *suite_csv(void)
     TCase *t = group(s, "csv");
 
     tcase_add_loop_test(t, a_row_has_the_fields_of_its_columns, 0, COUNT(good));
-    tcase_add_loop_test(t, a_row_that_is_wrong_says_so_and_spares_the_next, 0, COUNT(bad));
+    tcase_add_loop_test(t, a_bad_row_is_reported_and_the_next_one_is_read, 0, COUNT(bad));
     tcase_add_test(t, a_zero_byte_is_a_control_character);
     tcase_add_test(t, a_file_may_be_cut_or_damaged_anywhere);
-    tcase_add_test(t, columns_are_found_by_their_whole_names_and_have_an_end);
-    tcase_add_test(t, what_is_written_is_read_again);
+    tcase_add_test(t, columns_are_found_by_their_full_names);
+    tcase_add_test(t, written_rows_are_read_back);
     return s;
 }

@@ -88,7 +88,7 @@ START_TEST(extreme_decays_are_those_of_the_plain_twin)
 }
 END_TEST
 
-START_TEST(decoded_padding_may_hold_anything)
+START_TEST(the_contents_of_decoded_padding_have_no_effect)
 {
     EACH_VARIANT(v)
     if (decays_of(v)) {
@@ -185,7 +185,7 @@ static void fill_one(const Mixing *m)
 }
 
 /* In float a running sum of all g would have lost 1e-7 after a few positions. */
-START_TEST(scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between)
+START_TEST(forget_gates_are_summed_exactly_over_long_sequences)
 {
     Variant v = { .attention = &attention_softmax, .set = settings_default(&attention_softmax) };
     Arena *mem = arena_new();
@@ -210,7 +210,7 @@ START_TEST(scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between)
 END_TEST
 
 /* What a layer computes at first from an input of zeros: b, and f of it. */
-START_TEST(heads_start_with_memories_of_their_own)
+START_TEST(heads_start_with_different_decays)
 {
     EACH_VARIANT(v)
     {
@@ -300,12 +300,12 @@ Suite *suite_decays(void)
     Suite *s = suite_create("decays");
     TCase *extremes = group(s, "extremes");
 
-    tcase_add_test(extremes, heads_start_with_memories_of_their_own);
-    tcase_add_test(extremes, decoded_padding_may_hold_anything);
+    tcase_add_test(extremes, heads_start_with_different_decays);
+    tcase_add_test(extremes, the_contents_of_decoded_padding_have_no_effect);
     tcase_add_loop_test(extremes, extreme_decays_are_those_of_the_plain_twin, 0, 2);
     tcase_add_test(extremes, a_g_of_minus_infinity_forgets_everything);
-    tcase_add_loop_test(extremes, scores_of_a_long_sequence_fade_by_the_sums_of_what_lies_between,
-                        0, COUNT(patterns) + 1);
+    tcase_add_loop_test(extremes, forget_gates_are_summed_exactly_over_long_sequences, 0,
+                        COUNT(patterns) + 1);
     tcase_add_test(extremes, factors_of_decays_are_0_before_they_are_denormal);
     tcase_add_test(extremes, the_scan_of_a_long_sequence_is_the_recurrence);
     return s;

@@ -101,7 +101,7 @@ static bool goes_on(const Variant *v)
 }
 
 /* Where a table of positions does not end it, and no angle is too large. */
-START_TEST(a_model_goes_on_beyond_its_context)
+START_TEST(a_model_continues_beyond_its_context)
 {
     int i = 0;
 
@@ -170,7 +170,7 @@ START_TEST(a_horizon_beyond_the_context_is_what_the_angles_reach)
 }
 END_TEST
 
-START_TEST(what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_come)
+START_TEST(decoding_depends_neither_on_threads_nor_on_capacity)
 {
     int i = 0;
 
@@ -191,7 +191,7 @@ START_TEST(what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_c
 }
 END_TEST
 
-START_TEST(after_a_reset_a_decoder_is_as_new)
+START_TEST(a_reset_decoder_behaves_like_a_new_one)
 {
     int i = 0;
 
@@ -235,7 +235,7 @@ static size_t held_after(const Small *s, int tokens, int positions)
     return before;
 }
 
-START_TEST(memory_is_the_same_after_every_token_and_for_linear_ones_for_any_number)
+START_TEST(decoding_memory_is_constant_and_for_linear_ones_independent_of_length)
 {
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v)) {
         Config c = config_of(v, 2);
@@ -264,7 +264,7 @@ static void decode_wrongly(const char *what)
         decoder_step(d, strcmp(what, "token") == 0 ? VOCAB : 0);
 }
 
-START_TEST(what_cannot_be_decoded_is_a_bug)
+START_TEST(decoding_an_undecodable_model_is_a_bug)
 {
     static const char *const what[] = { "both sides", "long", "token", "one too many" };
 
@@ -327,14 +327,14 @@ Suite *suite_decode(void)
     TCase *t = group(s, "decoder");
 
     tcase_add_test(t, after_every_token_the_logits_are_those_of_the_whole_model);
-    tcase_add_test(t, a_model_goes_on_beyond_its_context);
+    tcase_add_test(t, a_model_continues_beyond_its_context);
     tcase_add_test(t, cosformer_forgets_a_key_before_its_weight_is_negative);
     tcase_add_test(t, a_horizon_beyond_the_context_is_what_the_angles_reach);
-    tcase_add_test(t, what_is_decoded_depends_on_no_thread_and_not_on_how_many_tokens_may_come);
-    tcase_add_test(t, after_a_reset_a_decoder_is_as_new);
-    tcase_add_test(t, memory_is_the_same_after_every_token_and_for_linear_ones_for_any_number);
+    tcase_add_test(t, decoding_depends_neither_on_threads_nor_on_capacity);
+    tcase_add_test(t, a_reset_decoder_behaves_like_a_new_one);
+    tcase_add_test(t, decoding_memory_is_constant_and_for_linear_ones_independent_of_length);
     tcase_add_test(t, the_caller_of_a_step_gets_its_own_state_again);
-    tcase_add_test(t, what_cannot_be_decoded_is_a_bug);
+    tcase_add_test(t, decoding_an_undecodable_model_is_a_bug);
     tcase_add_test(t, more_memory_than_there_is_is_refused);
     return s;
 }

@@ -104,7 +104,7 @@ START_TEST(a_state_is_reflected_thousands_of_times)
 }
 END_TEST
 
-START_TEST(a_key_that_comes_again_and_again_is_corrected)
+START_TEST(a_repeated_key_is_corrected_each_time)
 {
     static const Pattern of_some = { { HARDLY, HARDLY, -0.01, HARDLY }, { 0.5, 1, 0.01, 0.9 }, 2 };
     static const Pattern of_all = { { HARDLY, HARDLY, 0, HARDLY }, { 2, 1.9, 2, 1.8 }, 4 };
@@ -157,7 +157,7 @@ static void check_vectors(void *ctx, const Mix *in)
     }
 }
 
-START_TEST(a_layer_gives_vectors_of_length_1)
+START_TEST(a_layer_normalises_keys_to_length_1)
 {
     int seen = 0;
 
@@ -186,8 +186,8 @@ Suite *suite_delta(void)
     TCase *t = group(s, "delta");
 
     tcase_add_test(t, a_state_is_reflected_thousands_of_times);
-    tcase_add_test(t, a_key_that_comes_again_and_again_is_corrected);
+    tcase_add_test(t, a_repeated_key_is_corrected_each_time);
     tcase_add_test(t, decays_of_all_sizes_are_those_of_the_plain_twin);
-    tcase_add_test(t, a_layer_gives_vectors_of_length_1);
+    tcase_add_test(t, a_layer_normalises_keys_to_length_1);
     return s;
 }

@@ -55,7 +55,7 @@ static const char *row(int i)
     return screen.row[i].cell;
 }
 
-START_TEST(no_line_wraps_and_nothing_stays_of_an_earlier_one)
+START_TEST(no_line_wraps_and_earlier_lines_are_erased)
 {
     screen_open(&screen, widths[_i]);
     for (int step = 1; step <= UPDATES; step++) {
@@ -285,7 +285,7 @@ static void run_virtually(Virtual *v)
 }
 
 /* Before the first evaluation, and after it; a row takes what it should, or not quite. */
-START_TEST(the_time_that_is_left_is_told_early)
+START_TEST(the_remaining_time_is_estimated_early)
 {
     static const double limits[] = { 0, 40, 80, 1000 };
 
@@ -301,7 +301,7 @@ START_TEST(the_time_that_is_left_is_told_early)
 }
 END_TEST
 
-START_TEST(a_run_ends_within_its_limit_and_close_to_it)
+START_TEST(a_run_ends_shortly_before_its_time_limit)
 {
     static const double limits[] = { 10, 40, 80 };
 
@@ -356,15 +356,15 @@ Suite *suite_display(void)
     tcase_add_checked_fixture(t, environment_open, NULL);
     tcase_add_checked_fixture(run, environment_open, NULL);
     tcase_add_test(t, a_time_has_two_units);
-    tcase_add_test(pace, the_time_that_is_left_is_told_early);
-    tcase_add_test(pace, a_run_ends_within_its_limit_and_close_to_it);
+    tcase_add_test(pace, the_remaining_time_is_estimated_early);
+    tcase_add_test(pace, a_run_ends_shortly_before_its_time_limit);
     tcase_add_test(pace, the_last_evaluation_has_all_rows_if_there_is_time);
     tcase_add_test(pace, the_median_is_of_the_last_steps);
     if (!screen_exists()) {
         fprintf(stderr, "skipped: what a terminal shows (needs /dev/pts)\n");
         return s;
     }
-    tcase_add_loop_test(t, no_line_wraps_and_nothing_stays_of_an_earlier_one, 0, COUNT(widths));
+    tcase_add_loop_test(t, no_line_wraps_and_earlier_lines_are_erased, 0, COUNT(widths));
     tcase_add_loop_test(t, fields_are_dropped_from_the_right, 0, 4);
     tcase_add_test(t, a_text_is_wrapped_at_spaces_and_a_long_word_anywhere);
     tcase_add_test(t, a_line_fits_after_the_terminal_was_resized);

@@ -158,7 +158,7 @@ START_TEST(a_row_of_induction_has_triggers_anywhere_and_often_one)
 }
 END_TEST
 
-START_TEST(a_key_is_recalled_as_often_as_another_however_often_it_is_there)
+START_TEST(all_keys_are_asked_for_equally_often)
 {
     enum { T = 12, K = 5 };
     Rows rows = rows_open("recall", (SyntheticShape){ .T = T, .items = K, .symbols = 4 });
@@ -342,7 +342,7 @@ START_TEST(the_last_key_in_context_is_any_of_those_before)
 }
 END_TEST
 
-START_TEST(the_distance_of_the_dots_does_not_tell_the_answer)
+START_TEST(the_distance_of_the_dots_does_not_reveal_the_answer)
 {
     enum { SIDE = 32 };
     Rows rows = rows_open("pathfinder", (SyntheticShape){ .T = SIDE * SIDE, .difficulty = _i });
@@ -377,12 +377,12 @@ Suite *suite_draws(void)
     tcase_add_test(t, noise_of_mqar_is_any_token_and_changes_no_answer);
     tcase_add_test(t, what_is_copied_is_any_symbols_at_any_places);
     tcase_add_test(t, a_row_of_induction_has_triggers_anywhere_and_often_one);
-    tcase_add_test(t, a_key_is_recalled_as_often_as_another_however_often_it_is_there);
+    tcase_add_test(t, all_keys_are_asked_for_equally_often);
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
     tcase_add_test(t, a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens);
     tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);
     tcase_add_loop_test(t, an_image_of_pathfinder_has_its_paths_and_greys, 0, 3);
-    tcase_add_loop_test(t, the_distance_of_the_dots_does_not_tell_the_answer, 0, 3);
+    tcase_add_loop_test(t, the_distance_of_the_dots_does_not_reveal_the_answer, 0, 3);
     return s;
 }

@@ -103,7 +103,7 @@ START_TEST(evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch)
 }
 END_TEST
 
-START_TEST(evaluation_of_what_is_not_masked_has_no_accuracy)
+START_TEST(evaluation_of_causal_models_has_no_accuracy)
 {
     Small *s = small_open(small_variant(0), 1, 8);
     Tape tape = tape_open(1);
@@ -186,7 +186,7 @@ START_TEST(evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch)
 }
 END_TEST
 
-START_TEST(windows_are_masked_the_same_every_time_and_no_two_of_them_alike)
+START_TEST(masks_are_reproducible_and_differ_between_windows)
 {
     Small *s = open_masked();
     Tokens text = noise(s->mem, 12 * SEEN, 11, 4);
@@ -255,7 +255,7 @@ START_TEST(a_window_is_from_the_text_whose_number_is_asked_for)
 }
 END_TEST
 
-START_TEST(texts_are_told_apart)
+START_TEST(a_classifier_distinguishes_texts)
 {
     Arena *mem = arena_new();
     const ClassSource *source = three_texts(mem);
@@ -413,7 +413,7 @@ static double loss_on_noise(bool leak)
     return loss;
 }
 
-START_TEST(noise_cannot_be_foretold)
+START_TEST(noise_is_not_predictable)
 {
     double loss = loss_on_noise(false);
 
@@ -468,7 +468,7 @@ static Tokens four_in_order(Arena *mem, uint64_t seed)
  * Of noise nothing is known but what is seen: nothing where the mask is, else a
  * token that is right with probability p; if it is not, each other is as likely.
  */
-START_TEST(masked_noise_is_known_only_where_it_is_seen)
+START_TEST(masked_noise_is_predicted_only_if_visible)
 {
     const double p = (0.1 + 0.1 / 4) / 0.2, q = 1 - p;
     const double least = 0.8 * log(4) - 0.2 * (p * log(p) + q * log(q / 3));
@@ -481,7 +481,7 @@ START_TEST(masked_noise_is_known_only_where_it_is_seen)
 }
 END_TEST
 
-START_TEST(masked_tokens_are_told_from_those_around_them)
+START_TEST(masked_tokens_are_predicted_from_their_context)
 {
     const Evaluation e = learn_masked(four_in_order);
 
@@ -497,17 +497,17 @@ Suite *suite_evaluate(void)
 
     tcase_add_test(t, two_half_batches_are_one_batch);
     tcase_add_test(t, evaluation_is_the_mean_loss_of_the_windows_whatever_the_batch);
-    tcase_add_test(t, evaluation_of_what_is_not_masked_has_no_accuracy);
+    tcase_add_test(t, evaluation_of_causal_models_has_no_accuracy);
     tcase_add_test(t, evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch);
-    tcase_add_test(t, windows_are_masked_the_same_every_time_and_no_two_of_them_alike);
+    tcase_add_test(t, masks_are_reproducible_and_differ_between_windows);
     tcase_add_test(t, a_window_is_from_the_text_whose_number_is_asked_for);
-    tcase_add_test(t, texts_are_told_apart);
+    tcase_add_test(t, a_classifier_distinguishes_texts);
     tcase_add_loop_test(t, labelled_texts_are_learnt, POOL_MEAN, POOL_FIRST + 1);
     tcase_add_test(t, macro_f1_is_the_mean_over_the_answers_that_occur);
     tcase_add_test(t, evaluation_drops_nothing_and_leaves_the_tape_as_it_was);
-    tcase_add_test(t, noise_cannot_be_foretold);
-    tcase_add_test(t, masked_noise_is_known_only_where_it_is_seen);
-    tcase_add_test(t, masked_tokens_are_told_from_those_around_them);
+    tcase_add_test(t, noise_is_not_predictable);
+    tcase_add_test(t, masked_noise_is_predicted_only_if_visible);
+    tcase_add_test(t, masked_tokens_are_predicted_from_their_context);
     tcase_add_test(t, a_text_has_to_hold_a_window_and_the_token_after_it);
     return s;
 }

@@ -164,7 +164,7 @@ static char *text_of(const char *file)
 
 static const char text[] = "Once upon a time, the na\xc3\xafve \xff\n and so on";
 
-START_TEST(the_folder_is_what_from_pretrained_wants)
+START_TEST(the_folder_has_all_files_for_from_pretrained)
 {
     const Config c = config_of(_i);
     char want[300], *config;
@@ -210,7 +210,7 @@ static float *logits_in(Arena *mem, const Config *c, int T, int64_t *token)
 }
 
 /* By a naive model of that class, from the folder alone. */
-START_TEST(the_class_makes_of_the_folder_what_the_model_makes_of_the_text)
+START_TEST(the_exported_tensors_give_the_models_logits)
 {
     Arena *mem = arena_new();
     const Config c = config_of(_i);
@@ -340,7 +340,7 @@ START_TEST(the_tokenizer_is_that_of_bytes)
 }
 END_TEST
 
-START_TEST(words_that_make_no_sense_are_refused_before_anything_is_made)
+START_TEST(wrong_arguments_are_refused_before_anything_is_created)
 {
     save("model", config_of(0), 0);
     check_refused(RUN("@model"), EXIT_USAGE, "takes RUN and DIR, not 1", 1);
@@ -352,7 +352,7 @@ START_TEST(words_that_make_no_sense_are_refused_before_anything_is_made)
 }
 END_TEST
 
-START_TEST(a_folder_that_has_something_in_it_is_left_alone)
+START_TEST(a_folder_that_is_not_empty_is_left_alone)
 {
     save("model", config_of(0), 0);
     mkdir(in_folder("out"), 0777);
@@ -364,7 +364,7 @@ START_TEST(a_folder_that_has_something_in_it_is_left_alone)
 }
 END_TEST
 
-START_TEST(a_run_that_cannot_be_read_makes_no_folder)
+START_TEST(no_folder_is_created_for_an_unreadable_run)
 {
     static const char *const damaged[] = { "attnc.attn", "attnc.config.n_embd" };
 
@@ -398,7 +398,7 @@ START_TEST(a_vocabulary_that_is_not_the_tokenizers_is_refused)
 }
 END_TEST
 
-START_TEST(a_text_that_cannot_be_read_makes_no_folder)
+START_TEST(no_folder_is_created_for_an_unreadable_text)
 {
     save("model", config_of(0), 0);
     put(in_folder("text"), "", 0);
@@ -429,19 +429,19 @@ Suite *suite_export(void)
     TCase *t = with_folder(s, "what comes out");
 
     tcase_add_checked_fixture(t, NULL, remove_folders);
-    tcase_add_loop_test(t, the_folder_is_what_from_pretrained_wants, 0, 3);
-    tcase_add_loop_test(t, the_class_makes_of_the_folder_what_the_model_makes_of_the_text, 0, 3);
+    tcase_add_loop_test(t, the_folder_has_all_files_for_from_pretrained, 0, 3);
+    tcase_add_loop_test(t, the_exported_tensors_give_the_models_logits, 0, 3);
     tcase_add_test(t, a_text_shorter_than_the_context_is_read_whole);
     tcase_add_loop_test(t, a_model_without_a_class_brings_its_own_and_says_why, 3, MODELS);
     tcase_add_test(t, a_run_gives_its_last_model_or_its_best);
     tcase_add_test(t, the_tokenizer_is_that_of_bytes);
     t = with_folder(s, "what does not");
     tcase_add_checked_fixture(t, NULL, remove_folders);
-    tcase_add_test(t, words_that_make_no_sense_are_refused_before_anything_is_made);
-    tcase_add_test(t, a_folder_that_has_something_in_it_is_left_alone);
-    tcase_add_test(t, a_run_that_cannot_be_read_makes_no_folder);
+    tcase_add_test(t, wrong_arguments_are_refused_before_anything_is_created);
+    tcase_add_test(t, a_folder_that_is_not_empty_is_left_alone);
+    tcase_add_test(t, no_folder_is_created_for_an_unreadable_run);
     tcase_add_test(t, a_vocabulary_that_is_not_the_tokenizers_is_refused);
-    tcase_add_test(t, a_text_that_cannot_be_read_makes_no_folder);
+    tcase_add_test(t, no_folder_is_created_for_an_unreadable_text);
     tcase_add_test(t, a_failure_while_writing_leaves_nothing);
     return s;
 }

@@ -162,7 +162,7 @@ static double cosines(const Mixing *m, int h, const real *q, const real *k)
     return sum;
 }
 
-START_TEST(weights_are_those_of_a_series_and_of_cosines)
+START_TEST(weights_match_the_taylor_series_and_the_cosines)
 {
     check_weights(&attention_based, taylor);
     check_weights(&attention_rfa, cosines);
@@ -179,6 +179,6 @@ Suite *suite_features(void)
     tcase_add_loop_test(t, features_of_rows_far_from_0_are_those_of_the_formula, 0, 2);
     tcase_add_test(t, square_maps_that_are_learned_start_as_the_identity);
     tcase_add_test(t, no_two_random_directions_are_alike);
-    tcase_add_test(t, weights_are_those_of_a_series_and_of_cosines);
+    tcase_add_test(t, weights_match_the_taylor_series_and_the_cosines);
     return s;
 }

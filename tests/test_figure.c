@@ -105,7 +105,7 @@ START_TEST(a_large_offset_does_not_hide_a_spread)
 }
 END_TEST
 
-START_TEST(an_infinite_number_is_shown_and_what_is_none_is_counted)
+START_TEST(infinities_are_shown_and_missing_numbers_are_counted)
 {
     Figure f = figure_of(&wanted_all, "a,x,y\nA,1,inf\nA,1,2\nA,2,-Infinity\nA,3,nan\nA,3,\nA,3,x\n"
                                       "A,3,1e999\nA,3,7\nA,4,-inf\nA,4,inf\nA,,5\n,5,1\n");
@@ -214,7 +214,7 @@ START_TEST(files_are_joined_by_the_names_of_their_columns)
 }
 END_TEST
 
-START_TEST(as_many_lines_and_columns_as_rows_are_read_in_no_time)
+START_TEST(many_lines_and_columns_are_read_quickly)
 {
     enum { ROWS = 100000 };
     char *rows = malloc(32 * ROWS), *at = rows + sprintf(rows, "a,x,y\n");
@@ -234,7 +234,7 @@ START_TEST(as_many_lines_and_columns_as_rows_are_read_in_no_time)
 }
 END_TEST
 
-START_TEST(digits_are_four_that_say_something_or_as_told)
+START_TEST(four_significant_digits_are_the_default)
 {
     Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1234.56\nA,2,0.00123456\nA,3,0\nA,4,1e20\n"
                                       "A,5,2\nA,5,2.0001\nA,6,12345\nA,6,12346\n");
@@ -249,7 +249,7 @@ START_TEST(digits_are_four_that_say_something_or_as_told)
 }
 END_TEST
 
-START_TEST(the_best_of_a_column_is_bold_and_cells_tell_their_rows)
+START_TEST(the_best_of_a_column_is_bold_and_cells_count_their_rows)
 {
     Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1\nA,2,5\nB,1,1\nB,2,4\nB,2,3\nC,1,2\nC,2,inf\n");
 
@@ -265,7 +265,7 @@ START_TEST(the_best_of_a_column_is_bold_and_cells_tell_their_rows)
 }
 END_TEST
 
-START_TEST(no_text_can_break_a_table)
+START_TEST(table_cells_are_escaped)
 {
     check_table(&wanted_all, "a,x,y\n\"A|B\",\"1|\n2\",3\n",
                 "| a | 1\\| 2 |\n| --- | --- |\n| A\\|B | 3.000 |\n");
@@ -315,7 +315,7 @@ START_TEST(a_chart_has_a_series_for_each_line_with_its_bars)
 }
 END_TEST
 
-START_TEST(a_chart_says_what_a_log_axis_cannot_show)
+START_TEST(a_chart_notes_values_that_a_log_axis_cannot_show)
 {
     Figure f = figure_of(&wanted_all, "a,x,y\nA,0,1\nA,1,0\nA,2,3\nA,4,5\n");
     char *svg = drawn(&f, (Plot){ .log_x = true, .log_y = true });
@@ -345,7 +345,7 @@ static void check_refused(const char *rows, int code, const char *words)
     check_dies(read_asked, in_folder("rows"), code, words);
 }
 
-START_TEST(what_cannot_be_read_or_found_is_refused)
+START_TEST(unreadable_files_and_missing_columns_are_refused)
 {
     asked = wanted_all;
     check_refused("", EXIT_DATA, "rows, line 1: no column names");
@@ -367,7 +367,7 @@ START_TEST(what_cannot_be_read_or_found_is_refused)
 }
 END_TEST
 
-START_TEST(more_series_than_can_be_told_apart_are_refused)
+START_TEST(too_many_series_are_refused)
 {
     char rows[2000] = "a,x,y\n";
 
@@ -452,7 +452,7 @@ START_TEST(runs_that_are_averaged_and_differ_are_named)
 }
 END_TEST
 
-START_TEST(a_column_of_a_file_comes_before_what_is_known_of_its_run)
+START_TEST(columns_of_a_file_override_those_of_its_run)
 {
     Wanted w = { .y = "y", .by = texts("run", NULL) };
 
@@ -493,26 +493,26 @@ Suite *suite_figure(void)
     tcase_add_test(t, a_cell_has_the_mean_and_the_spread_of_its_rows);
     tcase_add_test(t, equal_numbers_are_their_mean_and_have_no_spread);
     tcase_add_test(t, a_large_offset_does_not_hide_a_spread);
-    tcase_add_test(t, an_infinite_number_is_shown_and_what_is_none_is_counted);
+    tcase_add_test(t, infinities_are_shown_and_missing_numbers_are_counted);
     tcase_add_test(t, columns_are_sorted_as_numbers_if_all_are);
     tcase_add_test(t, lines_come_in_the_order_that_is_wanted);
     tcase_add_test(t, values_of_several_columns_make_a_line);
     tcase_add_test(t, without_x_there_is_a_column_and_without_by_a_line);
     tcase_add_test(t, rows_are_chosen_by_their_values);
     tcase_add_test(t, files_are_joined_by_the_names_of_their_columns);
-    tcase_add_test(t, as_many_lines_and_columns_as_rows_are_read_in_no_time);
+    tcase_add_test(t, many_lines_and_columns_are_read_quickly);
     tcase_add_test(t, a_run_is_read_from_its_log_and_its_options_are_columns);
     tcase_add_test(t, runs_that_are_averaged_and_differ_are_named);
-    tcase_add_test(t, a_column_of_a_file_comes_before_what_is_known_of_its_run);
+    tcase_add_test(t, columns_of_a_file_override_those_of_its_run);
     tcase_add_test(t, a_log_that_is_mixed_or_damaged_is_refused);
     t = with_folder(s, "printed");
-    tcase_add_test(t, digits_are_four_that_say_something_or_as_told);
-    tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_tell_their_rows);
-    tcase_add_test(t, no_text_can_break_a_table);
+    tcase_add_test(t, four_significant_digits_are_the_default);
+    tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_count_their_rows);
+    tcase_add_test(t, table_cells_are_escaped);
     tcase_add_test(t, the_csv_has_all_digits_and_reads_back);
     tcase_add_test(t, a_chart_has_a_series_for_each_line_with_its_bars);
-    tcase_add_test(t, a_chart_says_what_a_log_axis_cannot_show);
-    tcase_add_test(t, what_cannot_be_read_or_found_is_refused);
-    tcase_add_test(t, more_series_than_can_be_told_apart_are_refused);
+    tcase_add_test(t, a_chart_notes_values_that_a_log_axis_cannot_show);
+    tcase_add_test(t, unreadable_files_and_missing_columns_are_refused);
+    tcase_add_test(t, too_many_series_are_refused);
     return s;
 }

@@ -34,7 +34,7 @@ static void read_whole(const char *path)
     free(file_read(path, &bytes));
 }
 
-START_TEST(what_is_no_regular_file_is_refused_at_once)
+START_TEST(special_files_are_refused_immediately)
 {
     struct sockaddr_un address = { .sun_family = AF_UNIX };
     char path[400];
@@ -72,7 +72,7 @@ static void read_more_text(const char *path)
     free(file_read_text(path, &bytes, (size_t)-1));
 }
 
-START_TEST(a_text_that_leaves_no_room_for_its_tokens_is_refused_with_what_to_do)
+START_TEST(a_text_too_large_to_tokenize_is_refused_with_advice)
 {
     char path[400];
 
@@ -87,7 +87,7 @@ START_TEST(a_text_that_leaves_no_room_for_its_tokens_is_refused_with_what_to_do)
 }
 END_TEST
 
-START_TEST(a_file_larger_than_half_of_memory_is_refused_with_the_figure)
+START_TEST(a_file_larger_than_half_of_memory_is_refused_with_its_size)
 {
     char path[400];
 
@@ -116,7 +116,7 @@ START_TEST(a_file_is_read_whole)
 }
 END_TEST
 
-START_TEST(a_file_that_tells_no_size_is_read_to_its_end)
+START_TEST(a_file_of_unknown_size_is_read_to_its_end)
 {
     size_t bytes;
 
@@ -224,7 +224,7 @@ START_TEST(a_failed_write_leaves_the_old_file_and_nothing_else)
 }
 END_TEST
 
-START_TEST(where_no_file_can_be_the_write_says_so)
+START_TEST(an_impossible_path_is_reported)
 {
     char path[400];
 
@@ -260,7 +260,7 @@ static void print_much(const char *path)
     file_print(path, put_much, &blocks);
 }
 
-START_TEST(a_text_that_there_is_no_memory_for_is_not_written_in_part)
+START_TEST(a_text_that_runs_out_of_memory_is_not_written_in_part)
 {
     int blocks = 10;
     size_t n;
@@ -278,7 +278,7 @@ START_TEST(a_text_that_there_is_no_memory_for_is_not_written_in_part)
 }
 END_TEST
 
-START_TEST(a_temporary_file_of_a_dead_process_is_no_obstacle)
+START_TEST(a_stale_temporary_file_does_not_prevent_writing)
 {
     char name[100];
 
@@ -304,7 +304,7 @@ START_TEST(a_symbolic_link_is_replaced_and_its_target_kept)
 }
 END_TEST
 
-START_TEST(every_character_survives_utf8)
+START_TEST(every_character_survives_encoding_and_decoding)
 {
     unsigned char at[4];
     uint32_t back;
@@ -325,18 +325,18 @@ Suite *suite_file(void)
     Suite *s = suite_create("file");
     TCase *t = with_folder(s, "files");
 
-    tcase_add_test(t, what_is_no_regular_file_is_refused_at_once);
-    tcase_add_test(t, a_text_that_leaves_no_room_for_its_tokens_is_refused_with_what_to_do);
-    tcase_add_test(t, a_file_larger_than_half_of_memory_is_refused_with_the_figure);
+    tcase_add_test(t, special_files_are_refused_immediately);
+    tcase_add_test(t, a_text_too_large_to_tokenize_is_refused_with_advice);
+    tcase_add_test(t, a_file_larger_than_half_of_memory_is_refused_with_its_size);
     tcase_add_test(t, a_file_is_read_whole);
-    tcase_add_test(t, a_file_that_tells_no_size_is_read_to_its_end);
+    tcase_add_test(t, a_file_of_unknown_size_is_read_to_its_end);
     tcase_add_test(t, standard_input_is_read_to_its_end);
     tcase_add_test(t, a_file_may_shrink_and_grow_while_it_is_read);
     tcase_add_test(t, a_failed_write_leaves_the_old_file_and_nothing_else);
-    tcase_add_test(t, where_no_file_can_be_the_write_says_so);
-    tcase_add_test(t, a_text_that_there_is_no_memory_for_is_not_written_in_part);
-    tcase_add_test(t, a_temporary_file_of_a_dead_process_is_no_obstacle);
+    tcase_add_test(t, an_impossible_path_is_reported);
+    tcase_add_test(t, a_text_that_runs_out_of_memory_is_not_written_in_part);
+    tcase_add_test(t, a_stale_temporary_file_does_not_prevent_writing);
     tcase_add_test(t, a_symbolic_link_is_replaced_and_its_target_kept);
-    tcase_add_test(t, every_character_survives_utf8);
+    tcase_add_test(t, every_character_survives_encoding_and_decoding);
     return s;
 }

@@ -184,7 +184,7 @@ START_TEST(of_a_long_text_a_window_around_each_gap_is_read)
 }
 END_TEST
 
-START_TEST(a_token_is_shown_without_what_a_terminal_obeys)
+START_TEST(tokens_are_shown_without_control_characters)
 {
     static const char *const token[][2] = {
         { "a", "a" },
@@ -223,7 +223,7 @@ Suite *suite_fill(void)
     tcase_add_test(t, blanks_are_where_they_are_marked);
     tcase_add_test(t, all_gaps_of_a_short_text_are_predicted_at_once);
     tcase_add_test(t, of_a_long_text_a_window_around_each_gap_is_read);
-    tcase_add_test(t, a_token_is_shown_without_what_a_terminal_obeys);
+    tcase_add_test(t, tokens_are_shown_without_control_characters);
     tcase_add_test(t, a_text_is_named_as_its_file_without_folder_and_ending);
     return s;
 }

@@ -36,7 +36,7 @@ static void check_mean(const Focus *f, int number, double want)
                   "number %d: %.15g, not %.15g", number, f->sum[number] / f->rows, want);
 }
 
-START_TEST(equal_weights_have_the_entropy_log_n_and_all_the_keys_there_are)
+START_TEST(equal_weights_have_entropy_ln_n_and_n_keys)
 {
     const View *v = &views[_i];
     real A[T * T] = { 0 };
@@ -84,7 +84,7 @@ START_TEST(a_single_weight_is_one_key_at_its_distance)
 END_TEST
 
 /* Weights 1, -2, 4 and 0.25 of keys 0 to 3, in every row. */
-START_TEST(shares_are_of_sizes_whatever_the_signs_and_the_scale)
+START_TEST(shares_use_absolute_values_and_ignore_scale)
 {
     static const real weight[4] = { 1, -2, 4, R(0.25) };
     static const View four = { .T = 4, .length = 4 };
@@ -113,7 +113,7 @@ START_TEST(shares_are_of_sizes_whatever_the_signs_and_the_scale)
 }
 END_TEST
 
-START_TEST(a_weight_that_is_no_number_is_not_passed_over)
+START_TEST(a_nan_weight_is_not_ignored)
 {
     static const View one = { .T = 1, .length = 1 };
     const real A[1] = { R(NAN) };
@@ -130,10 +130,9 @@ Suite *suite_focus(void)
     Suite *s = suite_create("focus");
     TCase *t = group(s, "rows");
 
-    tcase_add_loop_test(t, equal_weights_have_the_entropy_log_n_and_all_the_keys_there_are, 0,
-                        COUNT(views));
+    tcase_add_loop_test(t, equal_weights_have_entropy_ln_n_and_n_keys, 0, COUNT(views));
     tcase_add_loop_test(t, a_single_weight_is_one_key_at_its_distance, 0, 6);
-    tcase_add_test(t, shares_are_of_sizes_whatever_the_signs_and_the_scale);
-    tcase_add_test(t, a_weight_that_is_no_number_is_not_passed_over);
+    tcase_add_test(t, shares_use_absolute_values_and_ignore_scale);
+    tcase_add_test(t, a_nan_weight_is_not_ignored);
     return s;
 }

@@ -105,7 +105,7 @@ static void save(const char *path)
     folder_check(folder, true);
 }
 
-START_TEST(a_folder_that_a_process_uses_is_refused_to_others)
+START_TEST(a_run_in_use_is_refused_to_other_processes)
 {
     for (int i = 0; i < 2; i++) {
         const pid_t process = holder(i ? save : NULL);
@@ -124,7 +124,7 @@ START_TEST(a_folder_that_a_process_uses_is_refused_to_others)
 }
 END_TEST
 
-START_TEST(a_process_that_ends_or_is_killed_leaves_no_lock)
+START_TEST(a_lock_is_released_when_its_process_ends_or_is_killed)
 {
     end(holder(NULL));
     ck_assert(is_there(".lock"));
@@ -140,7 +140,7 @@ static void lock_and_die(const char *path)
     die(EXIT_DATA, "for another reason");
 }
 
-START_TEST(a_process_that_dies_removes_its_lock)
+START_TEST(a_process_that_fails_releases_its_lock)
 {
     check_dies(lock_and_die, folder, EXIT_DATA, "for another reason");
     ck_assert_int_eq(files(false), 0);
@@ -156,7 +156,7 @@ static struct timespec changed(void)
     return info.st_mtim;
 }
 
-START_TEST(a_run_is_refused_to_a_new_one_and_not_touched)
+START_TEST(an_existing_run_is_not_replaced_by_a_new_one)
 {
     static const char *const telling[] = { "model.safetensors", "config.json" };
 
@@ -213,7 +213,7 @@ static void overwrite_and_save(const char *path)
     folder_unlock();
 }
 
-START_TEST(a_run_that_is_overwritten_goes_when_the_new_one_is_saved)
+START_TEST(an_overwritten_run_is_removed_once_the_new_one_is_saved)
 {
     put_run("old");
     put_text("notes", "mine");
@@ -249,7 +249,7 @@ static void check_old_run(void)
     check_text("events.out.tfevents.1.x.1.0", "old");
 }
 
-START_TEST(a_run_comes_back_if_the_new_one_saves_nothing)
+START_TEST(an_overwritten_run_is_restored_if_the_new_one_saves_nothing)
 {
     put_run("old");
     put_text("notes", "mine");
@@ -267,7 +267,7 @@ END_TEST
 
 /* Between the first file that is put aside and the last, and after the new run's first checkpoint.
  */
-START_TEST(a_process_may_be_killed_anywhere_while_it_overwrites)
+START_TEST(overwriting_may_be_killed_at_any_point)
 {
     put_run("old");
     put_text("notes", "mine");
@@ -341,14 +341,14 @@ Suite *suite_folder(void)
     Suite *s = suite_create("folder");
     TCase *t = with_folder(s, "folder");
 
-    tcase_add_test(t, a_folder_that_a_process_uses_is_refused_to_others);
-    tcase_add_test(t, a_process_that_ends_or_is_killed_leaves_no_lock);
-    tcase_add_test(t, a_process_that_dies_removes_its_lock);
-    tcase_add_test(t, a_run_is_refused_to_a_new_one_and_not_touched);
+    tcase_add_test(t, a_run_in_use_is_refused_to_other_processes);
+    tcase_add_test(t, a_lock_is_released_when_its_process_ends_or_is_killed);
+    tcase_add_test(t, a_process_that_fails_releases_its_lock);
+    tcase_add_test(t, an_existing_run_is_not_replaced_by_a_new_one);
     tcase_add_test(t, a_run_that_appears_meanwhile_is_not_overwritten);
-    tcase_add_test(t, a_run_that_is_overwritten_goes_when_the_new_one_is_saved);
-    tcase_add_test(t, a_run_comes_back_if_the_new_one_saves_nothing);
-    tcase_add_test(t, a_process_may_be_killed_anywhere_while_it_overwrites);
+    tcase_add_test(t, an_overwritten_run_is_removed_once_the_new_one_is_saved);
+    tcase_add_test(t, an_overwritten_run_is_restored_if_the_new_one_saves_nothing);
+    tcase_add_test(t, overwriting_may_be_killed_at_any_point);
     tcase_add_test(t, temporary_files_of_killed_runs_are_removed_and_no_others);
     tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);
     tcase_add_test(t, a_folder_that_was_moved_or_replaced_gets_no_checkpoint);

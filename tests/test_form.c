@@ -136,7 +136,7 @@ static void change(const Setting *s, int *value, Text *line)
         text_add(line, ",\n  \"%s_%s\": %d", name.at, s->choices[i], i < 2);
 }
 
-START_TEST(the_configuration_is_in_the_words_of_the_class)
+START_TEST(the_configuration_uses_the_keys_of_the_class)
 {
     const Form *const form[] = { &form_llama, &form_arcee, &form_gpt };
     const char *const type[] = { TYPE("llama"), TYPE("arcee"), TYPE("gpt2") };
@@ -156,7 +156,7 @@ START_TEST(the_configuration_is_in_the_words_of_the_class)
 END_TEST
 
 /* With the settings of its attention, and no others. */
-START_TEST(without_a_class_the_configuration_is_in_our_words)
+START_TEST(without_a_class_the_configuration_uses_our_keys)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Config c = config_of(0);
@@ -180,7 +180,7 @@ START_TEST(without_a_class_the_configuration_is_in_our_words)
 END_TEST
 
 /* Under the names of modules of PyTorch. */
-START_TEST(without_a_class_the_tensors_are_what_they_were)
+START_TEST(without_a_class_the_tensors_are_unchanged)
 {
     Small *s = small_open(small_variant(_i), 1, 4);
     Safetensors *file = exported(s, &form_own[s->model.config.task]);
@@ -272,7 +272,7 @@ START_TEST(our_own_class_has_the_mechanisms_of_its_table)
 }
 END_TEST
 
-START_TEST(a_value_that_our_own_class_does_not_compute_is_noticed)
+START_TEST(a_value_that_our_own_class_lacks_is_detected)
 {
     Config c = config_of(0);
     char *source = source_read();
@@ -295,7 +295,7 @@ START_TEST(a_value_that_our_own_class_does_not_compute_is_noticed)
 }
 END_TEST
 
-START_TEST(each_mechanism_of_a_list_is_looked_for)
+START_TEST(each_mechanism_of_a_list_is_checked)
 {
     Config c = config_of(0);
     char *source = source_read();
@@ -341,7 +341,7 @@ static int another(const Setting *s, int value)
     return s->kind == SETTING_NUMBER ? value + 5 : s->kind == SETTING_SET ? value ^ 2 : !value;
 }
 
-START_TEST(a_setting_that_our_own_class_does_not_read_is_noticed)
+START_TEST(a_setting_that_our_own_class_lacks_is_detected)
 {
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++) {
@@ -451,14 +451,14 @@ Suite *suite_form(void)
     TCase *t = with_folder(s, "forms");
 
     tcase_add_loop_test(t, the_other_class_computes_the_same_logits, 0, 4 * CLASSES);
-    tcase_add_test(t, the_configuration_is_in_the_words_of_the_class);
-    tcase_add_test(t, without_a_class_the_configuration_is_in_our_words);
-    tcase_add_loop_test(t, without_a_class_the_tensors_are_what_they_were, 0, VARIANTS);
-    tcase_add_test(t, a_value_that_our_own_class_does_not_compute_is_noticed);
-    tcase_add_test(t, each_mechanism_of_a_list_is_looked_for);
+    tcase_add_test(t, the_configuration_uses_the_keys_of_the_class);
+    tcase_add_test(t, without_a_class_the_configuration_uses_our_keys);
+    tcase_add_loop_test(t, without_a_class_the_tensors_are_unchanged, 0, VARIANTS);
+    tcase_add_test(t, a_value_that_our_own_class_lacks_is_detected);
+    tcase_add_test(t, each_mechanism_of_a_list_is_checked);
     tcase_add_test(t, a_list_is_written_with_all_settings);
     tcase_add_test(t, our_own_class_has_the_mechanisms_of_its_table);
-    tcase_add_test(t, a_setting_that_our_own_class_does_not_read_is_noticed);
+    tcase_add_test(t, a_setting_that_our_own_class_lacks_is_detected);
     tcase_add_test(t, another_task_or_attention_has_no_form_and_a_reason);
     tcase_add_test(t, a_setting_has_no_form_and_a_reason);
     tcase_add_test(t, keys_as_wide_as_values_have_a_class_and_others_a_reason);

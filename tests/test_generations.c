@@ -67,7 +67,7 @@ static void replace_until(const char *path)
 }
 
 /* Before each call: the next save is none the worse for it. */
-START_TEST(at_every_moment_a_whole_file_is_there)
+START_TEST(a_complete_file_exists_at_every_moment)
 {
     for (int end = 1; end <= 7; end++) {
         put_two();
@@ -94,7 +94,7 @@ START_TEST(two_names_of_one_file_become_two_files)
 }
 END_TEST
 
-START_TEST(the_first_file_has_none_before_it)
+START_TEST(the_first_checkpoint_has_no_previous_one)
 {
     replace(in_folder("model"));
     ck_assert_int_eq(files(false), 1);
@@ -116,7 +116,7 @@ static void replace_with_interruptions(const char *path)
     file_replace(path, &(Piece){ text, sizeof text }, 1);
 }
 
-START_TEST(a_write_that_is_interrupted_or_short_goes_on)
+START_TEST(an_interrupted_or_short_write_is_continued)
 {
     char text[101] = "";
 
@@ -209,7 +209,7 @@ static void check_step(int step, bool previous)
     ck_assert_str_eq(previous ? end + 1 : said, want.at);
 }
 
-START_TEST(a_damaged_checkpoint_is_replaced_by_the_one_before_it)
+START_TEST(the_previous_checkpoint_replaces_a_damaged_one)
 {
     check_trains();
     check_step(10, false);
@@ -231,7 +231,7 @@ START_TEST(a_damaged_checkpoint_is_replaced_by_the_one_before_it)
 }
 END_TEST
 
-START_TEST(the_best_weights_have_none_before_them)
+START_TEST(the_best_weights_have_no_previous_file)
 {
     check_trains();
     damage("best.safetensors");
@@ -241,7 +241,7 @@ START_TEST(the_best_weights_have_none_before_them)
 END_TEST
 
 /* The damaged one is never kept: it would be all there is while the next one is written. */
-START_TEST(a_run_goes_on_from_the_checkpoint_before_a_damaged_one)
+START_TEST(a_run_resumes_from_the_checkpoint_before_a_damaged_one)
 {
     const Weights whole = trained_weights(1);
 
@@ -266,7 +266,7 @@ START_TEST(a_run_goes_on_from_the_checkpoint_before_a_damaged_one)
 END_TEST
 
 /* In the length of its header, and all over the rest. */
-START_TEST(wherever_a_checkpoint_is_damaged_the_one_before_it_is_used)
+START_TEST(damage_anywhere_selects_the_previous_checkpoint)
 {
     size_t n;
 
@@ -294,18 +294,18 @@ Suite *suite_generations(void)
     TCase *t = with_folder(s, "generations");
 
     tcase_add_test(t, a_file_and_its_folder_are_synced_in_order);
-    tcase_add_test(t, at_every_moment_a_whole_file_is_there);
+    tcase_add_test(t, a_complete_file_exists_at_every_moment);
     tcase_add_test(t, two_names_of_one_file_become_two_files);
-    tcase_add_test(t, the_first_file_has_none_before_it);
-    tcase_add_test(t, a_write_that_is_interrupted_or_short_goes_on);
+    tcase_add_test(t, the_first_checkpoint_has_no_previous_one);
+    tcase_add_test(t, an_interrupted_or_short_write_is_continued);
     t = with_folder(s, "of a run");
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_test(t, a_read_that_is_interrupted_or_short_goes_on);
     tcase_add_test(t, a_file_that_could_not_be_closed_replaces_none);
     tcase_add_test(t, a_run_keeps_its_last_two_checkpoints);
-    tcase_add_test(t, a_damaged_checkpoint_is_replaced_by_the_one_before_it);
-    tcase_add_test(t, the_best_weights_have_none_before_them);
-    tcase_add_test(t, a_run_goes_on_from_the_checkpoint_before_a_damaged_one);
-    tcase_add_test(t, wherever_a_checkpoint_is_damaged_the_one_before_it_is_used);
+    tcase_add_test(t, the_previous_checkpoint_replaces_a_damaged_one);
+    tcase_add_test(t, the_best_weights_have_no_previous_file);
+    tcase_add_test(t, a_run_resumes_from_the_checkpoint_before_a_damaged_one);
+    tcase_add_test(t, damage_anywhere_selects_the_previous_checkpoint);
     return s;
 }

@@ -152,7 +152,7 @@ START_TEST(the_longest_special_token_comes_before_all_pieces)
 }
 END_TEST
 
-START_TEST(strings_that_are_no_such_tokenizer_are_refused)
+START_TEST(strings_that_are_not_gpt2_tokenizers_are_refused)
 {
     static const char *const wrong[][2] = {
         { "gpt2:256", " 00" },
@@ -199,13 +199,13 @@ static void learn_it(const char *words)
     learn(words, sample_text);
 }
 
-START_TEST(it_cannot_be_learnt)
+START_TEST(a_gpt2_tokenizer_cannot_be_learned)
 {
     check_dies(learn_it, "gpt2:300", EXIT_USAGE, "is not learnt; bpe:300 is");
 }
 END_TEST
 
-START_TEST(the_library_is_told_of_pieces_and_special_tokens)
+START_TEST(tokenizer_json_has_the_pattern_and_special_tokens)
 {
     Tokenizer *t = loaded(with_bytes("gpt2-digits:258", " '3c733e _"));
     char *text;
@@ -236,8 +236,8 @@ Suite *suite_gpt2(void)
     tcase_add_test(t, merges_join_the_tokens_of_bytes);
     tcase_add_test(t, two_merges_may_make_the_same_token);
     tcase_add_test(t, the_longest_special_token_comes_before_all_pieces);
-    tcase_add_test(t, strings_that_are_no_such_tokenizer_are_refused);
-    tcase_add_test(t, it_cannot_be_learnt);
-    tcase_add_test(t, the_library_is_told_of_pieces_and_special_tokens);
+    tcase_add_test(t, strings_that_are_not_gpt2_tokenizers_are_refused);
+    tcase_add_test(t, a_gpt2_tokenizer_cannot_be_learned);
+    tcase_add_test(t, tokenizer_json_has_the_pattern_and_special_tokens);
     return s;
 }

@@ -350,7 +350,7 @@ START_TEST(power_laws_have_their_exponents)
 }
 END_TEST
 
-START_TEST(the_number_of_threads_changes_no_bit)
+START_TEST(the_number_of_threads_does_not_change_a_bit)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Growth g[2];
@@ -415,7 +415,7 @@ Suite *suite_growth(void)
     tcase_add_test(t, a_mean_is_that_of_the_heads_of_its_layers);
     tcase_add_loop_test(t, equal_weights_have_exponents_and_a_slope_of_1, 0, KINDS);
     tcase_add_loop_test(t, a_row_that_sees_only_itself_has_entropy_0_at_any_length, 0, KINDS);
-    tcase_add_loop_test(t, the_number_of_threads_changes_no_bit, 0, KINDS);
+    tcase_add_loop_test(t, the_number_of_threads_does_not_change_a_bit, 0, KINDS);
     tcase_add_loop_test(t, lengths_that_do_not_fit_are_refused, 0, COUNT(refused));
     t = group(s, "fits");
     tcase_add_test(t, a_fit_has_the_slope_the_constant_and_the_error_of_least_squares);

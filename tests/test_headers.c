@@ -202,7 +202,7 @@ static unsigned char *file_of(const char *header, size_t length, size_t data, si
     return file;
 }
 
-START_TEST(bad_headers_are_rejected_and_the_cause_is_named)
+START_TEST(bad_headers_are_rejected_with_the_reason)
 {
     for (int i = 0; i < COUNT(bad); i++) {
         size_t bytes;
@@ -215,7 +215,7 @@ START_TEST(bad_headers_are_rejected_and_the_cause_is_named)
 }
 END_TEST
 
-START_TEST(good_headers_of_other_hands_are_read)
+START_TEST(valid_headers_of_other_writers_are_read)
 {
     static const Bad good[] = {
         BAD(A(U8 SHAPE4 AT4), 4, "a"),
@@ -291,7 +291,7 @@ static bool grows_slowly(int n, const char *start, const char *format, bool vali
     return false;
 }
 
-START_TEST(a_huge_header_takes_no_long_time)
+START_TEST(a_huge_header_is_read_quickly)
 {
     static const char tensor[] = "\"t#\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[#,$]},";
     static const char equal[] = "\"t\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[#,$]},";
@@ -330,9 +330,9 @@ Suite *suite_headers(void)
     Suite *s = suite_create("headers");
     TCase *t = with_folder(s, "headers");
 
-    tcase_add_test(t, bad_headers_are_rejected_and_the_cause_is_named);
-    tcase_add_test(t, good_headers_of_other_hands_are_read);
-    tcase_add_test(t, a_huge_header_takes_no_long_time);
+    tcase_add_test(t, bad_headers_are_rejected_with_the_reason);
+    tcase_add_test(t, valid_headers_of_other_writers_are_read);
+    tcase_add_test(t, a_huge_header_is_read_quickly);
     tcase_add_test(t, names_have_at_most_1024_bytes);
     return s;
 }

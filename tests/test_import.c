@@ -126,7 +126,7 @@ static void check_same(const Import *in, const Model *got, const Made *m)
     ck_assert(same_parameters(got, &m->small->model));
 }
 
-START_TEST(what_is_exported_comes_back_to_the_bit)
+START_TEST(an_exported_model_is_imported_bit_for_bit)
 {
     Made m = made(_i);
     Import in;
@@ -246,7 +246,7 @@ START_TEST(biases_that_are_missing_are_zeros)
 END_TEST
 
 /* Numbers of 16 bits as what they are. */
-START_TEST(halves_become_the_same_numbers)
+START_TEST(float16_and_bfloat16_are_converted_exactly)
 {
     static const struct {
         uint16_t bits;
@@ -393,7 +393,7 @@ static const struct {
     { 0, "{", "[", "" },
 };
 
-START_TEST(what_a_configuration_says_is_checked)
+START_TEST(configurations_are_checked)
 {
     Made m = made(faults[_i].model);
 
@@ -460,15 +460,15 @@ Suite *suite_import(void)
     Suite *s = suite_create("import");
     TCase *t = with_folder(s, "what is imported");
 
-    tcase_add_loop_test(t, what_is_exported_comes_back_to_the_bit, 0, MODELS);
+    tcase_add_loop_test(t, an_exported_model_is_imported_bit_for_bit, 0, MODELS);
     tcase_add_test(t, old_files_have_other_names_and_buffers);
     tcase_add_test(t, a_shorter_context_cuts_the_learned_positions);
     tcase_add_test(t, heads_that_share_a_key_get_copies_of_it);
     tcase_add_test(t, biases_that_are_missing_are_zeros);
-    tcase_add_test(t, halves_become_the_same_numbers);
+    tcase_add_test(t, float16_and_bfloat16_are_converted_exactly);
     tcase_add_test(t, the_tensors_may_be_in_several_files);
     t = with_folder(s, "what is not");
-    tcase_add_loop_test(t, what_a_configuration_says_is_checked, 0, COUNT(faults));
+    tcase_add_loop_test(t, configurations_are_checked, 0, COUNT(faults));
     tcase_add_test(t, an_own_model_is_not_imported);
     tcase_add_test(t, tensors_are_checked_before_any_is_used);
     tcase_add_test(t, a_folder_that_lacks_files_is_refused);

@@ -88,7 +88,7 @@ static const struct {
     { "[1]", "1[1]" },
 };
 
-START_TEST(what_is_json_is_read)
+START_TEST(valid_json_is_read)
 {
     for (int i = 0; i < COUNT(good); i++) {
         const Json *j = read_text(good[i].text);
@@ -196,7 +196,7 @@ static const char *const bad[] = {
     "\xc3\xa9",
 };
 
-START_TEST(what_is_not_json_is_refused)
+START_TEST(invalid_json_is_refused)
 {
     for (int i = 0; i < COUNT(bad); i++) {
         ck_assert_msg(read_text(bad[i]) == NULL, "taken: %s", bad[i]);
@@ -206,7 +206,7 @@ START_TEST(what_is_not_json_is_refused)
 }
 END_TEST
 
-START_TEST(a_zero_is_no_end)
+START_TEST(a_zero_byte_does_not_end_the_text)
 {
     ck_assert_ptr_null(read_bytes("1\0", 2));
     ck_assert_ptr_null(read_bytes("\"a\0\"", 4));
@@ -215,7 +215,7 @@ START_TEST(a_zero_is_no_end)
 }
 END_TEST
 
-START_TEST(what_is_behind_the_text_is_not_read)
+START_TEST(nothing_beyond_the_text_is_read)
 {
     const Json *j = json_read(mem, "123", 2, &why);
 
@@ -225,7 +225,7 @@ START_TEST(what_is_behind_the_text_is_not_read)
 }
 END_TEST
 
-START_TEST(the_place_of_a_mistake_is_told)
+START_TEST(errors_state_the_position)
 {
     ck_assert_ptr_null(read_text("{\"a\":1,\"b\"}"));
     ck_assert_str_eq(why.at, "has no ':' at byte 10");
@@ -257,7 +257,7 @@ static void check_sound(const Json *j)
         check_sound(i);
 }
 
-START_TEST(damaged_text_is_refused_or_sound)
+START_TEST(damaged_json_is_refused_or_valid)
 {
     Random r = random_stream(7, RANDOM_TEST, 0);
     int taken = 0;
@@ -295,7 +295,7 @@ static const Json *read_nested(int depth, char open, char close)
     return j;
 }
 
-START_TEST(nesting_ends_somewhere)
+START_TEST(nesting_is_limited)
 {
     ck_assert_ptr_nonnull(read_nested(JSON_DEPTH, '[', ']'));
     ck_assert_ptr_nonnull(read_nested(JSON_DEPTH, '{', '}'));
@@ -311,7 +311,7 @@ START_TEST(nesting_ends_somewhere)
 }
 END_TEST
 
-START_TEST(long_things_are_read)
+START_TEST(long_strings_and_arrays_are_read)
 {
     enum { LONG = 100000 };
     char *text = malloc(2 * LONG + 8);
@@ -349,7 +349,7 @@ START_TEST(members_are_found_by_name_and_kind)
 }
 END_TEST
 
-START_TEST(a_value_is_a_text_for_a_reader)
+START_TEST(values_are_printed_as_text)
 {
     static const struct {
         const char *json, *text;
@@ -371,16 +371,16 @@ Suite *suite_json(void)
     TCase *t = group(s, "reader");
 
     tcase_add_checked_fixture(t, mem_open, mem_close);
-    tcase_add_test(t, what_is_json_is_read);
-    tcase_add_test(t, what_is_not_json_is_refused);
-    tcase_add_test(t, a_zero_is_no_end);
-    tcase_add_test(t, what_is_behind_the_text_is_not_read);
-    tcase_add_test(t, the_place_of_a_mistake_is_told);
+    tcase_add_test(t, valid_json_is_read);
+    tcase_add_test(t, invalid_json_is_refused);
+    tcase_add_test(t, a_zero_byte_does_not_end_the_text);
+    tcase_add_test(t, nothing_beyond_the_text_is_read);
+    tcase_add_test(t, errors_state_the_position);
     tcase_add_test(t, every_part_of_an_object_is_refused);
-    tcase_add_test(t, damaged_text_is_refused_or_sound);
-    tcase_add_test(t, nesting_ends_somewhere);
-    tcase_add_test(t, long_things_are_read);
+    tcase_add_test(t, damaged_json_is_refused_or_valid);
+    tcase_add_test(t, nesting_is_limited);
+    tcase_add_test(t, long_strings_and_arrays_are_read);
     tcase_add_test(t, members_are_found_by_name_and_kind);
-    tcase_add_test(t, a_value_is_a_text_for_a_reader);
+    tcase_add_test(t, values_are_printed_as_text);
     return s;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* One in a thousand of all floats with a result above 0 and finite. */
-START_TEST(the_exponential_is_right_to_two_units)
+START_TEST(the_exponential_is_accurate_to_two_ulps)
 {
     double worst = 0;
 
@@ -32,7 +32,7 @@ START_TEST(the_exponential_is_right_to_two_units)
 END_TEST
 
 /* The cheaper one from -87 to 87, and the functions that use it beyond. */
-START_TEST(the_near_exponential_is_right_to_two_units)
+START_TEST(the_near_exponential_is_accurate_to_two_ulps)
 {
     double worst = 0;
 
@@ -53,7 +53,7 @@ START_TEST(the_near_exponential_is_right_to_two_units)
 }
 END_TEST
 
-START_TEST(sines_and_cosines_are_right_to_1e_7)
+START_TEST(sines_and_cosines_are_accurate_to_1e_7)
 {
     double worst = 0;
 
@@ -74,7 +74,7 @@ START_TEST(sines_and_cosines_are_right_to_1e_7)
 END_TEST
 
 /* For every length around multiples of SUMS lanes; the maximum ignores NaN. */
-START_TEST(rows_are_summed_and_searched_to_their_ends)
+START_TEST(row_sums_and_maxima_include_the_last_elements)
 {
     real x[6 * SUMS], ones[6 * SUMS];
 
@@ -131,7 +131,7 @@ START_TEST(lanes_within_a_span_are_kept_and_the_others_replaced)
 END_TEST
 
 /* For every layout of a, assigned and added to c; the numbers around c stay as they are. */
-START_TEST(the_kernel_is_its_plain_twin)
+START_TEST(the_kernel_matches_its_plain_twin)
 {
     enum { K = 37, WIDE = NR + 3 };
     static real a[2 * KC * MR + K * (MR + 1)];
@@ -180,7 +180,7 @@ START_TEST(the_layout_of_a_changes_no_bit_of_the_kernel)
 END_TEST
 
 /* For every number of rows and columns up to more than two vectors, and both layouts. */
-START_TEST(a_transpose_is_its_plain_twin)
+START_TEST(a_transpose_matches_its_plain_twin)
 {
     enum { MOST = 2 * LANES + 3, WIDE = MOST + 2 };
     static real from[WIDE * WIDE], to[WIDE * WIDE], twin[WIDE * WIDE];
@@ -209,13 +209,13 @@ Suite *suite_kernel(void)
     Suite *s = suite_create("kernel");
     TCase *t = group(s, "kernel");
 
-    tcase_add_test(t, the_kernel_is_its_plain_twin);
+    tcase_add_test(t, the_kernel_matches_its_plain_twin);
     tcase_add_test(t, the_layout_of_a_changes_no_bit_of_the_kernel);
-    tcase_add_test(t, a_transpose_is_its_plain_twin);
-    tcase_add_test(t, the_exponential_is_right_to_two_units);
-    tcase_add_test(t, the_near_exponential_is_right_to_two_units);
-    tcase_add_test(t, sines_and_cosines_are_right_to_1e_7);
-    tcase_add_test(t, rows_are_summed_and_searched_to_their_ends);
+    tcase_add_test(t, a_transpose_matches_its_plain_twin);
+    tcase_add_test(t, the_exponential_is_accurate_to_two_ulps);
+    tcase_add_test(t, the_near_exponential_is_accurate_to_two_ulps);
+    tcase_add_test(t, sines_and_cosines_are_accurate_to_1e_7);
+    tcase_add_test(t, row_sums_and_maxima_include_the_last_elements);
     tcase_add_test(t, the_exponentials_of_a_row_are_summed_as_row_sum_does);
     tcase_add_test(t, lanes_within_a_span_are_kept_and_the_others_replaced);
     return s;

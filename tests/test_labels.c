@@ -107,7 +107,7 @@ static void refuses(const char *name, const char *text, size_t n, const char *wo
     check_dies(read_file, in_folder(name), EXIT_DATA, words);
 }
 
-START_TEST(a_bad_row_is_refused_by_its_file_and_line)
+START_TEST(errors_name_the_file_and_the_line)
 {
     static const char *const of[][3] = {
         { "x.tsv", "", "x.tsv has no rows" },
@@ -145,7 +145,7 @@ START_TEST(a_bad_row_is_refused_by_its_file_and_line)
 }
 END_TEST
 
-START_TEST(a_label_has_a_length)
+START_TEST(the_length_of_labels_is_limited)
 {
     char text[LABEL_BYTES + 20];
 
@@ -217,7 +217,7 @@ static void check_others(const char *path)
     exit(0);
 }
 
-START_TEST(a_label_that_training_does_not_know_is_refused)
+START_TEST(a_label_absent_from_training_is_refused)
 {
     leaks_are_expected();
     put(in_folder("v.tsv"), "b\t1\nb\t2\n", 8);
@@ -266,7 +266,7 @@ START_TEST(a_share_of_the_rows_is_held_back_and_every_label_stays)
 }
 END_TEST
 
-START_TEST(no_more_rows_are_held_back_than_labels_can_spare)
+START_TEST(held_back_rows_leave_one_row_per_label)
 {
     LabelledTexts all = parse("x", "a\t1\na\t2\nb\t3\nc\t4\nc\t5\n"),
                   out = labelled_split(&all, 0.9);
@@ -323,7 +323,7 @@ static void set_free(Set *s)
     labelled_free(&s->texts);
 }
 
-START_TEST(a_text_is_cut_to_the_positions_there_are_and_padded)
+START_TEST(a_text_is_cut_to_the_context_and_padded)
 {
     Set s = set_of("b\tabc\na\tdefgh\n");
 
@@ -482,7 +482,7 @@ static LabelFiles files_of(const char *train, const char *validation)
     return f;
 }
 
-START_TEST(what_validates_is_a_file_or_a_share)
+START_TEST(validation_uses_a_file_or_a_fraction)
 {
     LabelCorpus share = label_corpus(files_of("a\t1\nb\t2\na\t3\nb\t4\n", NULL));
     LabelCorpus file = label_corpus(files_of("a\t1\nb\t2\n", "b\t3\n"));
@@ -500,7 +500,7 @@ static void read_pair(const char *path)
     label_corpus((LabelFiles){ path, strstr(path, "one") ? NULL : in_folder("val"), 0.1, 1 });
 }
 
-START_TEST(files_that_do_not_fit_each_other_are_refused)
+START_TEST(inconsistent_files_are_refused)
 {
     leaks_are_expected();
     files_of("a\t1\nb\t2\n", "b\t3\t4\n");
@@ -517,19 +517,19 @@ Suite *suite_labels(void)
 
     tcase_add_test(t, a_line_is_a_label_and_what_follows_the_tab);
     tcase_add_test(t, a_file_that_ends_in_csv_has_commas_and_quotes);
-    tcase_add_test(t, a_bad_row_is_refused_by_its_file_and_line);
-    tcase_add_test(t, a_label_has_a_length);
+    tcase_add_test(t, errors_name_the_file_and_the_line);
+    tcase_add_test(t, the_length_of_labels_is_limited);
     tcase_add_test(t, there_are_at_most_256_labels);
     tcase_add_test(t, labels_are_sorted_by_their_bytes);
-    tcase_add_test(t, a_label_that_training_does_not_know_is_refused);
-    tcase_add_test(t, what_validates_is_a_file_or_a_share);
-    tcase_add_test(t, files_that_do_not_fit_each_other_are_refused);
+    tcase_add_test(t, a_label_absent_from_training_is_refused);
+    tcase_add_test(t, validation_uses_a_file_or_a_fraction);
+    tcase_add_test(t, inconsistent_files_are_refused);
     t = group(s, "rows");
     tcase_add_test(t, the_label_of_a_passage_is_the_animal_that_did_it);
     tcase_add_test(t, passages_depend_on_their_seed_and_number);
     tcase_add_test(t, a_share_of_the_rows_is_held_back_and_every_label_stays);
-    tcase_add_test(t, no_more_rows_are_held_back_than_labels_can_spare);
-    tcase_add_test(t, a_text_is_cut_to_the_positions_there_are_and_padded);
+    tcase_add_test(t, held_back_rows_leave_one_row_per_label);
+    tcase_add_test(t, a_text_is_cut_to_the_context_and_padded);
     tcase_add_test(t, a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first);
     tcase_add_test(t, a_pair_of_sequences_has_half_of_the_row_each);
     tcase_add_test(t, a_row_of_a_batch_of_pairs_has_its_own_two_lengths);

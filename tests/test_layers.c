@@ -24,7 +24,7 @@ static void check_paper(const Small *s, const char *name)
     tape_close(&tape);
 }
 
-START_TEST(a_layer_is_its_papers)
+START_TEST(a_layer_matches_its_paper)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_open(small_variant(i), B, T);
@@ -81,7 +81,7 @@ static void check_finite_gradients(Small *s)
 }
 
 /* Nothing of the input comes in, or all of the state is forgotten, or nothing is. */
-START_TEST(steps_of_any_size_are_those_of_the_paper)
+START_TEST(steps_of_any_size_match_the_paper)
 {
     static const double sizes[][2] = { { 0, 0 },    { 0, 0.1 },    { 1e-13, 1e-7 },
                                        { 1e-7, 3 }, { 1e-3, 400 }, { 0.05, 3.125 } };
@@ -151,7 +151,7 @@ START_TEST(steps_and_rates_start_as_in_the_paper)
 END_TEST
 
 /* By 1 / sqrt(2 L): there are two in each of L blocks, or one without a feed-forward layer. */
-START_TEST(what_adds_to_the_residual_starts_smaller_in_a_deeper_model)
+START_TEST(residual_outputs_start_smaller_in_deeper_models)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Config c = small_variant(i);
@@ -180,7 +180,7 @@ START_TEST(what_adds_to_the_residual_starts_smaller_in_a_deeper_model)
 }
 END_TEST
 
-START_TEST(what_adds_to_the_residual_may_start_at_zero)
+START_TEST(residual_outputs_may_start_at_zero)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Config c = small_variant(i);
@@ -303,7 +303,7 @@ static void check_silu(void *ctx, const Mix *in)
     }
 }
 
-START_TEST(silu_is_applied_to_q_and_k_where_the_row_says_so)
+START_TEST(silu_is_applied_to_q_and_k_if_the_row_asks_for_it)
 {
     for (const Attention *const *a = attentions; *a; a++)
         for (int conv = 0; conv < 5 && (*a)->traits & SILU_QK; conv += 4) {
@@ -405,7 +405,7 @@ START_TEST(a_gated_model_has_its_parameters_and_operations)
 }
 END_TEST
 
-START_TEST(what_is_shared_is_there_once_and_multiplied_as_often)
+START_TEST(shared_weights_exist_once_and_are_multiplied_each_time)
 {
     for (int i = PLAIN_VARIANTS; i < VARIANTS; i++) {
         Config c = small_variant(i), apart = c;
@@ -466,7 +466,7 @@ START_TEST(narrow_keys_and_windows_are_cheaper)
 }
 END_TEST
 
-START_TEST(what_does_not_fit_together_is_told)
+START_TEST(invalid_combinations_are_reported)
 {
     const Config heads = small_variant(0), gau = small_variant(PLAIN_VARIANTS + 3);
     const Config pooled = small_variant(PLAIN_VARIANTS + 8);
@@ -522,21 +522,21 @@ Suite *suite_layers(void)
     Suite *s = suite_create("layers");
     TCase *t = group(s, "layers");
 
-    tcase_add_test(t, a_layer_is_its_papers);
-    tcase_add_test(t, steps_of_any_size_are_those_of_the_paper);
+    tcase_add_test(t, a_layer_matches_its_paper);
+    tcase_add_test(t, steps_of_any_size_match_the_paper);
     tcase_add_test(t, steps_and_rates_start_as_in_the_paper);
-    tcase_add_test(t, what_adds_to_the_residual_starts_smaller_in_a_deeper_model);
-    tcase_add_test(t, what_adds_to_the_residual_may_start_at_zero);
+    tcase_add_test(t, residual_outputs_start_smaller_in_deeper_models);
+    tcase_add_test(t, residual_outputs_may_start_at_zero);
     tcase_add_test(t, a_shortcut_adds_a_share_of_the_embeddings_to_the_input_of_each_block);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
     tcase_add_test(t, every_mix_knows_the_place_of_its_layer);
-    tcase_add_test(t, silu_is_applied_to_q_and_k_where_the_row_says_so);
+    tcase_add_test(t, silu_is_applied_to_q_and_k_if_the_row_asks_for_it);
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);
     tcase_add_test(t, gammas_start_as_they_are_asked_to);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
-    tcase_add_test(t, what_is_shared_is_there_once_and_multiplied_as_often);
+    tcase_add_test(t, shared_weights_exist_once_and_are_multiplied_each_time);
     tcase_add_test(t, fastformer_has_the_parameters_of_its_paper);
     tcase_add_test(t, narrow_keys_and_windows_are_cheaper);
-    tcase_add_test(t, what_does_not_fit_together_is_told);
+    tcase_add_test(t, invalid_combinations_are_reported);
     return s;
 }

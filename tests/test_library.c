@@ -107,7 +107,7 @@ static double tolerance(void)
     return sizeof(real) == sizeof(double) ? 1e-6 : 0.1;
 }
 
-START_TEST(gradients_are_those_of_differences)
+START_TEST(gradients_match_differences)
 {
     const Attention *of = attentions[_i];
     Trial *t = trial_new(of);
@@ -219,7 +219,7 @@ static void *provoke(void *words)
     return NULL;
 }
 
-START_TEST(threads_have_errors_of_their_own)
+START_TEST(each_thread_has_its_own_error)
 {
     pthread_t id[2];
 
@@ -273,7 +273,7 @@ static bool same_weights(attnc_model *a, attnc_model *b)
     return true;
 }
 
-START_TEST(a_saved_model_goes_on_as_it_would_have)
+START_TEST(a_saved_model_continues_bit_for_bit)
 {
     const char *path = in_folder("model.safetensors");
     attnc_model *a =
@@ -403,7 +403,7 @@ START_TEST(batches_are_checked)
 }
 END_TEST
 
-START_TEST(a_text_has_tokens_and_back)
+START_TEST(text_is_encoded_and_decoded)
 {
     static const char text[] = "to be, \xc3\xa9t\xc3\xa9, to be, \xc3\xa9t\xc3\xa9";
     const size_t n = sizeof text - 1;
@@ -485,7 +485,7 @@ START_TEST(a_default_convolution_has_a_middle_where_both_sides_are_seen)
 }
 END_TEST
 
-START_TEST(too_much_memory_is_returned)
+START_TEST(a_model_too_large_for_memory_returns_an_error)
 {
     must_not(attnc_model_new("--attn softmax --n-layer 1000 --n-embd 16384", NULL, 0), "GiB");
 }
@@ -495,7 +495,7 @@ END_TEST
  */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #define LIMITS
-START_TEST(no_memory_is_returned)
+START_TEST(a_failed_allocation_returns_an_error)
 {
     attnc_attention *a = must(attnc_attention_new("--attn softmax --threads 1"));
     enum { LONG = 1 << 20, WIDE = 16 };
@@ -521,24 +521,24 @@ Suite *suite_library(void)
 
     while (attentions[count])
         count++;
-    tcase_add_loop_test(t, gradients_are_those_of_differences, 0, count);
+    tcase_add_loop_test(t, gradients_match_differences, 0, count);
     tcase_add_test(t, padding_has_no_gradient);
     tcase_add_test(t, operands_that_are_drawn_need_no_numbers);
     tcase_add_test(t, mistakes_are_returned);
-    tcase_add_test(t, threads_have_errors_of_their_own);
+    tcase_add_test(t, each_thread_has_its_own_error);
 #ifdef LIMITS
-    tcase_add_test(t, no_memory_is_returned);
+    tcase_add_test(t, a_failed_allocation_returns_an_error);
 #endif
     t = with_folder(s, "models");
-    tcase_add_test(t, a_saved_model_goes_on_as_it_would_have);
+    tcase_add_test(t, a_saved_model_continues_bit_for_bit);
     tcase_add_test(t, the_loss_is_that_of_the_logits);
     tcase_add_test(t, gradients_of_batches_add_up);
     tcase_add_test(t, a_sample_takes_the_likeliest_tokens);
     tcase_add_test(t, batches_are_checked);
-    tcase_add_test(t, a_text_has_tokens_and_back);
+    tcase_add_test(t, text_is_encoded_and_decoded);
     tcase_add_test(t, a_classifier_has_a_target_per_sequence);
     tcase_add_test(t, a_gated_unit_has_one_head_unless_more_are_set);
     tcase_add_test(t, a_default_convolution_has_a_middle_where_both_sides_are_seen);
-    tcase_add_test(t, too_much_memory_is_returned);
+    tcase_add_test(t, a_model_too_large_for_memory_returns_an_error);
     return s;
 }

@@ -86,7 +86,7 @@ START_TEST(the_value_of_the_arenas_example_is_its_class)
 }
 END_TEST
 
-START_TEST(lines_may_end_as_on_another_system_and_the_last_one_not_at_all)
+START_TEST(crlf_and_a_missing_last_newline_are_accepted)
 {
     put_files("Source\tTarget\r\n" EXAMPLE "\t1\r\n8\t8\r\n( 2 )\t2");
     Lra lra = lra_read(folder);
@@ -99,7 +99,7 @@ START_TEST(lines_may_end_as_on_another_system_and_the_last_one_not_at_all)
 }
 END_TEST
 
-START_TEST(a_row_is_cut_to_the_positions_there_are)
+START_TEST(a_row_is_cut_to_the_context)
 {
     int id[6], target[6];
 
@@ -190,7 +190,7 @@ static void read_folder(const char *path)
     lra_free(&lra);
 }
 
-START_TEST(a_bad_row_is_refused_by_its_line)
+START_TEST(errors_name_the_line)
 {
     static const char *const of[][2] = {
         { "", "basic_train.tsv is empty" },
@@ -248,7 +248,7 @@ START_TEST(all_three_files_are_needed)
 }
 END_TEST
 
-START_TEST(the_name_of_a_folder_has_a_length)
+START_TEST(the_length_of_folder_names_is_limited)
 {
     char name[5001];
 
@@ -264,13 +264,13 @@ Suite *suite_lra(void)
 
     tcase_add_test(t, rows_are_the_tokens_that_the_arena_makes_of_them);
     tcase_add_test(t, the_value_of_the_arenas_example_is_its_class);
-    tcase_add_test(t, lines_may_end_as_on_another_system_and_the_last_one_not_at_all);
-    tcase_add_test(t, a_row_is_cut_to_the_positions_there_are);
+    tcase_add_test(t, crlf_and_a_missing_last_newline_are_accepted);
+    tcase_add_test(t, a_row_is_cut_to_the_context);
     tcase_add_test(t, the_folder_of_the_release_is_found_from_the_one_around_it);
     tcase_add_test(t, long_lines_and_many_rows_are_read_whole);
-    tcase_add_test(t, a_bad_row_is_refused_by_its_line);
+    tcase_add_test(t, errors_name_the_line);
     tcase_add_test(t, a_zero_byte_ends_no_token);
     tcase_add_test(t, all_three_files_are_needed);
-    tcase_add_test(t, the_name_of_a_folder_has_a_length);
+    tcase_add_test(t, the_length_of_folder_names_is_limited);
     return s;
 }

@@ -187,7 +187,7 @@ static void look(void *ctx, const Mix *in)
     arena_free(tape.mem);
 }
 
-START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
+START_TEST(observing_a_model_changes_nothing_and_shows_every_mix)
 {
     const int id[] = { 3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9 };
 
@@ -214,7 +214,7 @@ START_TEST(a_watched_model_says_the_same_and_shows_every_mix)
 }
 END_TEST
 
-START_TEST(damaged_weights_are_a_note_and_the_last_ones_are_taken)
+START_TEST(damaged_best_weights_are_noted_and_the_latest_are_used)
 {
     put_model(&attention_softmax, TASK_CAUSAL);
     ck_assert_int_eq(rename(in_folder("best.safetensors"), in_folder("model.safetensors")), 0);
@@ -255,7 +255,7 @@ START_TEST(a_run_that_predicts_text_has_a_sample)
 }
 END_TEST
 
-START_TEST(weights_that_end_their_reader_are_a_note)
+START_TEST(weights_that_their_reader_refuses_are_noted)
 {
     size_t bytes;
 
@@ -274,7 +274,7 @@ START_TEST(weights_that_end_their_reader_are_a_note)
 }
 END_TEST
 
-START_TEST(a_damaged_last_checkpoint_is_a_note_and_the_one_before_it_is_used)
+START_TEST(a_damaged_checkpoint_is_noted_and_the_previous_one_is_used)
 {
     size_t bytes;
 
@@ -358,11 +358,11 @@ Suite *suite_maps(void)
     tcase_add_test(t, rows_of_softmax_sum_to_one);
     tcase_add_test(t, maps_show_the_sign);
     tcase_add_test(t, every_attention_has_its_maps_or_says_that_it_has_none);
-    tcase_add_test(t, a_watched_model_says_the_same_and_shows_every_mix);
-    tcase_add_test(t, damaged_weights_are_a_note_and_the_last_ones_are_taken);
+    tcase_add_test(t, observing_a_model_changes_nothing_and_shows_every_mix);
+    tcase_add_test(t, damaged_best_weights_are_noted_and_the_latest_are_used);
     tcase_add_test(t, a_run_that_predicts_text_has_a_sample);
-    tcase_add_test(t, weights_that_end_their_reader_are_a_note);
-    tcase_add_test(t, a_damaged_last_checkpoint_is_a_note_and_the_one_before_it_is_used);
+    tcase_add_test(t, weights_that_their_reader_refuses_are_noted);
+    tcase_add_test(t, a_damaged_checkpoint_is_noted_and_the_previous_one_is_used);
     tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);
     tcase_add_test(t, what_is_drawn_once_is_no_parameter);
     return s;

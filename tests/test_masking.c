@@ -60,7 +60,7 @@ START_TEST(another_share_is_to_the_nearest_token)
 }
 END_TEST
 
-START_TEST(every_window_has_just_so_many_targets)
+START_TEST(every_window_has_the_same_number_of_targets)
 {
     enum { ROWS = 5 };
     int id[ROWS * MOST], target[ROWS * MOST];
@@ -76,7 +76,7 @@ START_TEST(every_window_has_just_so_many_targets)
 }
 END_TEST
 
-START_TEST(a_target_is_the_token_that_stood_there_and_other_tokens_stay)
+START_TEST(targets_are_the_original_tokens_and_other_tokens_stay)
 {
     enum { T = 50 };
     int id[3 * T], target[3 * T];
@@ -123,7 +123,7 @@ START_TEST(of_ten_targets_eight_are_masked_one_is_any_token_and_one_stays)
 }
 END_TEST
 
-START_TEST(any_two_places_are_as_likely_as_any_other_two)
+START_TEST(all_pairs_of_positions_are_equally_likely)
 {
     enum { T = 13, PAIRS = T * (T - 1) / 2, MANY = 300 * PAIRS };
     int id[T], target[T], count[T][T] = { { 0 } };
@@ -156,7 +156,7 @@ static void mask_zeros(int rows, uint64_t seed, uint64_t number, int *id, int *t
     masking_apply(b, 256, (Masking){ 0 }, seed, number);
 }
 
-START_TEST(what_is_masked_depends_on_seed_number_and_row)
+START_TEST(masks_depend_on_seed_number_and_row)
 {
     int id[20][ALL], target[20][ALL], again[ALL], aim[ALL];
 
@@ -175,7 +175,7 @@ START_TEST(what_is_masked_depends_on_seed_number_and_row)
 }
 END_TEST
 
-START_TEST(what_is_masked_depends_on_no_other_row_and_on_no_token)
+START_TEST(masks_depend_neither_on_other_rows_nor_on_tokens)
 {
     int id[ALL], target[ALL], one[T], aim[T];
 
@@ -249,7 +249,7 @@ START_TEST(whole_words_are_targets_together)
 }
 END_TEST
 
-START_TEST(words_next_to_each_other_are_chosen_apart)
+START_TEST(adjacent_words_are_masked_independently)
 {
     int n[2][2] = { { 0 } };
 
@@ -262,7 +262,7 @@ START_TEST(words_next_to_each_other_are_chosen_apart)
 }
 END_TEST
 
-START_TEST(all_words_are_as_likely_whatever_their_length)
+START_TEST(words_of_all_lengths_are_equally_likely)
 {
     const int N = (int)strlen(prose), targets = masking_targets(0.2, N);
     double share = 0, count[MOST] = { 0 };
@@ -357,16 +357,16 @@ Suite *suite_masking(void)
     tcase_add_test(t, fifteen_of_a_hundred_tokens_are_targets_and_one_at_least);
     tcase_add_test(t, another_share_is_to_the_nearest_token);
     tcase_add_test(t, whole_words_are_targets_together);
-    tcase_add_test(t, words_next_to_each_other_are_chosen_apart);
-    tcase_add_test(t, all_words_are_as_likely_whatever_their_length);
+    tcase_add_test(t, adjacent_words_are_masked_independently);
+    tcase_add_test(t, words_of_all_lengths_are_equally_likely);
     tcase_add_test(t, a_long_run_of_letters_is_cut_at_the_number_of_targets);
     tcase_add_test(t, pieces_are_joined_by_their_first_and_last_bytes);
     tcase_add_test(t, without_words_the_draws_are_those_of_single_tokens);
-    tcase_add_test(t, every_window_has_just_so_many_targets);
-    tcase_add_test(t, a_target_is_the_token_that_stood_there_and_other_tokens_stay);
+    tcase_add_test(t, every_window_has_the_same_number_of_targets);
+    tcase_add_test(t, targets_are_the_original_tokens_and_other_tokens_stay);
     tcase_add_test(t, of_ten_targets_eight_are_masked_one_is_any_token_and_one_stays);
-    tcase_add_test(t, any_two_places_are_as_likely_as_any_other_two);
-    tcase_add_test(t, what_is_masked_depends_on_seed_number_and_row);
-    tcase_add_test(t, what_is_masked_depends_on_no_other_row_and_on_no_token);
+    tcase_add_test(t, all_pairs_of_positions_are_equally_likely);
+    tcase_add_test(t, masks_depend_on_seed_number_and_row);
+    tcase_add_test(t, masks_depend_neither_on_other_rows_nor_on_tokens);
     return s;
 }

@@ -12,7 +12,7 @@ static bool is_positive(const Variant *v)
 }
 
 /* And its weight cannot change: nothing is passed on to q and k. */
-START_TEST(a_key_that_is_seen_alone_is_the_result)
+START_TEST(the_value_of_a_single_visible_key_is_the_result)
 {
     Arena *mem = arena_new();
     const real *dy = weights();
@@ -74,7 +74,7 @@ START_TEST(the_future_does_not_leak)
 }
 END_TEST
 
-START_TEST(a_loss_up_to_here_has_no_gradient_after_it)
+START_TEST(a_loss_has_no_gradient_at_later_positions)
 {
     static const int positions[] = { 0, 31, 64, 1, 32, 63, 69 };
 
@@ -110,7 +110,7 @@ static Mixing prefix(Arena *mem, const Mixing *m, int n)
     return p;
 }
 
-START_TEST(a_prefix_alone_is_the_prefix_of_the_whole)
+START_TEST(a_prefix_gives_the_same_result_alone)
 {
     EACH_CAUSAL(v)
     {
@@ -282,7 +282,7 @@ static Outcome with_window(Arena *mem, Mixing m, int window, const real *dy)
     return mixing_outcome(mem, &m, dy);
 }
 
-START_TEST(a_window_as_wide_as_the_sequence_is_none)
+START_TEST(a_window_as_wide_as_the_sequence_has_no_effect)
 {
     EACH_VARIANT(v)
     {
@@ -311,15 +311,15 @@ Suite *suite_masks(void)
     TCase *masks = tcase_create("masks");
 
     tcase_set_timeout(masks, 300);
-    tcase_add_loop_test(masks, a_key_that_is_seen_alone_is_the_result, 0, 2);
+    tcase_add_loop_test(masks, the_value_of_a_single_visible_key_is_the_result, 0, 2);
     tcase_add_test(masks, the_future_does_not_leak);
-    tcase_add_test(masks, a_loss_up_to_here_has_no_gradient_after_it);
-    tcase_add_test(masks, a_prefix_alone_is_the_prefix_of_the_whole);
+    tcase_add_test(masks, a_loss_has_no_gradient_at_later_positions);
+    tcase_add_test(masks, a_prefix_gives_the_same_result_alone);
     tcase_add_loop_test(masks, padding_is_not_seen, 0, 2);
     tcase_add_loop_test(masks, padding_gets_no_gradient, 0, 2);
     tcase_add_loop_test(masks, a_key_outside_the_window_is_not_seen, 0, 2);
     tcase_add_loop_test(masks, a_loss_at_one_position_has_no_gradient_outside_its_window, 0, 2);
-    tcase_add_loop_test(masks, a_window_as_wide_as_the_sequence_is_none, 0, 2);
+    tcase_add_loop_test(masks, a_window_as_wide_as_the_sequence_has_no_effect, 0, 2);
     tcase_add_loop_test(masks, a_position_that_sees_no_key_gives_zeros_and_passes_no_gradient, 0,
                         2);
     suite_add_tcase(s, masks);

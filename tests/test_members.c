@@ -24,7 +24,7 @@ START_TEST(operands_choose_the_member_of_a_family)
 }
 END_TEST
 
-START_TEST(the_place_of_the_layer_is_an_option_where_it_matters)
+START_TEST(the_index_of_the_layer_is_an_option_where_it_matters)
 {
     for (const Attention *const *a = attentions; *a; a++) {
         Arena *mem = arena_new();
@@ -52,6 +52,6 @@ Suite *suite_members(void)
     TCase *t = with_folder(s, "members");
 
     tcase_add_test(t, operands_choose_the_member_of_a_family);
-    tcase_add_test(t, the_place_of_the_layer_is_an_option_where_it_matters);
+    tcase_add_test(t, the_index_of_the_layer_is_an_option_where_it_matters);
     return s;
 }

@@ -87,7 +87,7 @@ static Small *open_classifier(int i)
     return s;
 }
 
-START_TEST(the_gradient_of_a_model_that_says_classes_is_the_slope_of_its_losses)
+START_TEST(the_gradient_of_a_classifier_is_the_slope_of_its_losses)
 {
     Small *s = open_classifier(5 * _i);
 
@@ -98,7 +98,7 @@ START_TEST(the_gradient_of_a_model_that_says_classes_is_the_slope_of_its_losses)
 }
 END_TEST
 
-START_TEST(what_is_said_of_a_sequence_does_not_depend_on_its_padding)
+START_TEST(classification_does_not_depend_on_padding)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_classifier(i);
@@ -121,7 +121,7 @@ START_TEST(what_is_said_of_a_sequence_does_not_depend_on_its_padding)
 }
 END_TEST
 
-START_TEST(a_bias_of_keys_that_are_not_turned_gets_no_gradient)
+START_TEST(a_bias_of_unrotated_keys_gets_no_gradient)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, B, T);
@@ -302,7 +302,7 @@ START_TEST(any_number_of_gathered_rows_fits_into_the_memory_of_the_first_step)
 }
 END_TEST
 
-START_TEST(the_first_guess_is_the_uniform_one)
+START_TEST(the_initial_prediction_is_uniform)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Config c = small_variant(i);
@@ -338,7 +338,7 @@ START_TEST(sinusoids_are_those_of_the_paper)
 }
 END_TEST
 
-START_TEST(one_batch_is_learned_by_heart)
+START_TEST(a_single_batch_is_memorised)
 {
     for (int i = 0; i < VARIANTS; i += 3) {
         Tape tape = tape_open(1);
@@ -405,7 +405,7 @@ START_TEST(a_masked_model_sees_both_sides)
 }
 END_TEST
 
-START_TEST(the_logits_of_a_beginning_are_those_of_the_whole)
+START_TEST(the_logits_of_a_prefix_do_not_depend_on_the_rest)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, 1, 8);
@@ -454,7 +454,7 @@ START_TEST(dropout_is_drawn_by_the_step_and_only_in_training)
 }
 END_TEST
 
-START_TEST(weights_of_one_shape_start_with_numbers_of_their_own)
+START_TEST(weights_of_the_same_shape_start_with_different_numbers)
 {
     Small *s = small_open(small_variant(0), B, T);
     const Block *b = s->model.blocks;
@@ -519,7 +519,7 @@ static int between(const Small *s)
  * 0, 1, 2 or 3 of the three numbers that are added up are kept: with one mask it is all or none.
  * So it is with what two blocks add.
  */
-START_TEST(each_dropout_of_a_step_has_a_mask_of_its_own)
+START_TEST(each_dropout_of_a_step_has_its_own_mask)
 {
     Config c = small_variant(0);
 
@@ -536,7 +536,7 @@ START_TEST(each_dropout_of_a_step_has_a_mask_of_its_own)
 END_TEST
 
 /* silu(-600) is 0, so a gate of that closes whatever `up` is; the other way round it would not. */
-START_TEST(the_gate_is_the_one_that_closes)
+START_TEST(silu_is_applied_to_the_gate_of_swiglu)
 {
     Config c = small_variant(0);
     Tape tape = tape_open(1);
@@ -564,25 +564,24 @@ Suite *suite_model(void)
     tcase_add_test(t, rows_are_gathered_where_it_pays);
     tcase_add_test(t, any_number_of_gathered_rows_fits_into_the_memory_of_the_first_step);
     tcase_add_loop_test(t, the_gradient_of_a_masked_model_is_the_slope_of_its_losses, 0, 4);
-    tcase_add_loop_test(t, the_gradient_of_a_model_that_says_classes_is_the_slope_of_its_losses, 0,
-                        4);
-    tcase_add_test(t, a_bias_of_keys_that_are_not_turned_gets_no_gradient);
+    tcase_add_loop_test(t, the_gradient_of_a_classifier_is_the_slope_of_its_losses, 0, 4);
+    tcase_add_test(t, a_bias_of_unrotated_keys_gets_no_gradient);
     tcase_add_test(t, a_second_backward_adds_the_same_gradient);
     tcase_add_test(t, threads_do_not_change_a_bit_of_the_losses_or_gradients);
     tcase_add_test(t, a_token_or_position_that_is_not_in_the_batch_gets_no_gradient);
     t = group(s, "forward");
     tcase_add_test(t, capped_logits_are_those_of_the_model_without_a_cap);
-    tcase_add_test(t, the_first_guess_is_the_uniform_one);
+    tcase_add_test(t, the_initial_prediction_is_uniform);
     tcase_add_test(t, sinusoids_are_those_of_the_paper);
-    tcase_add_test(t, one_batch_is_learned_by_heart);
+    tcase_add_test(t, a_single_batch_is_memorised);
     tcase_add_test(t, the_future_does_not_leak);
     tcase_add_test(t, a_masked_model_sees_both_sides);
-    tcase_add_test(t, what_is_said_of_a_sequence_does_not_depend_on_its_padding);
-    tcase_add_test(t, the_logits_of_a_beginning_are_those_of_the_whole);
+    tcase_add_test(t, classification_does_not_depend_on_padding);
+    tcase_add_test(t, the_logits_of_a_prefix_do_not_depend_on_the_rest);
     tcase_add_test(t, a_sequence_has_the_same_losses_in_any_batch);
     tcase_add_test(t, dropout_is_drawn_by_the_step_and_only_in_training);
-    tcase_add_test(t, each_dropout_of_a_step_has_a_mask_of_its_own);
-    tcase_add_test(t, weights_of_one_shape_start_with_numbers_of_their_own);
-    tcase_add_test(t, the_gate_is_the_one_that_closes);
+    tcase_add_test(t, each_dropout_of_a_step_has_its_own_mask);
+    tcase_add_test(t, weights_of_the_same_shape_start_with_different_numbers);
+    tcase_add_test(t, silu_is_applied_to_the_gate_of_swiglu);
     return s;
 }

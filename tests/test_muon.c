@@ -110,7 +110,7 @@ static void textbook_step(Textbook *b, const real *g, double rate, double scale)
 static const int sizes[][2] = { { 7, 5 },   { 5, 7 }, { 9, 9 }, { 12, 48 },
                                 { 48, 12 }, { 1, 9 }, { 9, 1 }, { 1, 1 } };
 
-START_TEST(muon_is_the_textbooks)
+START_TEST(muon_matches_the_textbook)
 {
     const int rows = sizes[_i][0], cols = sizes[_i][1];
     Single *s = single_open(rows, cols, 2);
@@ -329,7 +329,7 @@ START_TEST(a_symmetric_product_is_the_lower_half_of_the_whole_one_twice)
 END_TEST
 
 /* Fastformer's concat: (H, D, 2D). */
-START_TEST(each_head_has_a_matrix_of_its_own)
+START_TEST(each_head_has_its_own_matrix)
 {
     enum { H = 3, D = 4, N = 2 * D * D };
     Arena *mem = arena_new();
@@ -370,12 +370,12 @@ Suite *suite_muon(void)
     TCase *t = group(s, "muon");
 
     tcase_add_test(t, the_momentum_rises_from_its_first_value);
-    tcase_add_loop_test(t, muon_is_the_textbooks, 0, COUNT(sizes));
+    tcase_add_loop_test(t, muon_matches_the_textbook, 0, COUNT(sizes));
     tcase_add_test(t, an_update_has_singular_values_of_about_one_whatever_the_gradients);
     tcase_add_test(t, a_transposed_gradient_has_the_transposed_update);
     tcase_add_test(t, the_size_of_a_gradient_does_not_matter_to_muon);
     tcase_add_test(t, without_a_gradient_a_matrix_only_decays);
     tcase_add_test(t, a_symmetric_product_is_the_lower_half_of_the_whole_one_twice);
-    tcase_add_test(t, each_head_has_a_matrix_of_its_own);
+    tcase_add_test(t, each_head_has_its_own_matrix);
     return s;
 }

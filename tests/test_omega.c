@@ -165,7 +165,7 @@ START_TEST(a_learned_omega_starts_like_a_fixed_one_and_is_trained)
 }
 END_TEST
 
-START_TEST(what_is_fixed_stays_and_is_not_counted)
+START_TEST(fixed_tensors_stay_and_are_not_counted)
 {
     Small *s = small_open(small_variant(VARIANTS - 1), B, T);
     const Tensor *omega = s->model.blocks[1].own[3];
@@ -201,6 +201,6 @@ Suite *suite_omega(void)
     tcase_add_test(t, omega_is_drawn_by_the_seed_and_for_each_layer);
     tcase_add_test(t, omega_is_redrawn_by_the_seed_and_the_update_alone);
     tcase_add_test(t, a_learned_omega_starts_like_a_fixed_one_and_is_trained);
-    tcase_add_test(t, what_is_fixed_stays_and_is_not_counted);
+    tcase_add_test(t, fixed_tensors_stay_and_are_not_counted);
     return s;
 }

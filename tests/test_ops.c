@@ -221,7 +221,7 @@ START_TEST(a_backward_adds_to_what_is_there)
 }
 END_TEST
 
-START_TEST(without_an_upstream_gradient_there_is_none)
+START_TEST(a_zero_output_gradient_gives_zero_gradients)
 {
     check_every(check_no_upstream_no_gradient);
 }
@@ -549,7 +549,7 @@ Suite *suite_ops(void)
     tcase_add_loop_test(each, a_backward_is_the_derivative, 0, n_ways);
     tcase_add_test(each, a_gradient_is_the_slope_of_the_formula);
     tcase_add_test(each, a_backward_adds_to_what_is_there);
-    tcase_add_test(each, without_an_upstream_gradient_there_is_none);
+    tcase_add_test(each, a_zero_output_gradient_gives_zero_gradients);
     tcase_add_test(each, twice_the_upstream_gradient_gives_twice_the_gradient);
     tcase_add_test(each, threads_do_not_change_a_bit);
     tcase_add_test(each, an_op_leaves_its_operands_alone);

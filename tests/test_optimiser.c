@@ -128,7 +128,7 @@ static void give_gradients(Pair *p, uint64_t seed, double scale)
     p->matrix->has_grad = p->vector->has_grad = true;
 }
 
-START_TEST(elementwise_optimisers_are_the_textbooks_for_a_thousand_steps)
+START_TEST(elementwise_optimisers_match_the_textbook_for_a_thousand_steps)
 {
     const Schedule schedule = { 1e-2, 1e-3, 100, 900, SCHEDULE_COSINE, 0 };
     const double tolerance = in_double ? 1e-12 : elementwise[_i].float_tolerance;
@@ -200,7 +200,7 @@ START_TEST(the_sign_of_a_zero_is_zero)
 }
 END_TEST
 
-START_TEST(the_first_step_is_the_rate_against_the_gradients_sign)
+START_TEST(the_first_step_is_minus_the_rate_times_the_gradients_sign)
 {
     static const double size[] = { 1e-4, 1, 1e4 };
     Optimiser o = optimiser_of(&optimiser_adamw);
@@ -291,7 +291,7 @@ START_TEST(the_norm_is_that_of_all_gradients_whatever_the_threads)
 }
 END_TEST
 
-START_TEST(the_threads_do_not_matter_to_an_optimiser)
+START_TEST(threads_do_not_change_a_bit_of_an_update)
 {
     static const int threads[] = { 2, 3, 7 };
 
@@ -385,7 +385,7 @@ START_TEST(muon_moves_the_matrices_of_blocks_and_adamw_the_rest)
 }
 END_TEST
 
-START_TEST(what_is_fixed_is_not_moved_by_any_optimiser)
+START_TEST(no_optimiser_moves_fixed_tensors)
 {
     Optimiser o;
     Small *s = learner_open(VARIANTS - 1, optimisers[_i], &o);
@@ -422,7 +422,7 @@ static void copy_moments(const Optimiser *to, const Optimiser *from)
     }
 }
 
-START_TEST(moments_weights_and_the_step_are_all_there_is_to_go_on_from)
+START_TEST(weights_moments_and_the_step_suffice_to_resume)
 {
     static const int variants[] = { 0, 7, VARIANTS - 3, VARIANTS - 1 };
 
@@ -491,7 +491,7 @@ START_TEST(every_optimiser_learns)
 }
 END_TEST
 
-START_TEST(what_is_not_set_becomes_the_default_of_the_row)
+START_TEST(unset_values_become_the_defaults_of_the_row)
 {
     const OptimiserKind *kind = optimisers[_i];
     const double nan = (double)NAN;
@@ -530,23 +530,23 @@ Suite *suite_optimiser(void)
 
     while (optimisers[rows])
         rows++;
-    tcase_add_loop_test(t, elementwise_optimisers_are_the_textbooks_for_a_thousand_steps, 0,
+    tcase_add_loop_test(t, elementwise_optimisers_match_the_textbook_for_a_thousand_steps, 0,
                         COUNT(elementwise));
     tcase_add_test(t, the_sign_of_a_zero_is_zero);
-    tcase_add_test(t, the_first_step_is_the_rate_against_the_gradients_sign);
+    tcase_add_test(t, the_first_step_is_minus_the_rate_times_the_gradients_sign);
     tcase_add_loop_test(t, cautious_decay_is_for_weights_that_their_update_moves_towards_zero, 0,
                         rows);
     tcase_add_loop_test(t, without_a_gradient_matrices_shrink_and_vectors_stay, 0, rows);
     tcase_add_loop_test(t, the_average_is_that_of_all_weights_so_far, 0, rows);
     tcase_add_test(t, the_norm_is_that_of_all_gradients_whatever_the_threads);
     t = group(s, "rows");
-    tcase_add_loop_test(t, the_threads_do_not_matter_to_an_optimiser, 0, rows);
+    tcase_add_loop_test(t, threads_do_not_change_a_bit_of_an_update, 0, rows);
     tcase_add_test(t, muon_moves_the_matrices_of_blocks_and_adamw_the_rest);
-    tcase_add_loop_test(t, what_is_fixed_is_not_moved_by_any_optimiser, 0, rows);
-    tcase_add_loop_test(t, moments_weights_and_the_step_are_all_there_is_to_go_on_from, 0, rows);
+    tcase_add_loop_test(t, no_optimiser_moves_fixed_tensors, 0, rows);
+    tcase_add_loop_test(t, weights_moments_and_the_step_suffice_to_resume, 0, rows);
     tcase_add_test(t, checkpoints_name_the_moments_as_they_always_have);
     tcase_add_loop_test(t, every_optimiser_learns, 0, rows);
-    tcase_add_loop_test(t, what_is_not_set_becomes_the_default_of_the_row, 0, rows);
+    tcase_add_loop_test(t, unset_values_become_the_defaults_of_the_row, 0, rows);
     tcase_add_test(t, an_optimiser_takes_the_numbers_of_its_formula);
     return s;
 }

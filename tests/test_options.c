@@ -253,13 +253,13 @@ START_TEST(a_number_is_read_strictly)
 }
 END_TEST
 
-START_TEST(what_is_no_number_is_refused)
+START_TEST(invalid_numbers_are_refused)
 {
     try_row(&(Row){ .value = no_numbers[_i] });
 }
 END_TEST
 
-START_TEST(a_refused_number_is_told_its_range)
+START_TEST(errors_state_the_valid_range)
 {
     refuses(ARGS("--n-layer", "0"), "--n-layer 0: must be a whole number from 1 to 1000\n");
     refuses(ARGS("--shift=x"), "must be a whole number from -2147483648 to 2147483647\n");
@@ -271,7 +271,7 @@ START_TEST(a_refused_number_is_told_its_range)
 }
 END_TEST
 
-START_TEST(a_list_has_an_end)
+START_TEST(the_length_of_lists_is_limited)
 {
     char list[2 * OPTION_LIST_MAX + 12] = "--lengths=1";
 
@@ -301,7 +301,7 @@ START_TEST(texts_given_again_are_added)
 }
 END_TEST
 
-START_TEST(names_are_whole_and_either_dash_will_do)
+START_TEST(names_must_be_complete_and_one_dash_is_accepted)
 {
     accepts(ARGS("--n_layer", "3"), "\"n_layer\": 3,");
     accepts(ARGS("--attn=gated-delta"), "\"attn\": \"gated_delta\"");
@@ -343,7 +343,7 @@ START_TEST(a_missing_value_is_not_taken_from_the_next_option)
 }
 END_TEST
 
-START_TEST(a_text_that_may_be_any_may_be_nothing_or_look_like_an_option)
+START_TEST(a_free_text_may_be_empty_or_look_like_an_option)
 {
     accepts(ARGS("--start", ""), "\"start\": \"\",");
     accepts(ARGS("--start="), "\"start\": \"\",");
@@ -360,7 +360,7 @@ START_TEST(the_last_of_two_counts_and_both_are_checked)
 }
 END_TEST
 
-START_TEST(words_that_are_no_options_keep_their_order)
+START_TEST(arguments_keep_their_order)
 {
     accepts(ARGS("a", "--n-layer", "3", "-", "--", "--causal", "--"),
             "[a]\n[-]\n[--causal]\n[--]\n");
@@ -369,7 +369,7 @@ START_TEST(words_that_are_no_options_keep_their_order)
 }
 END_TEST
 
-START_TEST(a_choice_offers_what_is_near)
+START_TEST(a_misspelt_choice_gets_a_suggestion)
 {
     accepts(ARGS("--ffn", "swiglu"), "\"ffn\": \"swiglu\"");
     accepts(ARGS("--no-ffn"), "\"ffn\": \"none\"");
@@ -414,7 +414,7 @@ START_TEST(a_set_is_names_with_commas)
 }
 END_TEST
 
-START_TEST(a_preset_gives_way_to_the_command_line)
+START_TEST(the_command_line_overrides_a_preset)
 {
     accepts(ARGS("--preset", "nanogpt-cpu"), "\"n_layer\": 4,");
     accepts(ARGS("--preset", "nanogpt_cpu"), "\"preset\": \"nanogpt-cpu\"");
@@ -427,7 +427,7 @@ START_TEST(a_preset_gives_way_to_the_command_line)
 }
 END_TEST
 
-START_TEST(what_was_given_is_known)
+START_TEST(given_options_are_recorded)
 {
     accepts(ARGS("--preset=tiny", "--seed=1"), "given preset\ngiven n-layer\ngiven seed\n");
     options_parse(&program, 2, (char **)ARGS("./train", "--n-layer=6"));
@@ -528,7 +528,7 @@ START_TEST(help_shows_every_option_and_its_default)
 }
 END_TEST
 
-START_TEST(help_and_version_notice_that_they_cannot_be_written)
+START_TEST(help_and_version_fail_if_they_cannot_be_written)
 {
     const char *asked[] = { "--help", "--version" };
     int full = open("/dev/full", O_WRONLY), closed = open("/dev/null", O_RDONLY);
@@ -574,26 +574,26 @@ Suite *suite_options(void)
 
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, a_number_is_read_strictly, 0, COUNT(rows));
-    tcase_add_loop_test(t, what_is_no_number_is_refused, 0, COUNT(no_numbers));
-    tcase_add_test(t, a_refused_number_is_told_its_range);
-    tcase_add_test(t, a_list_has_an_end);
+    tcase_add_loop_test(t, invalid_numbers_are_refused, 0, COUNT(no_numbers));
+    tcase_add_test(t, errors_state_the_valid_range);
+    tcase_add_test(t, the_length_of_lists_is_limited);
     tcase_add_test(t, texts_given_again_are_added);
-    tcase_add_test(t, names_are_whole_and_either_dash_will_do);
+    tcase_add_test(t, names_must_be_complete_and_one_dash_is_accepted);
     tcase_add_test(t, a_flag_is_on_or_off_and_takes_no_value);
     tcase_add_test(t, a_missing_value_is_not_taken_from_the_next_option);
-    tcase_add_test(t, a_text_that_may_be_any_may_be_nothing_or_look_like_an_option);
+    tcase_add_test(t, a_free_text_may_be_empty_or_look_like_an_option);
     tcase_add_test(t, the_last_of_two_counts_and_both_are_checked);
-    tcase_add_test(t, words_that_are_no_options_keep_their_order);
-    tcase_add_test(t, a_choice_offers_what_is_near);
+    tcase_add_test(t, arguments_keep_their_order);
+    tcase_add_test(t, a_misspelt_choice_gets_a_suggestion);
     tcase_add_test(t, an_older_name_of_a_choice_works_with_a_note);
     tcase_add_test(t, a_set_is_names_with_commas);
-    tcase_add_test(t, a_preset_gives_way_to_the_command_line);
-    tcase_add_test(t, what_was_given_is_known);
+    tcase_add_test(t, the_command_line_overrides_a_preset);
+    tcase_add_test(t, given_options_are_recorded);
     tcase_add_test(t, a_huge_or_hostile_argument_makes_one_short_line);
     tcase_add_test(t, ten_thousand_arguments_are_read);
     tcase_add_test(t, random_bytes_are_read_or_refused);
     tcase_add_test(t, help_shows_every_option_and_its_default);
-    tcase_add_test(t, help_and_version_notice_that_they_cannot_be_written);
+    tcase_add_test(t, help_and_version_fail_if_they_cannot_be_written);
     tcase_add_test(t, json_holds_every_value_and_is_escaped);
     suite_add_tcase(s, t);
     return s;

@@ -109,7 +109,7 @@ START_TEST(rows_see_different_keys_and_not_all)
 END_TEST
 
 /* What all later rows see and what the last few see: other keys are dropped. */
-START_TEST(decoding_keeps_what_later_rows_can_see)
+START_TEST(decoding_keeps_the_keys_visible_to_later_rows)
 {
     EACH_VARIANT(v)
     if (v->plain && v->attention->sees) {
@@ -165,7 +165,7 @@ Suite *suite_patterns(void)
     tcase_set_timeout(patterns, 60);
     tcase_add_loop_test(patterns, a_row_sees_the_keys_that_its_plain_twin_sees, 0, 2);
     tcase_add_test(patterns, rows_see_different_keys_and_not_all);
-    tcase_add_test(patterns, decoding_keeps_what_later_rows_can_see);
+    tcase_add_test(patterns, decoding_keeps_the_keys_visible_to_later_rows);
     tcase_add_test(patterns, the_cost_is_that_of_the_pairs);
     suite_add_tcase(s, patterns);
     return s;

@@ -159,7 +159,7 @@ START_TEST(every_target_is_scored_once_with_its_context_and_counts_the_same)
 }
 END_TEST
 
-START_TEST(over_whole_windows_of_its_context_it_is_evaluation_to_the_bit)
+START_TEST(at_the_trained_context_it_equals_evaluation_bit_for_bit)
 {
     Judged j = judged_open(with_position(POSITION_ROPE), 5 * 8 + 1);
     const Score score = judge(&j, (Protocol){ .length = 8, .stride = 8 });
@@ -171,7 +171,7 @@ END_TEST
 
 /* _i: a length; at each, whatever is left over, the windows are those of a model of that context.
  */
-START_TEST(a_masked_model_is_judged_as_evaluation_judges_one_of_that_context)
+START_TEST(a_masked_model_is_scored_as_in_evaluation)
 {
     static const int length[] = { 8, 1, 5, 20, 44, 30 };
     const int L = length[_i];
@@ -190,7 +190,7 @@ START_TEST(a_masked_model_is_judged_as_evaluation_judges_one_of_that_context)
 END_TEST
 
 /* _i: causal, or masked */
-START_TEST(the_batch_and_the_threads_change_no_bit)
+START_TEST(batch_size_and_threads_do_not_change_a_bit)
 {
     Judged j = judged_open(_i ? masked() : with_position(POSITION_ROPE), N);
     Protocol p = { .length = 5, .stride = _i ? 5 : 2, .batch = 1 };
@@ -206,7 +206,7 @@ START_TEST(the_batch_and_the_threads_change_no_bit)
 }
 END_TEST
 
-START_TEST(a_masked_model_is_judged_with_the_masks_of_its_run)
+START_TEST(a_masked_model_is_scored_with_the_masks_of_its_run)
 {
     Judged j = judged_open(masked(), N);
     const int T = j.s->model.config.context;
@@ -221,7 +221,7 @@ START_TEST(a_masked_model_is_judged_with_the_masks_of_its_run)
 END_TEST
 
 /* _i: a tokenizer; the first token is no target, so a word that it begins is not counted. */
-START_TEST(a_word_is_what_white_space_separates_whatever_the_tokens)
+START_TEST(words_are_separated_by_white_space_for_any_tokenizer)
 {
     static const char *const words[] = { "byte", "bpe:260" };
     static const char text[] = "Ab abra\t ca dab ra\n\nab ab abra abra, ab .\vab! ";
@@ -261,7 +261,7 @@ static void listen(double share)
     last_told = share;
 }
 
-START_TEST(nothing_is_dropped_the_tape_stays_as_it_was_and_the_end_is_told)
+START_TEST(there_is_no_dropout_and_the_tape_is_restored)
 {
     Judged j = judged_open(with_position(POSITION_ROPE), N);
     Protocol p = { .length = 5, .stride = 2, .batch = 4, .tell = listen };
@@ -282,7 +282,7 @@ START_TEST(nothing_is_dropped_the_tape_stays_as_it_was_and_the_end_is_told)
 END_TEST
 
 /* _i: positions, of which none is learned */
-START_TEST(a_model_at_another_context_is_one_made_for_it)
+START_TEST(a_model_at_another_context_equals_one_built_for_it)
 {
     enum { LONG = 21 };
     static const Position position[] = { POSITION_ROPE, POSITION_SINUSOIDAL, POSITION_NONE };
@@ -307,7 +307,7 @@ START_TEST(a_model_at_another_context_is_one_made_for_it)
 }
 END_TEST
 
-START_TEST(a_scale_of_angles_reaches_the_model_and_one_of_1_changes_no_bit)
+START_TEST(rope_scale_takes_effect_and_1_does_not_change_a_bit)
 {
     Judged j = judged_open(with_position(POSITION_ROPE), N);
     Config *c = &j.s->model.config;
@@ -407,13 +407,13 @@ static void check(const char *about)
     small_close(s);
 }
 
-START_TEST(what_cannot_be_is_refused_with_the_figure)
+START_TEST(impossible_lengths_are_refused_with_the_limit)
 {
     check_dies(check, refused[_i].about, refused[_i].code, refused[_i].words);
 }
 END_TEST
 
-START_TEST(the_least_that_can_be_is_accepted)
+START_TEST(the_smallest_valid_input_is_accepted)
 {
     Small *s = small_open(with_position(POSITION_LEARNED), 1, 8);
 
@@ -440,16 +440,16 @@ Suite *suite_perplexity(void)
 
     tcase_add_loop_test(t, every_target_is_scored_once_with_its_context_and_counts_the_same, 0,
                         COUNT(protocols));
-    tcase_add_test(t, over_whole_windows_of_its_context_it_is_evaluation_to_the_bit);
-    tcase_add_loop_test(t, a_masked_model_is_judged_as_evaluation_judges_one_of_that_context, 0, 6);
-    tcase_add_loop_test(t, the_batch_and_the_threads_change_no_bit, 0, 2);
-    tcase_add_test(t, a_masked_model_is_judged_with_the_masks_of_its_run);
-    tcase_add_loop_test(t, a_word_is_what_white_space_separates_whatever_the_tokens, 0, 2);
-    tcase_add_test(t, nothing_is_dropped_the_tape_stays_as_it_was_and_the_end_is_told);
-    tcase_add_loop_test(t, a_model_at_another_context_is_one_made_for_it, 0, 3);
-    tcase_add_test(t, a_scale_of_angles_reaches_the_model_and_one_of_1_changes_no_bit);
-    tcase_add_loop_test(t, what_cannot_be_is_refused_with_the_figure, 0, COUNT(refused));
-    tcase_add_test(t, the_least_that_can_be_is_accepted);
+    tcase_add_test(t, at_the_trained_context_it_equals_evaluation_bit_for_bit);
+    tcase_add_loop_test(t, a_masked_model_is_scored_as_in_evaluation, 0, 6);
+    tcase_add_loop_test(t, batch_size_and_threads_do_not_change_a_bit, 0, 2);
+    tcase_add_test(t, a_masked_model_is_scored_with_the_masks_of_its_run);
+    tcase_add_loop_test(t, words_are_separated_by_white_space_for_any_tokenizer, 0, 2);
+    tcase_add_test(t, there_is_no_dropout_and_the_tape_is_restored);
+    tcase_add_loop_test(t, a_model_at_another_context_equals_one_built_for_it, 0, 3);
+    tcase_add_test(t, rope_scale_takes_effect_and_1_does_not_change_a_bit);
+    tcase_add_loop_test(t, impossible_lengths_are_refused_with_the_limit, 0, COUNT(refused));
+    tcase_add_test(t, the_smallest_valid_input_is_accepted);
     tcase_add_test(t, reading_takes_less_memory_than_learning_and_more_with_more_tokens);
     return s;
 }

@@ -15,7 +15,7 @@ static bool runs(const Variant *v, bool causal)
 }
 
 /* In a batch of 4 with and without padding, across tiles of any size. */
-START_TEST(outputs_and_slopes_are_those_of_the_formula)
+START_TEST(outputs_and_slopes_match_the_formula)
 {
     static const int sizes[] = { 2, 9, in_double ? 23 : 131 };
 
@@ -35,7 +35,7 @@ START_TEST(outputs_and_slopes_are_those_of_the_formula)
 END_TEST
 
 /* Scores up to thousands: weights of 0 and 1, nothing that is not a number. */
-START_TEST(large_scores_are_finite_and_those_of_the_formula)
+START_TEST(large_scores_match_the_formula)
 {
     EACH_PLACED(v)
     for (int by = 30; by <= 3000 && runs(v, _i & 1); by *= 100) {
@@ -57,7 +57,7 @@ START_TEST(large_scores_are_finite_and_those_of_the_formula)
 END_TEST
 
 /* And those before it have none of it. */
-START_TEST(a_value_that_is_not_a_number_is_seen_by_its_own_row)
+START_TEST(a_nan_value_affects_only_its_own_row)
 {
     enum { HERE = 13 };
 
@@ -80,8 +80,8 @@ Suite *suite_placed(void)
     Suite *s = suite_create("placed");
     TCase *t = group(s, "placed");
 
-    tcase_add_loop_test(t, outputs_and_slopes_are_those_of_the_formula, 0, 4);
-    tcase_add_loop_test(t, large_scores_are_finite_and_those_of_the_formula, 0, 4);
-    tcase_add_test(t, a_value_that_is_not_a_number_is_seen_by_its_own_row);
+    tcase_add_loop_test(t, outputs_and_slopes_match_the_formula, 0, 4);
+    tcase_add_loop_test(t, large_scores_match_the_formula, 0, 4);
+    tcase_add_test(t, a_nan_value_affects_only_its_own_row);
     return s;
 }

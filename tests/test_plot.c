@@ -58,7 +58,7 @@ static void check_series(const double *x, const double *y, const double *error, 
     }
 }
 
-START_TEST(the_checker_knows_what_is_not_xml)
+START_TEST(the_xml_checker_rejects_invalid_xml)
 {
     static const char *const bad[] = { "",
                                        "<a>",
@@ -126,7 +126,7 @@ START_TEST(a_long_name_is_cut_short)
 }
 END_TEST
 
-START_TEST(odd_data_are_drawn)
+START_TEST(unusual_data_are_drawn)
 {
     double up[] = { 1, 2, 3, 4, 5, 6, 7, 8 }, flat[] = { 3, 3, 3, 3, 3, 3, 3, 3 };
     double gaps[] = { nowhere, 1, nowhere, nowhere, 2, 3, HUGE_VAL, -HUGE_VAL };
@@ -216,7 +216,7 @@ START_TEST(a_gap_breaks_the_line)
 }
 END_TEST
 
-START_TEST(a_point_tells_its_values)
+START_TEST(a_point_has_a_tooltip_with_its_values)
 {
     double x[] = { 250, 500, 750 }, y[] = { 2, 1.875, 1.9 }, error[] = { 0.5, 0.25, 0.125 };
     Series s = { "validation", x, y, error, 3, true, true, 0, false, NULL };
@@ -249,7 +249,7 @@ START_TEST(a_shadow_has_the_colour_of_the_next_and_no_label)
 }
 END_TEST
 
-START_TEST(a_note_stands_under_the_name_and_in_what_a_point_tells)
+START_TEST(a_note_is_below_the_name_and_in_tooltips)
 {
     double x[] = { 1, 2 };
     Series s = { .name = "run", .x = x, .y = x, .n = 2, .note = "sliding <16>" };
@@ -384,16 +384,16 @@ Suite *suite_plot(void)
     TCase *t = tcase_create("plot");
 
     tcase_set_timeout(t, 120);
-    tcase_add_test(t, the_checker_knows_what_is_not_xml);
+    tcase_add_test(t, the_xml_checker_rejects_invalid_xml);
     tcase_add_test(t, a_hostile_name_cannot_break_the_xml);
     tcase_add_test(t, a_long_name_is_cut_short);
-    tcase_add_test(t, odd_data_are_drawn);
+    tcase_add_test(t, unusual_data_are_drawn);
     tcase_add_test(t, a_chart_of_nothing_says_so);
     tcase_add_test(t, a_long_series_is_small_and_keeps_its_extremes);
     tcase_add_test(t, a_gap_breaks_the_line);
-    tcase_add_test(t, a_point_tells_its_values);
+    tcase_add_test(t, a_point_has_a_tooltip_with_its_values);
     tcase_add_test(t, a_shadow_has_the_colour_of_the_next_and_no_label);
-    tcase_add_test(t, a_note_stands_under_the_name_and_in_what_a_point_tells);
+    tcase_add_test(t, a_note_is_below_the_name_and_in_tooltips);
     tcase_add_test(t, labels_never_overlap);
     tcase_add_test(t, ticks_are_1_2_or_5_and_cover_the_range);
     tcase_add_test(t, labels_are_what_a_reader_would_write);

@@ -76,7 +76,7 @@ START_TEST(a_manual_page_has_all_options_and_no_stray_command)
 }
 END_TEST
 
-START_TEST(completion_knows_what_an_argument_is)
+START_TEST(completion_knows_the_kind_of_arguments)
 {
     check_page("bash", of_run,
                PARTS("_attnc_train()\n",
@@ -146,7 +146,7 @@ Suite *suite_print(void)
     tcase_add_test(t, installed_programs_have_their_prefix_in_every_text);
     tcase_add_test(t, help_says_a_default_once);
     tcase_add_test(t, a_manual_page_has_all_options_and_no_stray_command);
-    tcase_add_test(t, completion_knows_what_an_argument_is);
+    tcase_add_test(t, completion_knows_the_kind_of_arguments);
     tcase_add_test(t, another_format_is_refused);
     return s;
 }

@@ -158,7 +158,7 @@ END_TEST
  * Entries of all sizes up to 60 on either side, as features from 1e-26 to 1e26. What
  * RoPE turns is not in the denominator, so the quotient itself can be out of range.
  */
-START_TEST(exponentials_of_60_on_either_side_are_exact)
+START_TEST(large_exponentials_of_q_and_k_are_exact)
 {
     EACH_VARIANT(v)
     for (int lengths = 0; lengths < 2 && (v->traits & EXACT_TO_60) && !v->rope; lengths++) {
@@ -179,7 +179,7 @@ START_TEST(exponentials_of_60_on_either_side_are_exact)
 END_TEST
 
 /* Features, or squares of scores, that are all 0: a quotient of 0 by 0. */
-START_TEST(weights_that_are_all_0_give_0_and_pass_no_gradient)
+START_TEST(all_zero_weights_give_zero_and_no_gradient)
 {
     EACH_VARIANT(v)
     {
@@ -302,7 +302,7 @@ START_TEST(shuffled_positions_give_shuffled_results)
 END_TEST
 
 /* Fastformer's p_j is made of the prefix of j: it does mind. */
-START_TEST(the_last_position_does_not_mind_the_order_of_the_past)
+START_TEST(the_last_position_does_not_depend_on_the_order_of_earlier_ones)
 {
     EACH_VARIANT(v)
     {
@@ -383,7 +383,7 @@ static double matrix_off(Arena *mem, Mixing *m, int s)
 }
 
 /* What says that its weights are no function of the distance must not be one. */
-START_TEST(rope_keeps_weights_when_all_moves_together)
+START_TEST(rope_weights_do_not_change_when_all_positions_shift)
 {
     EACH_VARIANT(v)
     for (int s = 1; s < 30 && v->rope && (v->traits & HAS_MATRIX); s += 22) {
@@ -453,13 +453,13 @@ START_TEST(the_backward_of_an_attention_adds_to_what_is_there)
 }
 END_TEST
 
-START_TEST(without_a_gradient_above_an_attention_there_is_none_below)
+START_TEST(a_zero_output_gradient_of_an_attention_gives_zero_gradients)
 {
     keep(_i, check_no_upstream_no_gradient);
 }
 END_TEST
 
-START_TEST(twice_the_gradient_above_an_attention_is_twice_that_below)
+START_TEST(gradients_of_an_attention_are_linear_in_the_output_gradient)
 {
     keep(_i, check_twice_upstream_twice_gradient);
 }
@@ -512,18 +512,20 @@ Suite *suite_promises(void)
     tcase_add_loop_test(promises, an_average_lies_between_what_it_averages, 0, 2);
     tcase_add_loop_test(promises, logits_of_any_size_give_finite_averages_and_gradients, 0, 2);
     tcase_add_loop_test(promises, pools_of_any_logits_are_finite, 0, 2);
-    tcase_add_loop_test(promises, exponentials_of_60_on_either_side_are_exact, 0, 2);
-    tcase_add_loop_test(promises, weights_that_are_all_0_give_0_and_pass_no_gradient, 0, 2);
+    tcase_add_loop_test(promises, large_exponentials_of_q_and_k_are_exact, 0, 2);
+    tcase_add_loop_test(promises, all_zero_weights_give_zero_and_no_gradient, 0, 2);
     tcase_add_loop_test(promises, the_same_added_to_every_key_changes_nothing, 0, 2);
     tcase_add_loop_test(promises, the_same_added_to_every_feature_of_q_changes_nothing, 0, 2);
     tcase_add_test(promises, shuffled_positions_give_shuffled_results);
-    tcase_add_test(promises, the_last_position_does_not_mind_the_order_of_the_past);
-    tcase_add_loop_test(promises, rope_keeps_weights_when_all_moves_together, 0, 2);
+    tcase_add_test(promises, the_last_position_does_not_depend_on_the_order_of_earlier_ones);
+    tcase_add_loop_test(promises, rope_weights_do_not_change_when_all_positions_shift, 0, 2);
     tcase_add_loop_test(promises, twice_the_values_is_twice_the_result, 0, 2);
     tcase_add_loop_test(promises, threads_do_not_change_a_bit_of_an_attention, 0, 2);
     tcase_add_loop_test(promises, the_backward_of_an_attention_adds_to_what_is_there, 0, 2);
-    tcase_add_loop_test(promises, without_a_gradient_above_an_attention_there_is_none_below, 0, 2);
-    tcase_add_loop_test(promises, twice_the_gradient_above_an_attention_is_twice_that_below, 0, 2);
+    tcase_add_loop_test(promises, a_zero_output_gradient_of_an_attention_gives_zero_gradients, 0,
+                        2);
+    tcase_add_loop_test(promises, gradients_of_an_attention_are_linear_in_the_output_gradient, 0,
+                        2);
     tcase_add_loop_test(promises, an_attention_leaves_its_operands_alone, 0, 2);
     tcase_add_loop_test(promises, a_sequence_is_attended_the_same_in_any_batch, 0, 2);
     suite_add_tcase(s, promises);

@@ -87,7 +87,7 @@ static const char *const bad_lines[] = {
     "[[[[[[[[[[[[[[[[[[[[[[",
 };
 
-START_TEST(a_line_that_is_none_is_left_out_and_counted)
+START_TEST(invalid_log_lines_are_skipped_and_counted)
 {
     for (int i = 0; i < COUNT(bad_lines); i++) {
         char log[2000];
@@ -104,7 +104,7 @@ START_TEST(a_line_that_is_none_is_left_out_and_counted)
 }
 END_TEST
 
-START_TEST(odd_values_are_not_known)
+START_TEST(unusual_values_are_shown_as_unknown)
 {
     put_text("log.jsonl",
              "{\"step\":1,\"split\":\"val\"}\n"
@@ -141,7 +141,7 @@ START_TEST(a_gap_in_the_loss_is_a_gap_in_the_curve)
 }
 END_TEST
 
-START_TEST(one_point_is_a_chart)
+START_TEST(a_single_point_is_drawn)
 {
     put_text("log.jsonl", "{\"step\":1,\"split\":\"train\",\"loss\":3,\"seconds\":0}\n");
     char *page = page_here(NULL);
@@ -195,7 +195,7 @@ START_TEST(a_folder_with_nothing_to_read_is_an_error)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_said_and_the_rest_is_shown)
+START_TEST(missing_parts_are_noted_and_the_rest_is_shown)
 {
     put_run();
     Record *r = record_read(folder);
@@ -234,7 +234,7 @@ static const struct {
     { "{\"attn\":\"a\",\"attn\":\"b\"}", "config.json has no unique name" },
 };
 
-START_TEST(a_configuration_that_is_none_is_named)
+START_TEST(an_invalid_configuration_is_named)
 {
     put_run();
     for (int i = 0; i < COUNT(bad_configs); i++) {
@@ -248,7 +248,7 @@ START_TEST(a_configuration_that_is_none_is_named)
 }
 END_TEST
 
-START_TEST(words_of_strangers_stay_words)
+START_TEST(text_in_runs_is_escaped)
 {
     static const char *const word[] = {
         "<script>alert(1)</script>", "\\\"><svg onload=x>",      "&lt;b&gt;&#60;",
@@ -422,7 +422,7 @@ START_TEST(a_hundred_runs_are_folded_and_ten_have_colours)
 }
 END_TEST
 
-START_TEST(a_card_has_where_a_run_comes_from)
+START_TEST(a_card_shows_the_origin_of_a_run)
 {
     Record *r = record_with(
         "{\"task\":\"causal\",\"n_head\":1,\"n_layer\":2,\"threads\":0,\"parameters\":5}",
@@ -451,7 +451,7 @@ START_TEST(a_card_has_where_a_run_comes_from)
 }
 END_TEST
 
-START_TEST(axes_suit_what_they_show)
+START_TEST(axes_have_suitable_units)
 {
     char log[4000] = "";
 
@@ -534,7 +534,7 @@ START_TEST(each_protocol_has_a_curve_with_its_errors)
 }
 END_TEST
 
-START_TEST(a_csv_that_is_cut_or_odd_is_read_as_far_as_it_goes)
+START_TEST(a_damaged_csv_is_read_up_to_the_damage)
 {
     static const char whole[] =
         "length,protocol,ppl\n64,a,2\n128,a,3\n\n256,a,inf\n-1,a,2\n"
@@ -564,27 +564,27 @@ Suite *suite_report(void)
 
     tcase_add_test(t, the_table_has_the_numbers_of_the_run);
     tcase_add_test(t, a_log_cut_anywhere_in_its_last_line_keeps_the_lines_before);
-    tcase_add_test(t, a_line_that_is_none_is_left_out_and_counted);
-    tcase_add_test(t, odd_values_are_not_known);
+    tcase_add_test(t, invalid_log_lines_are_skipped_and_counted);
+    tcase_add_test(t, unusual_values_are_shown_as_unknown);
     tcase_add_test(t, a_gap_in_the_loss_is_a_gap_in_the_curve);
-    tcase_add_test(t, one_point_is_a_chart);
+    tcase_add_test(t, a_single_point_is_drawn);
     tcase_add_test(t, a_hundred_thousand_lines_make_a_small_page);
     tcase_add_test(t, a_folder_with_nothing_to_read_is_an_error);
-    tcase_add_test(t, what_is_missing_is_said_and_the_rest_is_shown);
-    tcase_add_test(t, a_configuration_that_is_none_is_named);
+    tcase_add_test(t, missing_parts_are_noted_and_the_rest_is_shown);
+    tcase_add_test(t, an_invalid_configuration_is_named);
     t = with_folder(s, "page");
-    tcase_add_test(t, words_of_strangers_stay_words);
+    tcase_add_test(t, text_in_runs_is_escaped);
     tcase_add_test(t, the_page_fetches_nothing_and_its_links_stay_on_it);
     tcase_add_test(t, only_options_that_differ_are_in_the_table);
     tcase_add_test(t, the_best_is_marked_within_a_text_a_tokenizer_and_a_task);
     tcase_add_test(t, runs_are_ranked_and_groups_begin_with_the_largest);
     tcase_add_test(t, a_run_has_one_colour_everywhere);
     tcase_add_test(t, a_hundred_runs_are_folded_and_ten_have_colours);
-    tcase_add_test(t, a_card_has_where_a_run_comes_from);
-    tcase_add_test(t, axes_suit_what_they_show);
+    tcase_add_test(t, a_card_shows_the_origin_of_a_run);
+    tcase_add_test(t, axes_have_suitable_units);
     tcase_add_test(t, numbers_are_rounded_for_a_reader);
     tcase_add_test(t, columns_of_the_csv_are_known_by_their_names);
     tcase_add_test(t, each_protocol_has_a_curve_with_its_errors);
-    tcase_add_test(t, a_csv_that_is_cut_or_odd_is_read_as_far_as_it_goes);
+    tcase_add_test(t, a_damaged_csv_is_read_up_to_the_damage);
     return s;
 }

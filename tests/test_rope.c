@@ -32,7 +32,7 @@ static const RopeScale scales[] = {
 };
 
 /* _i: the scale */
-START_TEST(rope_is_its_formula_and_rotates_back)
+START_TEST(rope_matches_its_formula_and_is_inverted)
 {
     enum { T = 37, D = 10, N = 2 * T * HEADS };
     const RopeScale scale = scales[_i];
@@ -71,7 +71,7 @@ START_TEST(angles_are_computed_once_a_step)
 }
 END_TEST
 
-START_TEST(a_scale_of_1_changes_no_bit_and_ntk_leaves_the_only_pair_alone)
+START_TEST(a_scale_of_1_does_not_change_a_bit_and_ntk_keeps_a_single_pair)
 {
     real plain[8], scaled[8];
 
@@ -169,8 +169,8 @@ Suite *suite_rope(void)
     Suite *s = suite_create("rope");
     TCase *t = group(s, "rope");
 
-    tcase_add_loop_test(t, rope_is_its_formula_and_rotates_back, 0, COUNT(scales));
-    tcase_add_test(t, a_scale_of_1_changes_no_bit_and_ntk_leaves_the_only_pair_alone);
+    tcase_add_loop_test(t, rope_matches_its_formula_and_is_inverted, 0, COUNT(scales));
+    tcase_add_test(t, a_scale_of_1_does_not_change_a_bit_and_ntk_keeps_a_single_pair);
     tcase_add_test(t, a_scale_of_4_brings_a_position_back_to_a_quarter_of_it);
     tcase_add_test(t, angles_are_computed_once_a_step);
     tcase_add_test(t, rope_keeps_lengths_and_leaves_the_first_position);

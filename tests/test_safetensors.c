@@ -60,7 +60,7 @@ static void check_entry(const Safetensors *s, const Entry *want)
     ck_assert_mem_eq(e->data, want->data, e->bytes);
 }
 
-START_TEST(what_was_written_is_read_back)
+START_TEST(written_files_are_read_back)
 {
     static const unsigned char u8[3] = { 1, 2, 255 };
     static const int32_t i32 = -5;
@@ -141,7 +141,7 @@ static void write_format_again(const char *path)
     safetensors_write(path, golden_entry, 2, &(Meta){ "format", "tf" }, 1);
 }
 
-START_TEST(a_program_that_writes_nonsense_is_stopped)
+START_TEST(writing_an_invalid_file_is_a_bug)
 {
     const char *path = in_folder("nonsense");
 
@@ -160,7 +160,7 @@ START_TEST(every_truncation_is_rejected)
 }
 END_TEST
 
-START_TEST(what_is_appended_or_put_in_front_is_rejected)
+START_TEST(appended_or_prepended_bytes_are_rejected)
 {
     static const size_t more[] = { 1, 8, 4096, GOLDEN };
 
@@ -265,7 +265,7 @@ static void read_tensors(const char *path)
     safetensors_free(safetensors_read(path));
 }
 
-START_TEST(a_file_of_another_kind_is_called_by_its_name)
+START_TEST(other_file_formats_are_named)
 {
     static const char *const kind[][2] = {
         { "<!DOCTYPE html><html><body>Not found</body></html>", "web page" },
@@ -305,16 +305,16 @@ Suite *suite_safetensors(void)
     TCase *t = with_folder(s, "tensors");
 
     tcase_add_test(t, the_golden_file_is_written_to_the_byte);
-    tcase_add_test(t, what_was_written_is_read_back);
+    tcase_add_test(t, written_files_are_read_back);
     tcase_add_test(t, a_file_of_no_tensors_is_valid);
     tcase_add_test(t, bytes_that_are_not_utf8_are_written_as_the_replacement_character);
-    tcase_add_test(t, a_program_that_writes_nonsense_is_stopped);
+    tcase_add_test(t, writing_an_invalid_file_is_a_bug);
     tcase_add_test(t, every_truncation_is_rejected);
-    tcase_add_test(t, what_is_appended_or_put_in_front_is_rejected);
+    tcase_add_test(t, appended_or_prepended_bytes_are_rejected);
     tcase_add_test(t, a_flipped_bit_of_the_header_leaves_it_consistent_or_rejected);
     tcase_add_test(t, random_changes_never_crash_the_reader);
     tcase_add_test(t, a_wrong_header_length_is_rejected);
-    tcase_add_test(t, a_file_of_another_kind_is_called_by_its_name);
+    tcase_add_test(t, other_file_formats_are_named);
     tcase_add_test(t, a_tensor_file_that_is_not_there_is_an_io_error);
     return s;
 }

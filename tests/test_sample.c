@@ -29,7 +29,7 @@ static void sample(const Small *s, Sampling how, int threads, int *out)
     pool_free(pool);
 }
 
-START_TEST(a_sample_depends_on_its_seed_and_on_no_thread)
+START_TEST(a_sample_depends_on_its_seed_and_not_on_threads)
 {
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_for_decoding(small_variant(i), PROMPT);
@@ -231,7 +231,7 @@ START_TEST(top_k_and_top_p_keep_what_sorting_would_keep)
 }
 END_TEST
 
-START_TEST(of_tokens_as_likely_the_lower_ones_are_kept)
+START_TEST(ties_are_resolved_in_favour_of_lower_tokens)
 {
     Candidate room[MOST];
     real logits[MOST] = { 0 };
@@ -265,7 +265,7 @@ static void check_only(const real *logits, int n, unsigned drawable)
             }
 }
 
-START_TEST(numbers_that_are_none_and_infinite_ones_are_drawn_as_they_can_be)
+START_TEST(nan_and_infinite_logits_are_handled)
 {
     const real none = R(nan("")), inf = R(HUGE_VAL);
 
@@ -314,14 +314,14 @@ Suite *suite_sample(void)
     Suite *s = suite_create("sample");
     TCase *t = group(s, "draw");
 
-    tcase_add_test(t, a_sample_depends_on_its_seed_and_on_no_thread);
+    tcase_add_test(t, a_sample_depends_on_its_seed_and_not_on_threads);
     tcase_add_test(t, a_sample_depends_on_its_number_and_on_no_other);
     tcase_add_test(t, each_token_of_a_sample_is_drawn_anew);
     tcase_add_loop_test(t, at_temperature_0_the_likeliest_token_follows, 7, 9);
     tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
     tcase_add_test(t, top_k_and_top_p_keep_what_sorting_would_keep);
-    tcase_add_test(t, of_tokens_as_likely_the_lower_ones_are_kept);
-    tcase_add_test(t, numbers_that_are_none_and_infinite_ones_are_drawn_as_they_can_be);
+    tcase_add_test(t, ties_are_resolved_in_favour_of_lower_tokens);
+    tcase_add_test(t, nan_and_infinite_logits_are_handled);
     tcase_add_test(t, tokens_are_drawn_as_often_as_their_probability_says);
     return s;
 }

@@ -68,7 +68,7 @@ static void check_refused(const char *words)
     check_dies(resume, in_folder("changed"), EXIT_DATA, words);
 }
 
-START_TEST(what_is_unchanged_is_accepted)
+START_TEST(an_unchanged_checkpoint_is_accepted)
 {
     open_file();
     write_file(NULL, NULL);
@@ -204,7 +204,7 @@ START_TEST(a_task_of_text_needs_a_tokenizer_and_no_other_has_one)
 }
 END_TEST
 
-START_TEST(a_square_is_not_negative)
+START_TEST(a_negative_second_moment_is_refused)
 {
     static real numbers[1 << 16];
 
@@ -238,7 +238,7 @@ START_TEST(a_tensor_that_the_optimiser_does_not_know_is_refused)
 }
 END_TEST
 
-START_TEST(a_tensor_that_is_not_finite_is_named)
+START_TEST(a_non_finite_tensor_is_named)
 {
     Small *s = small_open(small_variant(0), 1, 4);
     Params *params = &s->model.params;
@@ -263,14 +263,14 @@ Suite *suite_saved(void)
     Suite *s = suite_create("saved");
     TCase *t = with_folder(s, "saved");
 
-    tcase_add_test(t, a_tensor_that_is_not_finite_is_named);
-    tcase_add_test(t, what_is_unchanged_is_accepted);
+    tcase_add_test(t, a_non_finite_tensor_is_named);
+    tcase_add_test(t, an_unchanged_checkpoint_is_accepted);
     tcase_add_test(t, progress_that_contradicts_itself_is_refused);
     tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
     tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
     tcase_add_test(t, a_classifier_has_as_many_labels_as_classes);
-    tcase_add_test(t, a_square_is_not_negative);
+    tcase_add_test(t, a_negative_second_moment_is_refused);
     tcase_add_test(t, a_tensor_that_the_optimiser_does_not_know_is_refused);
     return s;
 }

@@ -19,7 +19,7 @@ START_TEST(the_rate_rises_in_a_line_and_falls_in_half_a_cosine)
 }
 END_TEST
 
-START_TEST(a_schedule_without_a_rise_or_a_fall_is_sound)
+START_TEST(a_schedule_without_warmup_or_decay_is_valid)
 {
     static const int edge[][2] = { { 0, 10 }, { 1, 10 }, { 5, 5 }, { 9, 5 },
                                    { 0, 0 },  { 0, 1 },  { 5, 6 }, { 1, 1 } };
@@ -40,7 +40,7 @@ END_TEST
 
 static const double tiny = 1e-12;
 
-START_TEST(wsd_is_the_highest_and_falls_in_its_last_share_by_one_less_the_root)
+START_TEST(wsd_decays_by_one_minus_the_square_root)
 {
     const Schedule s = { 1, 0.1, 10, 200, SCHEDULE_WSD, 0.2 };
 
@@ -56,7 +56,7 @@ START_TEST(wsd_is_the_highest_and_falls_in_its_last_share_by_one_less_the_root)
 }
 END_TEST
 
-START_TEST(wsd_with_all_or_nothing_to_fall_in_is_sound)
+START_TEST(wsd_accepts_cooldowns_of_0_and_1)
 {
     const Schedule none = { 1, 0.1, 10, 50, SCHEDULE_WSD, 0 },
                    all = { 1, 0.1, 10, 50, SCHEDULE_WSD, 1 },
@@ -176,9 +176,9 @@ Suite *suite_schedule(void)
     TCase *t = group(s, "schedule");
 
     tcase_add_test(t, the_rate_rises_in_a_line_and_falls_in_half_a_cosine);
-    tcase_add_test(t, a_schedule_without_a_rise_or_a_fall_is_sound);
-    tcase_add_test(t, wsd_is_the_highest_and_falls_in_its_last_share_by_one_less_the_root);
-    tcase_add_test(t, wsd_with_all_or_nothing_to_fall_in_is_sound);
+    tcase_add_test(t, a_schedule_without_warmup_or_decay_is_valid);
+    tcase_add_test(t, wsd_decays_by_one_minus_the_square_root);
+    tcase_add_test(t, wsd_accepts_cooldowns_of_0_and_1);
     tcase_add_test(t, a_constant_schedule_rises_and_stays);
     tcase_add_test(t, every_schedule_has_its_name);
     tcase_add_test(t, a_plan_takes_the_time_that_there_is);

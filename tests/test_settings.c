@@ -137,7 +137,7 @@ START_TEST(zero_stands_for_the_number_that_the_row_names)
 }
 END_TEST
 
-START_TEST(a_setting_matters_where_another_calls_for_it)
+START_TEST(a_setting_applies_only_with_the_setting_it_depends_on)
 {
     static const struct {
         const Attention *a;
@@ -382,7 +382,7 @@ static void execute(const char *number)
     _exit(127);
 }
 
-START_TEST(programs_refuse_what_the_row_forbids)
+START_TEST(programs_refuse_options_that_the_row_excludes)
 {
     const Text number = text_format("%d", _i);
 
@@ -414,7 +414,7 @@ static void execute_with(const char *number)
     _exit(127);
 }
 
-START_TEST(programs_refuse_what_a_setting_forbids)
+START_TEST(programs_refuse_options_that_a_setting_excludes)
 {
     check_dies(execute_with, text_format("%d", _i).at, EXIT_USAGE, with_settings[_i].why);
 }
@@ -520,7 +520,7 @@ Suite *suite_settings(void)
     tcase_add_test(t, a_base_is_512_or_the_context_where_that_is_asked_for);
     tcase_add_test(t, without_options_a_row_has_its_own_defaults);
     tcase_add_test(t, zero_stands_for_the_number_that_the_row_names);
-    tcase_add_test(t, a_setting_matters_where_another_calls_for_it);
+    tcase_add_test(t, a_setting_applies_only_with_the_setting_it_depends_on);
     tcase_add_test(t, a_file_without_the_key_means_the_old_formula);
     tcase_add_test(t, a_value_is_read_strictly);
     tcase_add_test(t, a_key_is_the_option_that_sets_it);
@@ -537,7 +537,8 @@ Suite *suite_settings(void)
     tcase_add_loop_test(t, a_section_has_the_attentions_that_it_can_measure, 0, NEED_DECODING + 1);
     tcase_add_loop_test(t, an_attention_that_is_named_and_cannot_be_measured_is_refused, 0,
                         COUNT(wishes));
-    tcase_add_loop_test(t, programs_refuse_what_the_row_forbids, 0, COUNT(lines));
-    tcase_add_loop_test(t, programs_refuse_what_a_setting_forbids, 0, COUNT(with_settings));
+    tcase_add_loop_test(t, programs_refuse_options_that_the_row_excludes, 0, COUNT(lines));
+    tcase_add_loop_test(t, programs_refuse_options_that_a_setting_excludes, 0,
+                        COUNT(with_settings));
     return s;
 }

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* In the middle of step 8: the last checkpoint is that of the evaluation, or of the step before. */
-START_TEST(a_run_that_is_killed_goes_on_from_its_last_checkpoint)
+START_TEST(a_killed_run_resumes_from_its_last_checkpoint)
 {
     const Weights whole = trained_weights(1);
 
@@ -35,7 +35,7 @@ START_TEST(a_run_that_is_killed_goes_on_from_its_last_checkpoint)
 END_TEST
 
 /* Between the two batches of step 8, or of the first one. */
-START_TEST(a_step_that_is_interrupted_is_taken_when_the_run_goes_on)
+START_TEST(an_interrupted_step_is_repeated_on_resuming)
 {
     const Weights whole = trained_weights(1);
 
@@ -63,7 +63,7 @@ static void check_saved(const char *key, const char *value)
 }
 
 /* Step 6 is no update, and the bias of the moments is that of the updates. */
-START_TEST(a_step_that_is_skipped_is_no_update_when_the_run_goes_on)
+START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
 {
     job.skipped = 1 << 6;
     const Weights whole = trained_weights(1);
@@ -82,7 +82,7 @@ START_TEST(a_step_that_is_skipped_is_no_update_when_the_run_goes_on)
 END_TEST
 
 /* Five in a row end a run. */
-START_TEST(only_steps_that_are_skipped_in_a_row_end_a_run)
+START_TEST(only_consecutive_skipped_steps_end_a_run)
 {
     job.skipped = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7 | 1 << 9;
     check_trains();
@@ -95,7 +95,7 @@ START_TEST(only_steps_that_are_skipped_in_a_row_end_a_run)
 }
 END_TEST
 
-START_TEST(test_data_is_judged_in_time)
+START_TEST(evaluation_of_test_data_respects_the_time_limit)
 {
     for (int limit = 0; limit < 2; limit++) {
         size_t n;
@@ -112,7 +112,7 @@ START_TEST(test_data_is_judged_in_time)
 END_TEST
 
 /* In the first evaluation of 6 rows, and in the last one, of all; a batch has 3. */
-START_TEST(an_evaluation_that_is_interrupted_is_done_when_the_run_goes_on)
+START_TEST(an_interrupted_evaluation_is_repeated_on_resuming)
 {
     const Weights whole = trained_weights(1);
 
@@ -189,12 +189,12 @@ Suite *suite_stopping(void)
     Suite *s = suite_create("stopping");
     TCase *t = with_folder(s, "run");
     tcase_add_checked_fixture(t, job_open, NULL);
-    tcase_add_test(t, a_run_that_is_killed_goes_on_from_its_last_checkpoint);
-    tcase_add_test(t, a_step_that_is_interrupted_is_taken_when_the_run_goes_on);
-    tcase_add_test(t, a_step_that_is_skipped_is_no_update_when_the_run_goes_on);
-    tcase_add_test(t, only_steps_that_are_skipped_in_a_row_end_a_run);
-    tcase_add_test(t, test_data_is_judged_in_time);
-    tcase_add_test(t, an_evaluation_that_is_interrupted_is_done_when_the_run_goes_on);
+    tcase_add_test(t, a_killed_run_resumes_from_its_last_checkpoint);
+    tcase_add_test(t, an_interrupted_step_is_repeated_on_resuming);
+    tcase_add_test(t, a_skipped_step_does_not_count_as_an_update_on_resuming);
+    tcase_add_test(t, only_consecutive_skipped_steps_end_a_run);
+    tcase_add_test(t, evaluation_of_test_data_respects_the_time_limit);
+    tcase_add_test(t, an_interrupted_evaluation_is_repeated_on_resuming);
     tcase_add_test(t, a_run_with_no_time_takes_a_step_and_a_short_evaluation);
     if (screen_exists())
         tcase_add_test(t, a_run_on_a_terminal_ends_its_line);

@@ -71,7 +71,7 @@ START_TEST(a_story_depends_on_its_seed_and_number_alone)
 }
 END_TEST
 
-START_TEST(pieces_of_the_text_join)
+START_TEST(pieces_of_the_stories_are_contiguous)
 {
     Stories a = stories_write(9, 0, 5000), b = stories_write(9, a.next, 5000);
     Stories both = stories_write(9, 0, a.bytes + b.bytes);
@@ -115,7 +115,7 @@ static void swap(char *at, const char *end, const char *a, const char *b)
             memcpy(at, a, n);
 }
 
-START_TEST(a_fact_is_recalled_or_the_text_is_none_of_the_grammars)
+START_TEST(text_with_a_wrong_fact_has_probability_zero)
 {
     int seen = 0;
 
@@ -176,7 +176,7 @@ static bool part(const char *a, const char *b)
     return false;
 }
 
-START_TEST(no_alternative_begins_another_of_its_list)
+START_TEST(no_alternative_is_a_prefix_of_another)
 {
     const char *a, *b;
     uint64_t w;
@@ -205,7 +205,7 @@ START_TEST(much_text_is_unambiguous)
 }
 END_TEST
 
-START_TEST(openings_are_as_frequent_as_their_weights_say)
+START_TEST(openings_occur_as_often_as_their_weights_say)
 {
     enum { N = 4000 };
     int count[64] = { 0 };
@@ -256,7 +256,7 @@ START_TEST(equal_weights_are_equally_frequent)
 }
 END_TEST
 
-START_TEST(other_texts_have_no_bits_and_do_no_harm)
+START_TEST(other_texts_have_no_entropy_and_do_not_crash)
 {
     Stories s = stories_write(51, 0, 1000);
     Random r = random_stream(1, RANDOM_TEST, 0);
@@ -295,14 +295,14 @@ Suite *suite_stories(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, the_reader_finds_the_bits_of_the_writer);
     tcase_add_test(t, a_story_depends_on_its_seed_and_number_alone);
-    tcase_add_test(t, pieces_of_the_text_join);
+    tcase_add_test(t, pieces_of_the_stories_are_contiguous);
     tcase_add_test(t, the_text_is_plain_ascii_and_whole_stories);
-    tcase_add_test(t, a_fact_is_recalled_or_the_text_is_none_of_the_grammars);
-    tcase_add_test(t, no_alternative_begins_another_of_its_list);
+    tcase_add_test(t, text_with_a_wrong_fact_has_probability_zero);
+    tcase_add_test(t, no_alternative_is_a_prefix_of_another);
     tcase_add_test(t, much_text_is_unambiguous);
-    tcase_add_test(t, openings_are_as_frequent_as_their_weights_say);
+    tcase_add_test(t, openings_occur_as_often_as_their_weights_say);
     tcase_add_test(t, equal_weights_are_equally_frequent);
-    tcase_add_test(t, other_texts_have_no_bits_and_do_no_harm);
+    tcase_add_test(t, other_texts_have_no_entropy_and_do_not_crash);
     suite_add_tcase(s, t);
     return s;
 }

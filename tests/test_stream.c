@@ -54,7 +54,7 @@ static void check_printed(const char *bytes, size_t n, bool raw, const char *wan
 #define PRINTS(bytes, want) check_printed(bytes, sizeof(bytes) - 1, false, want, sizeof(want) - 1)
 #define NO "\xef\xbf\xbd" /* U+FFFD */
 
-START_TEST(in_one_line_the_end_of_a_line_is_a_space)
+START_TEST(single_line_output_turns_newlines_into_spaces)
 {
     Printer p;
 
@@ -118,7 +118,7 @@ static void die_of(const char *name)
 }
 
 /* One '?' for each character, or for each byte that is none. */
-START_TEST(messages_have_nothing_that_a_terminal_obeys)
+START_TEST(messages_contain_no_control_characters)
 {
     static const char *const row[][2] = {
         { "\xe2\x80\xae", "?" },
@@ -173,7 +173,7 @@ START_TEST(every_character_of_unicode_that_is_no_control_character_is_printed)
 }
 END_TEST
 
-START_TEST(what_turns_the_direction_of_writing_becomes_a_question_mark)
+START_TEST(direction_controls_become_question_marks)
 {
     Printer p;
     unsigned char c[4];
@@ -248,7 +248,7 @@ START_TEST(text_ends_before_a_stop_string)
 END_TEST
 
 /* The tables 3-8 to 3-11 of the Unicode standard, and what else is no UTF-8. */
-START_TEST(each_beginning_of_a_character_that_goes_wrong_is_replaced_once)
+START_TEST(each_broken_character_is_replaced_once)
 {
     PRINTS("\xc0\xaf\xe0\x80\xbf\xf0\x81\x82\x41", NO NO NO NO NO NO NO NO "A");
     PRINTS("\xed\xa0\x80\xed\xbf\xbf\xed\xaf\x41", NO NO NO NO NO NO NO NO "A");
@@ -286,7 +286,7 @@ START_TEST(raw_bytes_are_printed_as_they_are)
 }
 END_TEST
 
-START_TEST(what_cannot_be_written_is_noticed)
+START_TEST(write_errors_are_detected)
 {
     Stream s = { .out = fopen("/dev/full", "w") };
 
@@ -302,17 +302,17 @@ Suite *suite_stream(void)
     Suite *s = suite_create("stream");
     TCase *t = group(s, "stream");
 
-    tcase_add_test(t, messages_have_nothing_that_a_terminal_obeys);
+    tcase_add_test(t, messages_contain_no_control_characters);
     tcase_add_test(t, however_characters_are_cut_into_tokens_they_are_printed_whole_and_at_once);
-    tcase_add_test(t, what_turns_the_direction_of_writing_becomes_a_question_mark);
+    tcase_add_test(t, direction_controls_become_question_marks);
     tcase_add_test(t, invalid_bytes_can_be_left_out);
     tcase_add_test(t, text_ends_before_a_stop_string);
     tcase_add_test(t, every_character_of_unicode_that_is_no_control_character_is_printed);
-    tcase_add_test(t, each_beginning_of_a_character_that_goes_wrong_is_replaced_once);
+    tcase_add_test(t, each_broken_character_is_replaced_once);
     tcase_add_test(t, a_character_that_is_not_complete_at_the_end_is_replaced);
     tcase_add_test(t, control_characters_do_not_reach_the_terminal);
     tcase_add_test(t, raw_bytes_are_printed_as_they_are);
-    tcase_add_test(t, in_one_line_the_end_of_a_line_is_a_space);
-    tcase_add_test(t, what_cannot_be_written_is_noticed);
+    tcase_add_test(t, single_line_output_turns_newlines_into_spaces);
+    tcase_add_test(t, write_errors_are_detected);
     return s;
 }

@@ -52,7 +52,7 @@ static const struct {
 /* Values that fall by a factor a step: from all alike to beyond the rounding. */
 static const double falls[] = { 1, 0.9, 0.5, 1e-2, 1e-5 };
 
-START_TEST(what_is_turned_from_both_sides_keeps_its_singular_values)
+START_TEST(orthogonal_factors_keep_the_singular_values)
 {
     const int rows = shapes[_i].rows, cols = shapes[_i].cols, n = rows < cols ? rows : cols;
 
@@ -70,7 +70,7 @@ START_TEST(what_is_turned_from_both_sides_keeps_its_singular_values)
 }
 END_TEST
 
-START_TEST(a_diagonal_has_the_sizes_of_its_numbers_from_the_largest_to_the_least)
+START_TEST(a_diagonal_has_its_absolute_values_in_descending_order)
 {
     double a[25] = { [0] = 1e-20, [6] = -7, [12] = 0, [18] = 2, [24] = 1e-9 }, s[5];
     static const double want[5] = { 7, 2, 1e-9, 1e-20, 0 };
@@ -92,7 +92,7 @@ static double *hilbert(int n)
 }
 
 /* Their eigenvalues, worked out to fifty digits. */
-START_TEST(hilberts_matrices_have_the_values_that_are_known_of_them)
+START_TEST(hilbert_matrices_have_their_known_singular_values)
 {
     static const double six[] = { 1.6188998589243391,      0.242360870575209552,
                                   0.0163215213198758221,   0.000615748354182657698,
@@ -163,7 +163,7 @@ START_TEST(the_scale_of_a_matrix_is_that_of_its_values)
 }
 END_TEST
 
-START_TEST(what_is_not_finite_has_no_values_and_no_rank)
+START_TEST(matrices_that_are_not_finite_have_no_rank)
 {
     static const double odd[] = { (double)NAN, HUGE_VAL, -HUGE_VAL };
 
@@ -178,7 +178,7 @@ START_TEST(what_is_not_finite_has_no_values_and_no_rank)
 }
 END_TEST
 
-START_TEST(equal_values_are_so_many_dimensions_by_every_measure)
+START_TEST(n_equal_values_have_rank_n_by_every_measure)
 {
     double s[MOST];
 
@@ -207,7 +207,7 @@ START_TEST(the_measures_of_falling_values_are_those_of_the_formulas)
 END_TEST
 
 /* As large as those of a model are; Frobenius' norm is the values', and they are in order. */
-START_TEST(a_large_random_matrix_loses_nothing)
+START_TEST(singular_values_of_a_large_matrix_preserve_its_norm)
 {
     enum { N = 256 };
     double *a = malloc(sizeof(double) * N * N), s[N], norm = 0, sum = 0;
@@ -230,16 +230,15 @@ Suite *suite_svd(void)
     Suite *s = suite_create("svd");
     TCase *t = group(s, "svd");
 
-    tcase_add_loop_test(t, what_is_turned_from_both_sides_keeps_its_singular_values, 0,
-                        COUNT(shapes));
-    tcase_add_test(t, a_diagonal_has_the_sizes_of_its_numbers_from_the_largest_to_the_least);
-    tcase_add_test(t, hilberts_matrices_have_the_values_that_are_known_of_them);
+    tcase_add_loop_test(t, orthogonal_factors_keep_the_singular_values, 0, COUNT(shapes));
+    tcase_add_test(t, a_diagonal_has_its_absolute_values_in_descending_order);
+    tcase_add_test(t, hilbert_matrices_have_their_known_singular_values);
     tcase_add_loop_test(t, a_product_of_two_vectors_has_rank_1, 0, COUNT(shapes));
     tcase_add_test(t, zeros_have_no_rank);
     tcase_add_test(t, the_scale_of_a_matrix_is_that_of_its_values);
-    tcase_add_test(t, what_is_not_finite_has_no_values_and_no_rank);
-    tcase_add_test(t, equal_values_are_so_many_dimensions_by_every_measure);
+    tcase_add_test(t, matrices_that_are_not_finite_have_no_rank);
+    tcase_add_test(t, n_equal_values_have_rank_n_by_every_measure);
     tcase_add_test(t, the_measures_of_falling_values_are_those_of_the_formulas);
-    tcase_add_test(t, a_large_random_matrix_loses_nothing);
+    tcase_add_test(t, singular_values_of_a_large_matrix_preserve_its_norm);
     return s;
 }

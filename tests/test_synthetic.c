@@ -83,7 +83,7 @@ static void check_rows(const char *name, SyntheticShape s, int n)
     free(word);
 }
 
-START_TEST(answers_are_what_one_who_reads_the_row_would_say)
+START_TEST(answers_follow_from_the_row)
 {
     for (int i = 0; synthetics[i]; i++)
         for (int T = 1; T <= 200; T++)
@@ -161,7 +161,7 @@ START_TEST(no_two_tokens_are_printed_alike)
 }
 END_TEST
 
-START_TEST(every_length_from_the_smallest_on_will_do)
+START_TEST(every_length_from_the_smallest_is_accepted)
 {
     static const struct {
         const char *task;
@@ -198,7 +198,7 @@ START_TEST(every_length_from_the_smallest_on_will_do)
 }
 END_TEST
 
-START_TEST(a_shape_that_cannot_be_is_told_what_could)
+START_TEST(impossible_shapes_are_refused_with_a_possible_one)
 {
     static const struct {
         const char *task;
@@ -254,7 +254,7 @@ START_TEST(a_shape_that_cannot_be_is_told_what_could)
 }
 END_TEST
 
-START_TEST(what_a_shape_does_not_say_the_task_completes)
+START_TEST(unset_shapes_get_the_tasks_defaults)
 {
     static const struct {
         const char *task;
@@ -369,15 +369,15 @@ Suite *suite_synthetic(void)
     Suite *s = suite_create("synthetic");
     TCase *t = group(s, "rows");
 
-    tcase_add_test(t, answers_are_what_one_who_reads_the_row_would_say);
+    tcase_add_test(t, answers_follow_from_the_row);
     tcase_add_test(t, answers_are_right_in_rows_of_any_shape);
     tcase_add_test(t, a_row_depends_on_its_random_numbers_alone);
     tcase_add_test(t, no_two_tokens_are_printed_alike);
     tcase_add_test(t, a_task_is_found_by_its_name);
     tcase_add_test(t, no_answer_is_more_frequent_than_chance);
     t = group(s, "shapes");
-    tcase_add_test(t, every_length_from_the_smallest_on_will_do);
-    tcase_add_test(t, a_shape_that_cannot_be_is_told_what_could);
-    tcase_add_test(t, what_a_shape_does_not_say_the_task_completes);
+    tcase_add_test(t, every_length_from_the_smallest_is_accepted);
+    tcase_add_test(t, impossible_shapes_are_refused_with_a_possible_one);
+    tcase_add_test(t, unset_shapes_get_the_tasks_defaults);
     return s;
 }

@@ -87,7 +87,7 @@ static void count(const Quiz *q, int c, double n[3])
         }
 }
 
-START_TEST(accuracy_and_what_it_is_compared_with_are_those_of_the_answers)
+START_TEST(accuracy_and_baselines_match_the_answers)
 {
     Small *s = small_open(small_variant(0), 1, T);
     Tape tape = tape_open(2);
@@ -141,7 +141,7 @@ static Tokens repeated(Arena *mem, size_t n, Token token)
 }
 
 /* Any number of rows, spread evenly, has about the same number from each text. */
-START_TEST(evenly_spread_windows_are_evenly_from_all_texts_with_their_labels)
+START_TEST(evaluation_windows_are_spread_evenly_over_texts)
 {
     static const int label[] = { 2, 0, 2, 1 };
     Arena *mem = arena_new();
@@ -179,7 +179,7 @@ static HeldBack held_back_of(const Synthetic *task, SyntheticShape shape)
     return h;
 }
 
-START_TEST(longer_rows_of_a_task_have_the_vocabulary_that_was_trained)
+START_TEST(longer_rows_use_the_trained_vocabulary)
 {
     for (int i = 0; synthetics[i]; i++) {
         const HeldBack h = held_back_of(synthetics[i], (SyntheticShape){ .T = 256 });
@@ -222,9 +222,9 @@ Suite *suite_tally(void)
     Suite *s = suite_create("tally");
     TCase *t = group(s, "tally");
 
-    tcase_add_test(t, accuracy_and_what_it_is_compared_with_are_those_of_the_answers);
-    tcase_add_test(t, evenly_spread_windows_are_evenly_from_all_texts_with_their_labels);
-    tcase_add_test(t, longer_rows_of_a_task_have_the_vocabulary_that_was_trained);
+    tcase_add_test(t, accuracy_and_baselines_match_the_answers);
+    tcase_add_test(t, evaluation_windows_are_spread_evenly_over_texts);
+    tcase_add_test(t, longer_rows_use_the_trained_vocabulary);
     tcase_add_test(t, the_items_of_longer_rows_grow_unless_the_run_set_them);
     return s;
 }

@@ -49,7 +49,7 @@ static void check_parts(Arena *mem, bool recompute)
     check_gradient(of_parts, &p, p.x, 4);
 }
 
-START_TEST(the_gradient_of_parts_is_the_slope_of_what_they_make)
+START_TEST(recomputed_parts_have_the_right_gradient)
 {
     Arena *mem = arena_new();
 
@@ -59,7 +59,7 @@ START_TEST(the_gradient_of_parts_is_the_slope_of_what_they_make)
 }
 END_TEST
 
-START_TEST(parts_that_are_made_again_have_the_same_bits)
+START_TEST(recomputed_parts_have_the_same_bits)
 {
     Arena *mem = arena_new();
     Parts p = { .x = { leaf(mem, 1, 1, SHAPE(7, 5)), leaf(mem, 2, 1, SHAPE(7, 5)),
@@ -217,7 +217,7 @@ START_TEST(one_block_at_a_time_is_in_memory)
 }
 END_TEST
 
-START_TEST(after_the_first_step_no_memory_is_asked_for)
+START_TEST(after_the_first_step_nothing_is_allocated)
 {
     Small *s = small_open(small_variant(0), in_double ? 256 : 512, 8);
     Tape tape = tape_open(2);
@@ -256,7 +256,7 @@ static double forward_memory(const Config *c)
     return held;
 }
 
-START_TEST(so_it_is_where_nothing_goes_back)
+START_TEST(forward_only_passes_allocate_nothing_after_the_first)
 {
     const Config few = model_of("softmax", LENGTH, (Config){ .layers = 2 });
     Config many = few;
@@ -282,7 +282,7 @@ static void check_estimate(const Config *c, int B, bool recompute)
                   got / 0x1p20);
 }
 
-START_TEST(the_estimate_of_a_steps_memory_is_near)
+START_TEST(the_estimate_of_a_steps_memory_is_close)
 {
     static const struct {
         const char *name;
@@ -339,7 +339,7 @@ static double numbers_between_steps(const Optimiser *o)
     return n + scratch / sizeof(real);
 }
 
-START_TEST(the_estimate_of_what_an_optimiser_takes_is_near)
+START_TEST(the_estimate_of_the_optimisers_memory_is_close)
 {
     for (int kind = 0; optimisers[kind]; kind++)
         for (int i = 0; i < VARIANTS; i++) {
@@ -370,15 +370,15 @@ Suite *suite_tape(void)
     Suite *s = suite_create("tape");
     TCase *t = group(s, "parts");
 
-    tcase_add_test(t, the_gradient_of_parts_is_the_slope_of_what_they_make);
-    tcase_add_test(t, parts_that_are_made_again_have_the_same_bits);
+    tcase_add_test(t, recomputed_parts_have_the_right_gradient);
+    tcase_add_test(t, recomputed_parts_have_the_same_bits);
     tcase_add_loop_test(t, a_model_that_recomputes_has_the_same_losses_and_gradients, 0, 3);
     tcase_add_test(t, large_models_that_recompute_have_the_same_losses_and_gradients);
     t = group(s, "memory");
     tcase_add_test(t, one_block_at_a_time_is_in_memory);
-    tcase_add_test(t, after_the_first_step_no_memory_is_asked_for);
-    tcase_add_test(t, so_it_is_where_nothing_goes_back);
-    tcase_add_test(t, the_estimate_of_a_steps_memory_is_near);
-    tcase_add_test(t, the_estimate_of_what_an_optimiser_takes_is_near);
+    tcase_add_test(t, after_the_first_step_nothing_is_allocated);
+    tcase_add_test(t, forward_only_passes_allocate_nothing_after_the_first);
+    tcase_add_test(t, the_estimate_of_a_steps_memory_is_close);
+    tcase_add_test(t, the_estimate_of_the_optimisers_memory_is_close);
     return s;
 }

@@ -288,7 +288,7 @@ static char long_tag[] =
     "train/0123456789012345678901234567890123456789012345678901234567890123456789"
     "0123456789012345678901234567890123456789012345678901234567890123456789";
 
-START_TEST(every_step_and_every_number_comes_back)
+START_TEST(every_step_and_every_number_is_read_back)
 {
     static const int64_t steps[] = { 0,       1,  127, 128,       1 << 14,   (int64_t)1 << 53,
                                      1 << 30, -1, -64, INT64_MAX, INT64_MIN, INT64_MIN + 1 };
@@ -343,7 +343,7 @@ START_TEST(a_text_is_one_string_of_the_text_plugin)
 }
 END_TEST
 
-START_TEST(a_run_that_goes_on_says_from_which_step)
+START_TEST(a_resumed_run_states_its_first_step)
 {
     static const int64_t steps[] = { -1, 0, 41 };
     Event event[EVENTS];
@@ -360,7 +360,7 @@ START_TEST(a_run_that_goes_on_says_from_which_step)
 END_TEST
 
 /* TensorBoard reads the files of a folder in the order of their names. */
-START_TEST(a_file_is_named_by_its_second_and_is_never_one_that_is_there)
+START_TEST(a_file_is_named_by_its_time_and_replaces_none)
 {
     char begin[100], end[100];
     Tensorboard *early = tensorboard_open(folder, (Instant){ -1, 987654321.9 }),
@@ -417,10 +417,10 @@ Suite *suite_tensorboard(void)
     TCase *t = with_folder(s, "files");
 
     tcase_add_test(t, the_bytes_are_those_that_tensorboard_has_accepted);
-    tcase_add_test(t, every_step_and_every_number_comes_back);
+    tcase_add_test(t, every_step_and_every_number_is_read_back);
     tcase_add_test(t, a_text_is_one_string_of_the_text_plugin);
-    tcase_add_test(t, a_run_that_goes_on_says_from_which_step);
-    tcase_add_test(t, a_file_is_named_by_its_second_and_is_never_one_that_is_there);
+    tcase_add_test(t, a_resumed_run_states_its_first_step);
+    tcase_add_test(t, a_file_is_named_by_its_time_and_replaces_none);
     tcase_add_test(t, the_moment_is_in_seconds_since_1970);
     tcase_add_test(t, a_file_that_cannot_be_written_is_named);
     return s;

@@ -14,7 +14,7 @@
 
 static const char *const kinds[] = { "byte", "char", "bpe:257", "bpe:265" };
 
-START_TEST(words_name_a_tokenizer_or_are_told_why_not)
+START_TEST(tokenizer_names_are_checked)
 {
     static const char *const right[] = { "byte",      "char",     "bpe:257",          "bpe:4096",
                                          "bpe:65536", "gpt2:256", "gpt2-digits:50257" };
@@ -61,14 +61,14 @@ static void learn_of_wrong_words(const char *words)
     learn(words, sample_text);
 }
 
-START_TEST(to_learn_by_wrong_words_is_a_bug)
+START_TEST(learning_an_unknown_tokenizer_is_a_bug)
 {
     ck_assert_int_eq(exit_code_of(learn_of_wrong_words, "bpe:9"), -6);
     ck_assert_ptr_nonnull(strstr(said, "BUG"));
 }
 END_TEST
 
-START_TEST(a_tokenizer_remembers_its_words)
+START_TEST(a_tokenizer_remembers_its_name)
 {
     for (int k = 0; k < COUNT(kinds); k++) {
         Tokenizer *t = learn(kinds[k], sample_text);
@@ -138,7 +138,7 @@ static void check_many_texts(const Tokenizer *t)
     }
 }
 
-START_TEST(any_bytes_are_what_their_tokens_say)
+START_TEST(any_bytes_are_restored_by_decoding)
 {
     for (int k = 0; k < COUNT(kinds); k++) {
         const Bytes noise = random_text(5, NULL, 20000);
@@ -163,7 +163,7 @@ START_TEST(an_empty_text_has_no_tokens)
 }
 END_TEST
 
-START_TEST(the_same_text_teaches_the_same)
+START_TEST(the_same_text_gives_the_same_tokenizer)
 {
     for (int k = 0; k < COUNT(kinds); k++) {
         const Bytes text = random_text(9, "abc \xe4\xb8\x80", 3000),
@@ -179,7 +179,7 @@ START_TEST(the_same_text_teaches_the_same)
 }
 END_TEST
 
-START_TEST(characters_met_three_times_are_tokens_in_the_order_of_their_codes)
+START_TEST(frequent_characters_are_tokens_ordered_by_code)
 {
     Tokenizer *t =
         learn("char", "\xf0\x9f\x98\x80\xc3\xa4\xf0\x9f\x98\x80"
@@ -205,7 +205,7 @@ static unsigned char *put_characters(unsigned char *to, uint32_t first, uint32_t
     return to;
 }
 
-START_TEST(of_too_many_characters_the_most_frequent_have_tokens)
+START_TEST(only_the_most_frequent_characters_get_tokens)
 {
     enum { FROM = 0x10000, LAST = FROM + TOKENS_MAX - 256 + 1 }; /* two too many */
     unsigned char *at = xmalloc((LAST - FROM + 1) * 4 * 5), *end = at;
@@ -243,7 +243,7 @@ START_TEST(bytes_of_no_character_are_counted_once_for_all)
 }
 END_TEST
 
-START_TEST(a_tokenizer_that_is_read_back_is_the_same)
+START_TEST(a_tokenizer_is_read_back_unchanged)
 {
     const Bytes text = random_text(3, "abcd \xe4\xb8\x80", 5000);
 
@@ -283,7 +283,7 @@ static bool accepts(const char *saved)
     return true;
 }
 
-START_TEST(strings_that_are_no_tokenizer_are_refused)
+START_TEST(strings_that_are_not_tokenizers_are_refused)
 {
     static const char *const right[] = { "byte",
                                          "char",
@@ -351,7 +351,7 @@ START_TEST(strings_that_are_no_tokenizer_are_refused)
 }
 END_TEST
 
-START_TEST(tokens_that_double_do_not_grow_beyond_the_limit)
+START_TEST(doubling_tokens_stop_at_the_limit)
 {
     Text text = { 0 };
     int token = 256;
@@ -388,7 +388,7 @@ static void mutate(char *s, size_t n, Random r)
     }
 }
 
-START_TEST(strings_that_were_damaged_are_refused_or_are_other_tokenizers)
+START_TEST(damaged_tokenizers_are_refused_or_valid)
 {
     int accepted = 0, refused = 0;
 
@@ -522,22 +522,22 @@ Suite *suite_tokenizer(void)
     Suite *s = suite_create("tokenizer");
     TCase *t = group(s, "every tokenizer");
 
-    tcase_add_test(t, words_name_a_tokenizer_or_are_told_why_not);
-    tcase_add_test(t, to_learn_by_wrong_words_is_a_bug);
-    tcase_add_test(t, a_tokenizer_remembers_its_words);
+    tcase_add_test(t, tokenizer_names_are_checked);
+    tcase_add_test(t, learning_an_unknown_tokenizer_is_a_bug);
+    tcase_add_test(t, a_tokenizer_remembers_its_name);
     tcase_add_test(t, tokens_below_256_are_the_bytes);
-    tcase_add_test(t, any_bytes_are_what_their_tokens_say);
+    tcase_add_test(t, any_bytes_are_restored_by_decoding);
     tcase_add_test(t, an_empty_text_has_no_tokens);
-    tcase_add_test(t, the_same_text_teaches_the_same);
+    tcase_add_test(t, the_same_text_gives_the_same_tokenizer);
     t = group(s, "characters");
-    tcase_add_test(t, characters_met_three_times_are_tokens_in_the_order_of_their_codes);
-    tcase_add_test(t, of_too_many_characters_the_most_frequent_have_tokens);
+    tcase_add_test(t, frequent_characters_are_tokens_ordered_by_code);
+    tcase_add_test(t, only_the_most_frequent_characters_get_tokens);
     tcase_add_test(t, bytes_of_no_character_are_counted_once_for_all);
     t = group(s, "strings");
-    tcase_add_test(t, a_tokenizer_that_is_read_back_is_the_same);
-    tcase_add_test(t, strings_that_are_no_tokenizer_are_refused);
-    tcase_add_test(t, tokens_that_double_do_not_grow_beyond_the_limit);
-    tcase_add_test(t, strings_that_were_damaged_are_refused_or_are_other_tokenizers);
+    tcase_add_test(t, a_tokenizer_is_read_back_unchanged);
+    tcase_add_test(t, strings_that_are_not_tokenizers_are_refused);
+    tcase_add_test(t, doubling_tokens_stop_at_the_limit);
+    tcase_add_test(t, damaged_tokenizers_are_refused_or_valid);
     tcase_add_test(t, tokenizer_json_is_json_and_numbers_every_token);
     tcase_add_test(t, tokenizer_json_names_bytes_as_its_kind_does);
     return s;

@@ -54,7 +54,7 @@ static void check_text(TextChoice choice, int from, size_t n)
     saved_free(run);
 }
 
-START_TEST(without_a_text_a_model_is_measured_on_what_was_held_back)
+START_TEST(without_a_text_a_model_is_evaluated_on_held_back_data)
 {
     put_run();
     check_text((TextChoice){ .share = (double)NAN }, BYTES - HELD_BACK, HELD_BACK);
@@ -62,7 +62,7 @@ START_TEST(without_a_text_a_model_is_measured_on_what_was_held_back)
 }
 END_TEST
 
-START_TEST(a_text_that_is_given_is_all_used_unless_a_share_is_asked_for)
+START_TEST(a_given_text_is_used_whole_unless_a_share_is_given)
 {
     const char *path;
 
@@ -83,7 +83,7 @@ static void print_text(const char *path)
     saved_free(run);
 }
 
-START_TEST(another_text_than_that_of_the_run_is_told)
+START_TEST(a_changed_validation_text_is_reported)
 {
     put_run();
     ck_assert_int_eq(exit_code_of(print_text, in_folder("model")), 0);
@@ -113,9 +113,9 @@ Suite *suite_trained(void)
     Suite *s = suite_create("trained");
     TCase *t = with_folder(s, "trained");
 
-    tcase_add_test(t, without_a_text_a_model_is_measured_on_what_was_held_back);
-    tcase_add_test(t, a_text_that_is_given_is_all_used_unless_a_share_is_asked_for);
-    tcase_add_test(t, another_text_than_that_of_the_run_is_told);
+    tcase_add_test(t, without_a_text_a_model_is_evaluated_on_held_back_data);
+    tcase_add_test(t, a_given_text_is_used_whole_unless_a_share_is_given);
+    tcase_add_test(t, a_changed_validation_text_is_reported);
     tcase_add_test(t, stories_are_as_many_as_the_run_had);
     return s;
 }

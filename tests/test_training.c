@@ -110,7 +110,7 @@ static void choose_model(int i)
  * Cut after these steps; 4 and 8 are those with an evaluation, whose first is the best of both. The
  * first model is cut in every way, the others in some.
  */
-START_TEST(a_run_that_was_cut_ends_like_one_that_was_not)
+START_TEST(an_interrupted_run_ends_like_an_uninterrupted_one)
 {
     static const int cuts[][3] = { { 1 }, { 4 }, { 7 }, { 9 }, { 2, 3 }, { 4, 8 }, { 1, 7, 8 } };
 
@@ -156,7 +156,7 @@ START_TEST(omega_is_redrawn_before_the_update_after_every_nth)
 }
 END_TEST
 
-START_TEST(a_run_that_was_complete_can_be_made_longer)
+START_TEST(a_complete_run_can_be_extended)
 {
     const Weights whole = trained_weights(1);
 
@@ -177,7 +177,7 @@ START_TEST(a_run_that_was_complete_can_be_made_longer)
 }
 END_TEST
 
-START_TEST(the_last_weights_may_be_the_best_but_not_for_a_run_that_goes_on)
+START_TEST(the_final_weights_may_be_the_best_unless_the_run_continues)
 {
     Arena *mem = arena_new();
 
@@ -202,7 +202,7 @@ static void put_more(const char *path, const char *text)
     ck_assert(out && fputs(text, out) >= 0 && fclose(out) == 0);
 }
 
-START_TEST(the_log_of_a_run_that_was_cut_tells_every_step_once)
+START_TEST(the_log_of_an_interrupted_run_has_every_step_once)
 {
     static const char *const cut[] = { "\"step\":0,\"split\":\"start\"",
                                        "\"step\":1,",
@@ -259,7 +259,7 @@ START_TEST(every_batch_has_one_of_the_lengths_and_as_many_tokens)
 }
 END_TEST
 
-START_TEST(the_checkpoints_say_how_good_they_are)
+START_TEST(checkpoints_record_their_validation_loss)
 {
     static const char *const name[] = { "model.safetensors", "best.safetensors" };
     static const char *const key[] = { "attnc.val_loss", "attnc.best_val_loss" };
@@ -355,7 +355,7 @@ START_TEST(every_line_of_the_log_is_a_json_object)
 }
 END_TEST
 
-START_TEST(the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte)
+START_TEST(the_log_of_a_masked_run_has_accuracy_but_no_bits_per_byte)
 {
     size_t n;
 
@@ -402,7 +402,7 @@ START_TEST(a_run_that_diverges_later_leaves_finite_weights)
 }
 END_TEST
 
-START_TEST(weights_that_are_not_finite_are_not_saved)
+START_TEST(non_finite_weights_are_not_saved)
 {
     static const int save_interval[] = { 0, 1 };
 
@@ -428,17 +428,17 @@ Suite *suite_training(void)
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_loop_test(t, a_run_is_batches_clipped_gradients_and_adamw, TASK_CAUSAL, TASK_MLM + 1);
     tcase_add_test(t, a_run_leaves_the_same_weights_again_and_with_any_threads);
-    tcase_add_loop_test(t, a_run_that_was_cut_ends_like_one_that_was_not, 0, 5);
+    tcase_add_loop_test(t, an_interrupted_run_ends_like_an_uninterrupted_one, 0, 5);
     tcase_add_test(t, omega_is_redrawn_before_the_update_after_every_nth);
-    tcase_add_test(t, a_run_that_was_complete_can_be_made_longer);
-    tcase_add_test(t, the_last_weights_may_be_the_best_but_not_for_a_run_that_goes_on);
-    tcase_add_test(t, the_log_of_a_run_that_was_cut_tells_every_step_once);
+    tcase_add_test(t, a_complete_run_can_be_extended);
+    tcase_add_test(t, the_final_weights_may_be_the_best_unless_the_run_continues);
+    tcase_add_test(t, the_log_of_an_interrupted_run_has_every_step_once);
     tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
-    tcase_add_test(t, the_checkpoints_say_how_good_they_are);
+    tcase_add_test(t, checkpoints_record_their_validation_loss);
     tcase_add_test(t, every_line_of_the_log_is_a_json_object);
-    tcase_add_test(t, the_log_of_a_masked_run_has_an_accuracy_and_no_bits_of_a_byte);
+    tcase_add_test(t, the_log_of_a_masked_run_has_accuracy_but_no_bits_per_byte);
     tcase_add_test(t, a_run_that_diverges_before_it_is_evaluated_leaves_no_weights);
     tcase_add_test(t, a_run_that_diverges_later_leaves_finite_weights);
-    tcase_add_test(t, weights_that_are_not_finite_are_not_saved);
+    tcase_add_test(t, non_finite_weights_are_not_saved);
     return s;
 }

@@ -67,7 +67,7 @@ START_TEST(a_model_of_the_same_form_has_the_same_weights)
 }
 END_TEST
 
-START_TEST(another_context_takes_the_positions_that_both_have)
+START_TEST(another_context_copies_the_positions_that_both_have)
 {
     Config longer = plain();
 
@@ -81,7 +81,7 @@ START_TEST(another_context_takes_the_positions_that_both_have)
 }
 END_TEST
 
-START_TEST(a_mask_token_more_or_less_keeps_the_others)
+START_TEST(adding_or_removing_a_mask_token_keeps_the_others)
 {
     Config masked = plain();
 
@@ -97,7 +97,7 @@ START_TEST(a_mask_token_more_or_less_keeps_the_others)
 }
 END_TEST
 
-START_TEST(other_tokens_have_other_embeddings)
+START_TEST(different_tokens_have_different_embeddings)
 {
     move(plain(), plain(), false);
     check_rows("embed", "embed", 0);
@@ -121,7 +121,7 @@ START_TEST(a_tied_head_is_the_embedding)
 }
 END_TEST
 
-START_TEST(a_head_of_classes_is_new_unless_their_number_is_the_same)
+START_TEST(a_class_head_is_copied_only_if_the_number_of_classes_agrees)
 {
     Config of_three = plain(), of_four;
 
@@ -190,7 +190,7 @@ START_TEST(tensors_of_another_shape_are_refused)
 }
 END_TEST
 
-START_TEST(another_mechanism_takes_what_has_the_same_name)
+START_TEST(another_mechanism_copies_tensors_with_the_same_name)
 {
     Config c = plain();
 
@@ -267,14 +267,14 @@ Suite *suite_transfer(void)
     TCase *one = tcase_create("transfer"), *other = tcase_create("freezing");
 
     tcase_add_test(one, a_model_of_the_same_form_has_the_same_weights);
-    tcase_add_test(one, another_context_takes_the_positions_that_both_have);
-    tcase_add_test(one, a_mask_token_more_or_less_keeps_the_others);
-    tcase_add_test(one, other_tokens_have_other_embeddings);
+    tcase_add_test(one, another_context_copies_the_positions_that_both_have);
+    tcase_add_test(one, adding_or_removing_a_mask_token_keeps_the_others);
+    tcase_add_test(one, different_tokens_have_different_embeddings);
     tcase_add_test(one, a_tied_head_is_the_embedding);
-    tcase_add_test(one, a_head_of_classes_is_new_unless_their_number_is_the_same);
+    tcase_add_test(one, a_class_head_is_copied_only_if_the_number_of_classes_agrees);
     tcase_add_test(one, blocks_and_norms_are_named_once);
     tcase_add_test(one, tensors_of_another_shape_are_refused);
-    tcase_add_test(one, another_mechanism_takes_what_has_the_same_name);
+    tcase_add_test(one, another_mechanism_copies_tensors_with_the_same_name);
     tcase_add_test(other, patterns_match_names_and_their_beginnings);
     tcase_add_test(other, frozen_tensors_stay_while_the_others_move);
     suite_add_tcase(s, one);

@@ -56,7 +56,7 @@ static Tokenizer *gpt2(const char *words, const char *rest)
     return tokenizer_load(saved);
 }
 
-START_TEST(tokenizers_come_back)
+START_TEST(saved_tokenizers_are_read_back)
 {
     check_comes_back(learn("byte", sample_text));
     check_comes_back(learn("bpe:261", sample_text));
@@ -64,7 +64,7 @@ START_TEST(tokenizers_come_back)
 }
 END_TEST
 
-START_TEST(tokenizers_of_others_come_back)
+START_TEST(tokenizers_of_other_programs_are_read)
 {
     check_comes_back(gpt2("gpt2:259", " 97,98 '3c733e _"));
     check_comes_back(gpt2("gpt2:259", " 97,98 98,99 256,99 97,257=258"));
@@ -139,7 +139,7 @@ static void check_changed(Tokenizer *t, const char *const to[4], const char *wor
     tokenizer_free(t);
 }
 
-START_TEST(tokenizers_of_ours_that_differ_are_refused)
+START_TEST(exported_tokenizers_that_were_changed_are_refused)
 {
     static const char *const swapped[] = { "\"a\": 97", "\"a\": 98", "\"b\": 98", "\"b\": 97" };
     static const char *const merged[] = { "\"b\": 98", "\"b\": 98,\n\"ab\": 256", "\"merges\": []",
@@ -181,10 +181,10 @@ Suite *suite_vocabulary(void)
     Suite *s = suite_create("vocabulary");
     TCase *t = with_folder(s, "tokenizers of folders");
 
-    tcase_add_test(t, tokenizers_come_back);
-    tcase_add_test(t, tokenizers_of_others_come_back);
+    tcase_add_test(t, saved_tokenizers_are_read_back);
+    tcase_add_test(t, tokenizers_of_other_programs_are_read);
     tcase_add_test(t, the_two_files_of_gpt2_are_a_tokenizer);
-    tcase_add_test(t, tokenizers_of_ours_that_differ_are_refused);
+    tcase_add_test(t, exported_tokenizers_that_were_changed_are_refused);
     tcase_add_loop_test(t, a_tokenizer_that_differs_is_refused, 0, COUNT(wrong));
     return s;
 }
