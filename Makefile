@@ -1,5 +1,5 @@
 # make                          the programs, in this folder
-# make test                     all tests, side by side: test-float and test-proof (the suites in
+# make test                     all tests, in parallel: test-float and test-proof (the suites in
 #                               float and double), test-gradcheck, test-programs, test-experiments,
 #                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
@@ -14,8 +14,8 @@
 # make fuzz SECONDS=60          gives the readers of files any bytes (clang); FUZZ="json csv" these alone
 # make mutants                  plants bugs one at a time; the tests must notice each
 # make lib                      the library; make install, make dist: see tools/install.mk
-# make reproduce DATA=folder    the experiments, as far as results are missing (QUICK=1: a tiny version)
-# make lint                     format, direction of includes, leftovers
+# make reproduce DATA=folder    the experiments whose results are missing (QUICK=1: a tiny version)
+# make lint                     formatting, direction of includes, leftovers
 # make ARCH=x86-64              a binary for any machine of that kind
 # make V=1                      shows the commands
 CC     = cc
@@ -23,17 +23,17 @@ ARCH   = native
 CFLAGS ?= -O3 -g
 SAN    =
 .DEFAULT_GOAL = all
-# One more for the tests, as some of them wait.
+# One job more for the tests, because some of them wait.
 MAKEFLAGS += -j$(or $(JOBS),$(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + $(words $(filter test,$(MAKECMDGOALS)))))))
-# Tests run at the same time; each one's output comes in one piece, when it ends.
+# Tests run in parallel; the output of each is printed when it ends.
 MAKEFLAGS += $(if $(filter test%,$(MAKECMDGOALS)),$(if $(filter output-sync,$(.FEATURES)),-Otarget))
 
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
        -Wdouble-promotion -Wfloat-conversion -Wvla -Wundef -Wwrite-strings -Wno-psabi
 # -ffp-contract=fast lets a*b+c be one instruction, which -std=c11 disables; the other two promise that
-# errno and the floating point flags are not read. None of them reorders a sum.
+# errno and the floating-point flags are not read. None of them reorders a sum.
 MATH = -ffp-contract=fast -fno-math-errno -fno-trapping-math
-# One set of objects for programs and library, which shows only attnc_...; as fast as the default -fPIE.
+# Programs and library share their objects; the library exports only attnc_...; as fast as -fPIE.
 HIDE = -fPIC -fvisibility=hidden
 # By default clang uses pairs of 32-byte vectors instead of 64-byte ones, which is three times slower;
 # gcc computes floats in double on s390x, and its vectors do not mix with these.
@@ -74,10 +74,10 @@ $(foreach p,$(DOUBLE),$(eval $(call program,$(p),proof,$(p:64=))))
 # ./export contains the Python files that it writes.
 $(OUT)/export.linked: $(patsubst %.py,$(OUT)/%.o,$(wildcard tools/export/*.py))
 
-# The test process forks often: limits the freed memory that its sanitizer keeps.
+# The test process forks often; this limits the freed memory that its sanitizer keeps.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
-# The longest first. Suites also run programs; SUITES="ops model" runs only these.
+# The slowest first. Suites also run programs; SUITES="ops model" runs only these.
 START := $(shell date +%s)
 test: test-proof test-programs test-float test-fuzz test-gradcheck $(if $(SAN),,test-experiments test-install)
 	@echo "all passed in $$(($$(date +%s) - $(START))) s"
@@ -123,7 +123,7 @@ check-quick: $(OUT)/float/check all
 	    'said=$$(CK_RUN_SUITE=$$1 $$0 2>&1); code=$$?; printf "%s\n" "$$said"; exit $$code' $<
 	@echo "all passed in $$(($$(date +%s) - $(START))) s"
 
-# With libFuzzer's main, or with one that replays files. See tests/fuzz/fuzz.h for what is replaced.
+# With libFuzzer's main, or with one that replays files. tests/fuzz/fuzz.h explains the wrapped functions.
 REPLACED = die exit warn file_read malloc realloc aligned_alloc free
 fuzzer   = $(if $(findstring fuzzer,$(SAN)),-fsanitize=fuzzer)
 $(FUZZ:%=$(OUT)/fuzz/%): $(OUT)/fuzz/%: $(OUT)/float/tests/fuzz/%.o $(call objects,float,tests/fuzz/fuzz.c tests/hashes.c $(LIB)) \
@@ -150,8 +150,8 @@ $(OUT)/%/check: | needs-check
 $(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 
-# ONLY=ops/norm.c, a folder or the name of a bug tries these alone, PART=2/3 a third of them, BUDGET=600
-# what can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.
+# ONLY=ops/norm.c, a folder or the name of a bug tries only these, PART=2/3 a third of them, BUDGET=600
+# those that can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.
 mutants: $(OUT)/proof/check
 	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$(CHECK) -lm" OUT=$(OUT)/mutants \
 	    ONLY='$(ONLY)' PART=$(PART) SEED='$(SEED)' BUDGET=$(BUDGET) JOBS=$(JOBS) \
@@ -172,7 +172,7 @@ needs-check:
 	@echo '#include <check.h>' | $(CC) -E - >/dev/null 2>&1 || { echo "make test needs the library Check:" \
 	    "apt-get install check" >&2; exit 1; }
 
-# One object has the commit in it, and is compiled again when that changes.
+# One object contains the commit, and is recompiled when it changes.
 COMMIT := $(if $(wildcard .git),$(shell GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 \
             --exclude='*' 2>/dev/null))
 FACTS   = -DCOMMIT='"$(COMMIT)"' -DFLAGS='"$(subst ",\",$(CFLAGS) -march=$(ARCH)$(SAN:%= -fsanitize=%))"'
@@ -189,7 +189,7 @@ $(OUT)/proof/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(SAY)$(CC) $(ALL) -DPROOF -c $< -o $@
 
-# An array NAME_py of the bytes of NAME.py and a 0.
+# An array NAME_py with the bytes of NAME.py and a final 0.
 $(OUT)/%.o: %.py Makefile
 	@mkdir -p $(@D)
 	@{ echo 'extern const unsigned char $(*F)_py[];'; echo 'const unsigned char $(*F)_py[] = {'; \
