@@ -195,7 +195,7 @@ void bpe_learn(Tokenizer *t, Bytes text)
 
     count_pieces(&l, text, all ? text.n : BPE_TEXT_MAX);
     if (!all)
-        warn("%s is learnt from the first %d of the text's %zu bytes", t->words, BPE_TEXT_MAX,
+        warn("%s is learned from the first %d of the text's %zu bytes", t->words, BPE_TEXT_MAX,
              text.n);
     lay_out(&l);
     learn_tokens(&l);

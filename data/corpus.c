@@ -24,7 +24,7 @@ static unsigned char *read_named(const char *path, Corpus *corpus, size_t *bytes
     if (*bytes == 0)
         die(EXIT_DATA, PATH " is empty: there is nothing to train on", path);
     if (looks)
-        warn(PATH " looks like %s; its bytes are used as they are", path, looks);
+        warn(PATH " looks like %s; it is read as plain bytes", path, looks);
     corpus->file[corpus->files++] = (CorpusFile){ path, *bytes, hash_bytes(0, at, *bytes) };
     return at;
 }

@@ -243,7 +243,7 @@ static size_t encode(const Tokenizer *t, Bytes text, Token *to)
 static void learn(Tokenizer *t, Bytes text)
 {
     (void)text;
-    die(EXIT_USAGE, "--tokenizer %s is that of an imported model and is not learnt; bpe:%d is",
+    die(EXIT_USAGE, "--tokenizer %s is that of an imported model and is not learned; bpe:%d is",
         t->words, t->most > BYTES ? t->most : BYTES + 1);
 }
 

@@ -57,7 +57,7 @@ Text synthetic_misfit(const Synthetic *task, SyntheticShape s)
     if (s.T < 1 || s.T > T_MAX)
         text_add(&why, "a row has 1 to %d positions, not %d", T_MAX, s.T);
     else if (s.least < 0 || s.symbols < 0 || s.items < 0)
-        text_add(&why, "a size of %s is positive, or 0 for the task's own", task->name);
+        text_add(&why, "sizes of %s must be positive, or 0 for the task's default", task->name);
     else if (s.symbols > SYMBOLS_MAX)
         text_add(&why, "an alphabet has at most %d symbols, not %d", SYMBOLS_MAX, s.symbols);
     else if (s.items > s.T)

@@ -5,12 +5,12 @@
  *     byte     a token for each byte; its number is the byte
  *     char     the same, and one for each Unicode character beyond ASCII that is
  *              frequent enough in the text; everything else is encoded byte by byte
- *     bpe:N    the same 256, and N - 256 pieces of words, learnt by joining the
+ *     bpe:N    the same 256, and N - 256 pieces of words, learned by joining the
  *              most frequent pair again and again
  *
  *     gpt2:N, gpt2-digits:N
  *              those of imported models: GPT-2's pieces, any numbers of tokens, special
- *              tokens; they cannot be learnt
+ *              tokens; they cannot be learned
  *
  * Tokens 0 to 255 are the bytes in the first three. To add one, see data/tokenizer_kind.h.
  */
@@ -25,7 +25,7 @@ typedef struct Tokenizer Tokenizer;
 /* What is wrong with the words of --tokenizer, as the end of a sentence; empty: nothing is. */
 Text tokenizer_wrong(const char *words);
 
-/* The tokenizer of those words, which must be valid, learnt from the text. */
+/* The tokenizer of those words, which must be valid, learned from the text. */
 Tokenizer *tokenizer_learn(const char *words, Bytes text);
 void tokenizer_free(Tokenizer *t);
 

@@ -126,7 +126,7 @@ static Text whole_misfit(const Config *c)
     if (c->rope_base && c->position != POSITION_ROPE)
         text_add(&why, "--rope-base does not apply to --position %s", position_names[c->position]);
     else if (c->init_out == OUT_ZERO && c->no_residual)
-        text_add(&why, "--init-out zero goes with residual connections: without them the model "
+        text_add(&why, "--init-out zero needs residual connections: without them the model "
                        "would be zero, and so would its gradients");
     else if (c->task == TASK_CLASSIFY && c->tied)
         text_add(&why, "--tied does not apply to a model that predicts a class, not a token");

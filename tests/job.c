@@ -60,10 +60,10 @@ void lesson_close(TextSource *s)
     tokens_free(&s->validation);
 }
 
-static TextSource learnt; /* what do_job() trains on, but for what is wrapped around it */
-static int judged;        /* rows */
-static real *gain;        /* that all losses depend on */
-static real *unread;      /* of the embedding of the last token, which the text does not have */
+static TextSource learned; /* what do_job() trains on, but for what is wrapped around it */
+static int judged;         /* rows */
+static real *gain;         /* that all losses depend on */
+static real *unread;       /* of the embedding of the last token, which the text does not have */
 
 /* From the first batch of such a step to that of the next. */
 static void spoil(uint64_t number)
@@ -89,21 +89,21 @@ static void batch_or_die(const Source *s, uint64_t number, Batch batch)
     if (job.break_at && number == (uint64_t)job.break_at)
         *unread = R(INFINITY);
     job.stop |= job.ask_at && number == (uint64_t)job.ask_at;
-    learnt.source.batch(s, number, batch);
+    learned.source.batch(s, number, batch);
 }
 
 static void row_and_stop(const Source *s, size_t k, Batch row)
 {
     job.stop |= ++judged == job.stop_at_row;
     ck_assert(!job.stop || judged < job.stop_at_row + 3); /* the batch of that row, and no other */
-    learnt.source.row(s, k, row);
+    learned.source.row(s, k, row);
 }
 
 void do_job(const char *path)
 {
     Tape tape = tape_open(job.threads);
     Arena *mem = arena_new();
-    TextSource source = learnt = lesson_open();
+    TextSource source = learned = lesson_open();
     const Origin origin = { .task = "copy" }; /* one without a tokenizer */
     Saved *from = job.resume ? saved_read(path, false) : NULL;
     Run *run = from ? run_resume(path, from, &origin) : run_open(path, NULL, true, &origin);

@@ -117,7 +117,7 @@ refused 'a FIFO nobody writes to'             4 'is a FIFO'         $t ../in/fif
 refused '/dev/zero as corpus'                 4 'is a device'       $t /dev/zero
 refused 'an unknown mechanism in a list'      2 'did you mean softmax' $t --attn relu,sofmax $text
 refused 'an unknown setting in a list'        2 "no setting 'windw'" $t --attn relu,softmax:windw=3 $text
-refused 'a list with a gated unit'            2 'take turns'        $t --attn relu,gau $text
+refused 'a list with a gated unit'            2 'cannot take turns' $t --attn relu,gau $text
 refused 'an even convolution, masked'         2 'odd number'        $t --task mlm --conv 4 $text
 refused 'an even convolution by name'         2 'odd number'        $t --task mlm --attn mamba2 --conv 4 $text
 refused '/dev/random as corpus'               4 'is a device'       $t /dev/random
@@ -719,7 +719,7 @@ damage model.safetensors
 damage previous.safetensors
 find ../out/cut | sort >"$dir/dry"
 refused 'both checkpoints damaged' 5 'model.safetensors is damaged: ' $train --resume ../out/cut
-refused 'both, for other programs' 5 '; nor can the one before it be used: ' "$sample" ../out/cut
+refused 'both, for other programs' 5 '; the previous checkpoint cannot be used either: ' "$sample" ../out/cut
 check 'nothing of it is changed' eval 'find ../out/cut | sort | cmp -s - "$dir/dry"'
 cp ../out/sound/* ../out/cut
 rm -r ../out/sound
@@ -854,7 +854,7 @@ check 'options of a run with labels' part 0 again --config ../out/labels
 check 'built-in labels' part 0 built-in $small --task classify
 check 'are eight animals' tell '10000 rows to train on, 1000 to validate, 8 labels'
 refused 'labels for another task'             2 '--labels does not apply' $t --labels ../in/labels.tsv
-refused 'validation labels without labels'            2 'goes with --labels' $t --task classify --labels-val ../in/labels.tsv
+refused 'validation labels without labels'            2 'needs --labels' $t --task classify --labels-val ../in/labels.tsv
 refused 'labels and a text'                   2 'no other text'     $t --task classify --labels ../in/labels.tsv $text
 refused 'labels and a validation file'        2 '--labels-val'      $t --task classify --labels ../in/labels.tsv --val-file $text
 refused 'labels that are not there'           4 'No such file'      $t --task classify --labels ../in/nowhere
@@ -868,7 +868,7 @@ refused 'a row with one quote'                5 'open.csv:2: an unclosed quote' 
 refused 'an unknown label to validate'        5 "unknown.tsv:2: the label 'worse' does not occur" $t --task classify --labels ../in/labels.tsv --labels-val ../in/unknown.tsv
 refused 'pairs to validate single texts'      5 'rows of 2 texts'   $t --task classify --labels ../in/labels.tsv --labels-val ../in/pairs.tsv
 refused 'towers of single texts'              2 'the rows of ../in/labels.tsv have one' $t --task classify --labels ../in/labels.tsv --labels-val ../in/labels.tsv --pairs towers
-refused 'towers without labels'               2 'goes with --labels' $t --task classify --pairs towers $two
+refused 'towers without labels'               2 'needs --labels' $t --task classify --pairs towers $two
 refused 'towers of an odd context'            2 'even --block-size' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 15
 refused 'an odd length of towers'              2 '--lengths 5: --pairs towers' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 30 --lengths 5
 refused 'a pool for a language model'         2 '--pool is for models' $t --pool first $text

@@ -220,7 +220,7 @@ static void check_encodes(const Tokenizer *t, const Naive *v, Bytes text)
     free(got);
 }
 
-/* Learns from one text, and tries what was learnt on it and on another one. */
+/* Learns from one text, and tries what was learned on it and on another one. */
 static int compare_with_naive(Bytes text, Bytes other)
 {
     Naive v = { .joins = 0 };
@@ -357,7 +357,7 @@ START_TEST(a_piece_that_is_too_long_is_refused)
 }
 END_TEST
 
-/* More text than is learnt from: "ab" as far as it counts, then twice as much of "cd". */
+/* More text than is learned from: "ab" as far as it counts, then twice as much of "cd". */
 static void learn_too_much(const char *path)
 {
     unsigned char *at = xmalloc(3 * (size_t)BPE_TEXT_MAX);
@@ -377,7 +377,7 @@ START_TEST(bpe_learns_from_the_beginning_of_a_text_that_is_too_long)
         return;
     ck_assert_int_eq(exit_code_of(learn_too_much, NULL), 0);
     ck_assert_ptr_nonnull(
-        strstr(said, "bpe:258 is learnt from the first 1048576 of the text's 3145728 bytes"));
+        strstr(said, "bpe:258 is learned from the first 1048576 of the text's 3145728 bytes"));
 }
 END_TEST
 

@@ -300,7 +300,7 @@ static LabelRows letters(Labels *labels)
 }
 
 /* With each pool. */
-START_TEST(labelled_texts_are_learnt)
+START_TEST(labelled_texts_are_learned)
 {
     Labels labels;
     LabelRows rows = letters(&labels);
@@ -502,7 +502,7 @@ Suite *suite_evaluate(void)
     tcase_add_test(t, masks_are_reproducible_and_differ_between_windows);
     tcase_add_test(t, a_window_is_from_the_text_whose_number_is_asked_for);
     tcase_add_test(t, a_classifier_distinguishes_texts);
-    tcase_add_loop_test(t, labelled_texts_are_learnt, POOL_MEAN, POOL_FIRST + 1);
+    tcase_add_loop_test(t, labelled_texts_are_learned, POOL_MEAN, POOL_FIRST + 1);
     tcase_add_test(t, macro_f1_is_the_mean_over_the_answers_that_occur);
     tcase_add_test(t, evaluation_drops_nothing_and_leaves_the_tape_as_it_was);
     tcase_add_test(t, noise_is_not_predictable);

@@ -394,7 +394,7 @@ START_TEST(a_vocabulary_that_is_not_the_tokenizers_is_refused)
     c.vocab = 11;
     save("model", c, 0);
     check_refused(RUN("@model", "@out"), EXIT_DATA,
-                  "the tokenizer has 256 tokens, which is not what a model of 11 takes", 1);
+                  "the tokenizer has 256 tokens, but the model has 11", 1);
 }
 END_TEST
 

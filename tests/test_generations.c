@@ -217,7 +217,7 @@ START_TEST(the_previous_checkpoint_replaces_a_damaged_one)
     check_step(10, true);
     ck_assert_int_eq(strncmp(said, "attn.c: warning: ", 17), 0);
     ck_assert_ptr_nonnull(strstr(said, "/model.safetensors is damaged: attnc.hash."));
-    ck_assert_ptr_nonnull(strstr(said, "; using the checkpoint before it, previous.safetensors"));
+    ck_assert_ptr_nonnull(strstr(said, "; using the previous checkpoint, previous.safetensors"));
     remove(in_folder("model.safetensors"));
     check_step(10, true);
     ck_assert_ptr_nonnull(strstr(said, "No such file"));
@@ -226,7 +226,7 @@ START_TEST(the_previous_checkpoint_replaces_a_damaged_one)
     check_step(10, true);
     damage("previous.safetensors");
     check_dies(print_step, folder, EXIT_DATA, "/model.safetensors (0 bytes) is not");
-    ck_assert_ptr_nonnull(strstr(said, "nor can the one before it be used: "));
+    ck_assert_ptr_nonnull(strstr(said, "the previous checkpoint cannot be used either: "));
     ck_assert_ptr_nonnull(strstr(said, "/previous.safetensors is damaged"));
 }
 END_TEST

@@ -201,7 +201,7 @@ static void learn_it(const char *words)
 
 START_TEST(a_gpt2_tokenizer_cannot_be_learned)
 {
-    check_dies(learn_it, "gpt2:300", EXIT_USAGE, "is not learnt; bpe:300 is");
+    check_dies(learn_it, "gpt2:300", EXIT_USAGE, "is not learned; bpe:300 is");
 }
 END_TEST
 

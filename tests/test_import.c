@@ -430,7 +430,7 @@ START_TEST(tensors_are_checked_before_any_is_used)
     check_refused(EXIT_DATA, "weight is [1,18], but by config.json it must be [18]");
     *e = (Entry){ norm, DTYPE_I64, 1, { 18 }, whole, sizeof whole };
     write_folder(&m);
-    check_refused(EXIT_DATA, "is in I64; F32, F16, BF16 or F64 do");
+    check_refused(EXIT_DATA, "is in I64; it must be F32, F16, BF16 or F64");
     *e = was;
     ((real *)(uintptr_t)e->data)[5] = R(NAN);
     write_folder(&m);

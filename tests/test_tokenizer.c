@@ -1,4 +1,4 @@
-/* Every tokenizer, as it is learnt, saved, read and used. */
+/* Every tokenizer, as it is learned, saved, read and used. */
 #include "data/bpe.h"
 #include "ops/base/error.h"
 #include "ops/base/random.h"

@@ -104,7 +104,7 @@ static const char *const wrong[][3] = {
     { "\"a b\"", "\"a c\"", "merge 0" },
     { "\"content\": \"<s>\"", "\"content\": \"\"", "without content" },
     { "{\"id\": 257", "{\"id\": 258", "has two numbers" },
-    { "\"content\": \"<s>\"", "\"content\": \"ab\"", "is not made by the merge" },
+    { "\"content\": \"<s>\"", "\"content\": \"ab\"", "is not the result of its merge" },
 };
 
 START_TEST(a_tokenizer_that_differs_is_refused)
@@ -116,7 +116,7 @@ START_TEST(a_tokenizer_that_differs_is_refused)
 
     if (strcmp(wrong[_i][0], "{\"id\": 257") == 0)
         ck_assert(strstr(text, wrong[_i][0]) != NULL);
-    if (strcmp(wrong[_i][2], "is not made by the merge") == 0)
+    if (strcmp(wrong[_i][2], "is not the result of its merge") == 0)
         change(&json, "{\"id\": 257", "{\"id\": 256");
     change(&json, wrong[_i][0], wrong[_i][1]);
     put(in_folder("tokenizer.json"), json, strlen(json));

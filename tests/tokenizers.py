@@ -4,7 +4,7 @@ that it writes gives every text the same tokens, and these lead back to the text
 
     pip install tokenizers && python3 tests/tokenizers.py [TEXT...]
 
-A TEXT is a file that is learnt from and encoded, as the built-in ones are."""
+A TEXT is a file that is learned from and encoded, as the built-in ones are."""
 
 import json
 import pathlib
@@ -57,23 +57,23 @@ def texts():
         yield f"anything {seed}", any_characters(seed, 400)
 
 
-def ours(word, learnt, text, folder):
-    (folder / "learnt").write_bytes(learnt.encode())
+def ours(word, learned, text, folder):
+    (folder / "learned").write_bytes(learned.encode())
     (folder / "text").write_bytes(text.encode())
     run = [program, "--tokenizer", word, "--check", "--ids", "--json", folder / "json"]
-    run += ["--text", folder / "text", folder / "learnt"]
+    run += ["--text", folder / "text", folder / "learned"]
     done = subprocess.run(run, capture_output=True, check=True)
     return list(map(int, done.stdout.split()))
 
 
 def unique(pairs):
     if len(dict(pairs)) != len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return dict(pairs)
 
 
-def differs(word, learnt, text, folder):
-    ids = ours(word, learnt, text, folder)
+def differs(word, learned, text, folder):
+    ids = ours(word, learned, text, folder)
     json.loads((folder / "json").read_text("utf-8"), object_pairs_hook=unique)
     theirs = Tokenizer.from_file(str(folder / "json"))
     return theirs.encode(text).ids != ids or theirs.decode(ids) != text
@@ -87,9 +87,9 @@ def main():
         folder = pathlib.Path(name)
         for word in words:
             for about, text in [*texts(), *files]:
-                for learnt in text, everything:
+                for learned in text, everything:
                     compared += 1
-                    if differs(word, learnt, text, folder):
+                    if differs(word, learned, text, folder):
                         print(f"FAILED: {word} on {about}")
                         failed += 1
     print(f"{compared} texts compared, {failed} differ")

@@ -107,13 +107,13 @@ int main(int argc, char **argv)
 {
     check_words(options_parse(&program, argc, argv), argv);
 
-    const Bytes learnt = read_text(argv[0]);
+    const Bytes learned = read_text(argv[0]);
     Saved *run = run_path ? saved_read(run_path, false) : NULL;
     if (run && !run->tokenizer)
         die(EXIT_USAGE, "%.200s was trained on %s, and has no tokenizer", run->path,
             saved_task(run));
-    Tokenizer *t = run ? run->tokenizer : tokenizer_learn(words, learnt);
-    const Bytes text = other_path ? read_text(other_path) : learnt;
+    Tokenizer *t = run ? run->tokenizer : tokenizer_learn(words, learned);
+    const Bytes text = other_path ? read_text(other_path) : learned;
     Tokens tokens = tokens_of(t, text);
     if (check) {
         check_bytes(t, text, tokens);
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
     tokens_free(&tokens);
     if (other_path)
         free_text(text);
-    free_text(learnt);
+    free_text(learned);
     if (run)
         saved_free(run);
     else

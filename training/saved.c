@@ -236,8 +236,8 @@ static void read_tokenizer(Saved *s)
     int size = tokenizer_size(s->tokenizer), vocab = s->model.config.vocab;
 
     if (vocab != size + (s->model.config.task == TASK_MLM))
-        die(EXIT_DATA, PATH ": the tokenizer has %d tokens, which is not what a model of %d takes",
-            s->path, size, vocab);
+        die(EXIT_DATA, PATH ": the tokenizer has %d tokens, but the model has %d", s->path, size,
+            vocab);
 }
 
 void saved_load(Saved *s)

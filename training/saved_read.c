@@ -73,9 +73,10 @@ static void read_either(Saved *s, const char *path)
     if (second == EXIT_MEMORY)
         die(second, "%s", other.at);
     if (second)
-        die(code, "%.230s; nor can the one before it be used: %.110s", why.at, other.at);
+        die(code, "%.230s; the previous checkpoint cannot be used either: %.110s", why.at,
+            other.at);
     s->previous = true;
-    warn("%.260s; using the checkpoint before it, " SAVED_PREVIOUS " of step %d", why.at,
+    warn("%.260s; using the previous checkpoint, " SAVED_PREVIOUS " of step %d", why.at,
          s->progress.step);
 }
 

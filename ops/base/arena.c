@@ -63,7 +63,7 @@ void arena_free(Arena *arena)
 static size_t rounded(size_t bytes)
 {
     if (bytes > (size_t)-1 / 4)
-        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+        die(EXIT_MEMORY, "out of memory (%zu bytes requested)", bytes);
     return bytes ? (bytes + ALIGN - 1) / ALIGN * ALIGN : ALIGN;
 }
 

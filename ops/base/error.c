@@ -71,7 +71,7 @@ noreturn void bug_at(const char *file, int line, const char *fmt, ...)
 static void *checked(void *p, size_t bytes)
 {
     if (!p)
-        die(EXIT_MEMORY, "out of memory (%zu bytes wanted)", bytes);
+        die(EXIT_MEMORY, "out of memory (%zu bytes requested)", bytes);
     return p;
 }
 

@@ -90,7 +90,7 @@ static void check_size(const char *name, size_t size, Limit limit)
             "%.120s has %.1f GB or more, but there is room for %.1f GB of text in this machine's "
             "memory: use a part of it, such as that of head -c %.0fM",
             name, has, most, floor(most * 1e3));
-    die(EXIT_DATA, PATH " has %.1f GB or more; half of this machine's memory, %.1f GB, would do",
+    die(EXIT_DATA, PATH " has %.1f GB or more; the limit is half of this machine's memory, %.1f GB",
         name, has, most);
 }
 

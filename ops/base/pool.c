@@ -145,7 +145,7 @@ Pool *pool_new(int threads)
     for (int i = 0; i < threads - 1; i++) {
         pool->worker[i] = (Worker){ .pool = pool, .number = i + 1 };
         if (start(&pool->worker[i]) != 0) {
-            warn("only %d of %d threads could be started; going on with these", i + 1, threads);
+            warn("only %d of %d threads could be started; continuing with these", i + 1, threads);
             pool->workers = i;
             break;
         }

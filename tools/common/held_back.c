@@ -211,7 +211,7 @@ static void open_labels(HeldBack *h, const Saved *run, TextChoice choice)
     h->labelled = h->fixed = true;
     if (choice.labels && saved_option(run, "labels") &&
         file_same(choice.labels, saved_option(run, "labels")))
-        warn("the model was trained on %s: without --labels, only what was held back is used",
+        warn("the model was trained on %s: without --labels, only held-back rows are used",
              text_cut(choice.labels, SHOWN).at);
     if (choice.labels)
         corpus.validation = labelled_read(choice.labels);

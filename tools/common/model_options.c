@@ -94,8 +94,8 @@ static void check_settings(const Program *program, const OptionSequence *all)
     const Attention *some[MECHANISMS_MOST + 1] = { NULL };
 
     if (all->n > MECHANISMS_MOST)
-        die(EXIT_USAGE, "--attn %s: at most %d mechanisms, which take turns",
-            text_cut(all->words, 60).at, MECHANISMS_MOST);
+        die(EXIT_USAGE, "--attn %s: at most %d mechanisms", text_cut(all->words, 60).at,
+            MECHANISMS_MOST);
     for (int i = 0; i < all->n; i++)
         some[i] = attentions[all->at[i]];
     settings_check_some(program, some);

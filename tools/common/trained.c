@@ -137,7 +137,7 @@ void trained_warn(const Saved *run, TextChoice choice)
             const double held_back = whole ? 0 : trained_number(run, "val-share");
 
             if (file_same(choice.file[i], saved_file(run, k)) && !(choice.share <= held_back))
-                warn("the model was trained on %s: leave it out to use only what was held back",
+                warn("the model was trained on %s: omit it to use only held-back data",
                      text_cut(choice.file[i], SHOWN).at);
         }
 }

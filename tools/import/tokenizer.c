@@ -94,8 +94,8 @@ static void put_gpt2(FILE *out, void *ctx)
             !v->special[id] && !is_byte(v, id))
             continue;
         if (made[id])
-            die(EXIT_DATA, "%.180s: token %d, '%s', is not made by the merge that is its turn",
-                v->path, id, text_cut(v->name[id], SHOWN).at);
+            die(EXIT_DATA, "%.180s: token %d, '%s', is not the result of its merge", v->path, id,
+                text_cut(v->name[id], SHOWN).at);
         fputs(is_byte(v, id) ? " " : v->special[id] ? " '" : " _", out);
         if (v->name[id])
             put_hex(out, v, id);

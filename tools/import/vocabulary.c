@@ -25,7 +25,7 @@ static void know(Vocabulary *v, const char *name, double number)
             text_cut(name, SHOWN).at, number,
             id >= 0 && id < v->vocab ? "not a number, or another's" : "none of the model's");
     if (numbers_add(&v->known, (Bytes){ (const unsigned char *)name, strlen(name) }) != n)
-        die(EXIT_DATA, "%.180s: token '%s' is there twice", v->path, text_cut(name, SHOWN).at);
+        die(EXIT_DATA, "%.180s: token '%s' occurs twice", v->path, text_cut(name, SHOWN).at);
     v->id[n] = id;
     v->name[id] = name;
 }
@@ -61,8 +61,9 @@ static void add_merge(Vocabulary *v, const char *left, size_t n, const char *rig
     memcpy(both + n, right, m);
     merge[0] = find(v, left, n), merge[1] = find(v, right, m), merge[2] = find(v, both, n + m);
     if (merge[0] < 0 || merge[1] < 0 || merge[2] < 0)
-        die(EXIT_DATA, "%.180s: merge %d, '%.*s' and '%.*s', is not of tokens to a token", v->path,
-            v->merges, (int)(n < SHOWN ? n : SHOWN), left, (int)(m < SHOWN ? m : SHOWN), right);
+        die(EXIT_DATA, "%.180s: merge %d, '%.*s' and '%.*s', does not join two tokens into a token",
+            v->path, v->merges, (int)(n < SHOWN ? n : SHOWN), left, (int)(m < SHOWN ? m : SHOWN),
+            right);
     v->merges++;
 }
 
@@ -127,7 +128,7 @@ static void must_lack(const char *path, const Json *object, const char *key)
     const char *type = json_string(j, "type");
 
     if (!none)
-        die(EXIT_DATA, "%.180s: %s is %s, which attn.c's tokenizers do not have", path, key,
+        die(EXIT_DATA, "%.180s: %s is %s, which attn.c's tokenizers do not support", path, key,
             j->kind == JSON_BOOL ? "true"
             : type               ? text_cut(type, SHOWN).at
                                  : text_cut(json_text(j).at, SHOWN).at);
@@ -166,7 +167,7 @@ static Split read_split(const Vocabulary *v, const Json *j)
     const bool regex = flag(last, "use_regex", true);
 
     if (is_type(last, "ByteLevel") && flag(last, "add_prefix_space", true))
-        die(EXIT_DATA, "%.180s: add_prefix_space is true, which attn.c's tokenizers do not have",
+        die(EXIT_DATA, "%.180s: add_prefix_space is true, which attn.c's tokenizers do not support",
             v->path);
     if (is_type(last, "ByteLevel") && !first)
         return regex ? SPLIT_GPT2 : SPLIT_NONE;

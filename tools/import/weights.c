@@ -161,8 +161,8 @@ static void check_shape(const Import *in, const Taken *t, const Entry *e)
             shape_text(e->ndim, e->dim).at, shape_text(ndim, dim).at);
     if (e->dtype != DTYPE_F32 && e->dtype != DTYPE_F16 && e->dtype != DTYPE_BF16 &&
         e->dtype != DTYPE_F64)
-        die(EXIT_DATA, "%.180s: %.100s is in %s; F32, F16, BF16 or F64 do", in->dir, e->name,
-            dtype_name(e->dtype));
+        die(EXIT_DATA, "%.180s: %.100s is in %s; it must be F32, F16, BF16 or F64", in->dir,
+            e->name, dtype_name(e->dtype));
 }
 
 static Tensor *parameter(Import *in, const char *name)
@@ -259,7 +259,7 @@ void import_check_rest(const Import *in)
             const Entry *e = &w->file[f]->entry[i];
 
             if (!w->used[f][i] && !is_buffer(e->name) && !is_copy(in, e))
-                die(EXIT_DATA, "%.180s has a tensor %.100s, which such a model has no use for",
+                die(EXIT_DATA, "%.180s has a tensor %.100s, which such a model does not have",
                     in->dir, e->name);
         }
 }

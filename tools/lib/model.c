@@ -345,7 +345,7 @@ int attnc_model_sample(attnc_model *m, const char *words, const int *prompt, int
 static void need_tokenizer(const attnc_model *m)
 {
     if (!m->tokenizer)
-        die(EXIT_USAGE, "a model with --vocab has tokens of its own: it knows no text");
+        die(EXIT_USAGE, "a model with --vocab has its own tokens, and reads no text");
 }
 
 long long attnc_model_encode(const attnc_model *m, const char *text, size_t bytes, int *id)

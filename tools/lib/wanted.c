@@ -90,7 +90,7 @@ const ModelWanted *wanted_read(const char *words)
     if ((c->task == TASK_CLASSIFY) != (c->classes > 1))
         die(EXIT_USAGE, "--task classify needs --classes N, at least 2, and other tasks have none");
     if (to.w.vocab > 0 && options_given(&program, "tokenizer"))
-        die(EXIT_USAGE, "--vocab and --tokenizer are two vocabularies: give one of them");
+        die(EXIT_USAGE, "--vocab and --tokenizer exclude each other: give only one");
     return &to.w;
 }
 
@@ -120,7 +120,7 @@ Tokenizer *wanted_tokenizer(Bytes text)
     if (wrong.n)
         die(EXIT_USAGE, "--tokenizer %s %s", text_cut(to.tokenizer, 60).at, wrong.at);
     if (!text.at && strcmp(to.tokenizer, "byte") != 0)
-        die(EXIT_USAGE, "--tokenizer %s is learnt from a text, and there is none",
+        die(EXIT_USAGE, "--tokenizer %s is learned from a text, and there is none",
             text_cut(to.tokenizer, 60).at);
     return tokenizer_learn(to.tokenizer, text.at ? text : (Bytes){ (const unsigned char *)"", 0 });
 }

@@ -86,8 +86,7 @@ static Option options[] = {
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
       .help = "draw the length of each batch from these; tokens per batch stay the same" },
     { "shuffle", OPTION_FLAG, &job.shuffle,
-      .help =
-          "read each part of the text once per epoch, in random order, instead of random windows" },
+      .help = "read each window once per epoch, in random order, instead of random windows" },
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
       .max = 1 << 20, .help = "batches per update" },
     { "max-iters", OPTION_INT, &job.training.steps, .min = 1, .max = 100000000,
@@ -307,10 +306,10 @@ static void settle_classes(void)
 {
     job.labelled = job.labels || job.files == 0;
     if (job.labels && job.files > 0)
-        die(EXIT_USAGE, "--labels is all of the data: it goes with no other text, but got %s",
+        die(EXIT_USAGE, "--labels takes the place of texts, but got %s",
             text_cut(job.file[0], 60).at);
     if (job.labels_val && !job.labels)
-        die(EXIT_USAGE, "--labels-val FILE goes with --labels FILE, which is not given");
+        die(EXIT_USAGE, "--labels-val FILE needs --labels FILE");
     if (!job.labelled && (job.files < 2 || job.files > CLASSES_MAX))
         die(EXIT_USAGE, "--task classify needs 2 to %d files, or --labels FILE, but got %d file%s",
             CLASSES_MAX, job.files, job.files == 1 ? "" : "s");
@@ -318,7 +317,7 @@ static void settle_classes(void)
         die(EXIT_USAGE, "--val-file does not apply to --task classify, which holds back a part of "
                         "each file, or of the rows of --labels unless --labels-val is given");
     if (job.config.pairs == PAIRS_TOWERS && !job.labels)
-        die(EXIT_USAGE, "--pairs compares the two texts of a row: it goes with --labels FILE");
+        die(EXIT_USAGE, "--pairs compares the two texts of a row: it needs --labels FILE");
 }
 
 static void settle_text(void)

@@ -27,8 +27,8 @@
  *
  * whose derivative is that of softmax, or of score b, a learned number per head (sink; Agarwal et
  * al., 2025, arXiv:2508.10925), whose gradient is that of the score of a key with dA = 0; or a
- * softmax with a forget gate (forgetting; Lin et al., 2025, arXiv:2503.02130), with F_i = sum of g_t
- * over t <= i, where padding has g_t = 0:
+ * softmax with a forget gate (forgetting; Lin et al., 2025, arXiv:2503.02130), with F_i = sum of
+ * g_t over t <= i, where padding has g_t = 0:
  *
  *     A_i = softmax of x_ij + F_i - F_j        F_i - F_j = sum of g_t over j < t <= i
  *
