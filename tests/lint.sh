@@ -87,7 +87,7 @@ data 4350
 data/synthetic 1130
 training 5340
 tools 940
-tools/common 3755
+tools/common 3770
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710

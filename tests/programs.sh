@@ -719,7 +719,7 @@ damage model.safetensors
 damage previous.safetensors
 find ../out/cut | sort >"$dir/dry"
 refused 'both checkpoints damaged' 5 'model.safetensors is damaged: ' $train --resume ../out/cut
-refused 'both, for other programs' 5 '; the previous checkpoint cannot be used either: ' "$sample" ../out/cut
+refused 'both, for other programs' 5 '; the previous checkpoint fails, too: ' "$sample" ../out/cut
 check 'nothing of it is changed' eval 'find ../out/cut | sort | cmp -s - "$dir/dry"'
 cp ../out/sound/* ../out/cut
 rm -r ../out/sound

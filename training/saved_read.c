@@ -73,8 +73,7 @@ static void read_either(Saved *s, const char *path)
     if (second == EXIT_MEMORY)
         die(second, "%s", other.at);
     if (second)
-        die(code, "%.230s; the previous checkpoint cannot be used either: %.110s", why.at,
-            other.at);
+        die(code, "%.230s; the previous checkpoint fails, too: %.110s", why.at, other.at);
     s->previous = true;
     warn("%.260s; using the previous checkpoint, " SAVED_PREVIOUS " of step %d", why.at,
          s->progress.step);

@@ -76,11 +76,11 @@ extern const char model_gammas[];
     { "momentum", OPTION_REAL,   &(hyper).momentum,                                                \
       .max = 1,   .below = true, .help = "momentum, for optimizers that use it" },                 \
         { "momentum-warmup", OPTION_INT, &(hyper).momentum_warmup, .max = 100000000,               \
-          .help = "muon: updates in which the momentum rises from 0.85; 0: none" },                \
+          .help = "muon: updates over which the momentum rises from 0.85; 0: none" },              \
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
         { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
         { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
-          .help = "no decay of weights whose sign is not that of their update" },                  \
+          .help = "decay only weights that their update moves towards 0" },                        \
         { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \
           .max = 1, .below = true, .help = "decay of the first moment" },                          \
     {                                                                                              \

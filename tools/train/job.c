@@ -111,8 +111,8 @@ static Option options[] = {
       .help = "wsd: fraction of the updates in which the rate decays" },
     OPTIMISER_OPTIONS(job.training.optimiser.hyper),
     { "ema", OPTION_REAL, &job.training.optimiser.hyper.ema, .max = 1, .below = true,
-      .help = "evaluate and save an average of the weights that decays by X per update, such as "
-              "0.999; 0: the weights themselves" },
+      .help = "evaluate and save an exponential moving average of the weights, with this decay per "
+              "update, such as 0.999; 0: the weights themselves" },
     { "grad-clip", OPTION_REAL, &job.training.clip,
       .help = "clip the gradient norm to this; 0: do not clip" },
     { "freeze", OPTION_TEXTS, &job.frozen, .word = "PATTERN,...",
