@@ -96,7 +96,7 @@ static const char *const wrong[][3] = {
     { "\"a\": 97", "\"a\": 98", "another's" },
     { "\"a\": 97", "\"a\": 259", "none of the model's" },
     { "\"a\": 97", "\"a\": \"x\"", "has no whole number" },
-    { "\"a\": 97,\n", "", "merge 0, 'a' and 'b', is not of tokens" },
+    { "\"a\": 97,\n", "", "merge 0, 'a' and 'b', does not join" },
     { "\"d\": 100,\n", "", "is no tokenizer" },
     { "\"a b\"", "\"a  b\"", "merge 0" },
     { "\"a b\"", "\"ab\"", "merge 0" },
