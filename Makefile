@@ -3,16 +3,16 @@
 #                               float and double), test-gradcheck, test-programs, test-experiments,
 #                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
-# make check-quick              what fits into a minute: float, without the suites that take longest
+# make check-quick              tests that take a minute: float, without the slowest suites
 # make check-full               make test, and what takes minutes: the next five
-# make faults                   allocations and calls for files fail, one after the other
-# make kills                    a run is killed 200 times while it saves (KILLS=20)
+# make faults                   allocations and file operations fail, one at a time
+# make kills                    a run is killed 200 times while saving (KILLS=20)
 # make abuse                    command lines, texts, limits and disks of every kind
 # make same                     whatever may not matter does not: threads, memory, where a run is resumed
 # make coverage                 the shares of lines and branches that tests run (gcov)
-# make portability              other processors, emulated, and musl (ONLY="s390x musl")
-# make fuzz SECONDS=60          gives the readers of files any bytes (clang); FUZZ="json csv" these alone
-# make mutants                  plants bugs one at a time; the tests must notice each
+# make portability              other processors, in emulation, and musl (ONLY="s390x musl")
+# make fuzz SECONDS=60          fuzzes the file readers (clang); FUZZ="json csv": only these
+# make mutants                  plants bugs one at a time; the tests must detect each
 # make lib                      the library; make install, make dist: see tools/install.mk
 # make reproduce DATA=folder    the experiments whose results are missing (QUICK=1: a tiny version)
 # make lint                     formatting, direction of includes, leftovers
@@ -64,7 +64,7 @@ all: $(PROGRAMS) $(DOUBLE)
 # Linked next to its objects, so that changing CC, ARCH or SAN never leaves a stale program in the root.
 $(PROGRAMS) $(DOUBLE): %: $(OUT)/%.linked force
 	@cmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; } # also while it runs
-# A program is tools/NAME.c, or all of tools/NAME/; those in double are built like the proof.
+# A program is tools/NAME.c, or all of tools/NAME/; those in double are built like the proof build.
 define program
 $(OUT)/$(1).linked: $(call objects,$(2),$(wildcard tools/$(3).c tools/$(3)/*.c) $(LIB))
 	$$(SAY)$$(CC) $$(ALL) $$^ -lm -o $$@
