@@ -292,7 +292,9 @@ Asked model_asked(Tape *tape, const Model *model, Batch batch)
  */
 static void leave_room(Tape *tape, const Model *model, Asked asked)
 {
-    const size_t row = (size_t)(config_outputs(&model->config) + 2 * model->config.width + 8);
+    const Config *c = &model->config;
+    const int logits = (c->logit_cap ? 2 : 1) * config_outputs(c);
+    const size_t row = (size_t)(logits + 2 * c->width + 8);
     const size_t bytes = (size_t)(asked.rows / 2 - asked.n + 1) * row * sizeof(real);
 
     arena_give(tape->mem, arena_take(tape->mem, bytes), bytes);
