@@ -15,6 +15,8 @@
  * rows of g W that are still in cache. g W is computed DENSE_ROWS rows at a time, and dx is
  * written over x if it is the first contribution.
  *
+ * On a tape with `bf16` all three products round f(x), W and g to bf16 as they pack them.
+ *
  * A single row reads each number of W once, where gemm would first pack them all. So on a
  * decoder's tape y_o = W_o . f(x) is computed row by row, in the time of reading W. The order
  * of these sums differs from gemm's; hence the tape selects the method, never the number of
@@ -80,7 +82,10 @@ static void backward_through(DenseNode *op, Matrix g)
     Tape *tape = op->node.tape;
     size_t bytes =
         (size_t)(op->rows < DENSE_ROWS ? op->rows : DENSE_ROWS) * (size_t)op->from * sizeof(real);
-    Product p = { .b = matrix(op->in.w->data, op->to, op->from), .finish = chain_row, .ctx = op };
+    Product p = { .b = matrix(op->in.w->data, op->to, op->from),
+                  .bf16 = tape->bf16,
+                  .finish = chain_row,
+                  .ctx = op };
 
     op->dx = tape_grad_over(tape, op->in.x);
     op->gw = arena_take(tape->mem, bytes);
@@ -101,6 +106,7 @@ static void backward_input(DenseNode *op, Matrix g)
     gemm(op->node.tape->pool, (Product){ .c = matrix(dx.at, op->rows, op->from),
                                          .a = g,
                                          .b = matrix(op->in.w->data, op->to, op->from),
+                                         .bf16 = op->node.tape->bf16,
                                          .add = dx.add });
 }
 
@@ -131,6 +137,7 @@ static void dense_backward(Node *node)
                                       .a = transposed(g),
                                       .b = dense_input(op),
                                       .add = dw.add,
+                                      .bf16 = node->tape->bf16,
                                       .over_batch = true });
     (op->in.f ? backward_through : backward_input)(op, g);
     if (op->in.b) {
@@ -181,6 +188,7 @@ static void forward_product(DenseNode *op)
     gemm(op->node.tape->pool, (Product){ .c = matrix(op->node.y->data, op->rows, op->to),
                                          .a = dense_input(op),
                                          .b = transposed(w),
+                                         .bf16 = op->node.tape->bf16,
                                          .finish = op->in.b || op->in.r ? add_bias_residual : NULL,
                                          .ctx = op });
 }

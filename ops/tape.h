@@ -58,6 +58,10 @@ typedef struct {
     struct State *first, **next;
 } Decoding;
 
+/* Of the operands of dense layers' products; the rest, and sums, are always reals. */
+enum { PRECISION_FLOAT, PRECISION_BF16 };
+extern const char *const precision_names[]; /* ended by NULL */
+
 typedef struct Tape {
     Arena *mem; /* memory of the step, freed by tape_reset() */
     Pool *pool;
@@ -65,6 +69,7 @@ typedef struct Tape {
     bool forward_only;     /* record no nodes: evaluation, sampling */
     bool recompute;        /* keep only the results of parts: see tape_part() */
     struct Making *making; /* the part being computed, or NULL */
+    bool bf16;             /* dense layers round their operands to bf16 (ops/kernel/gemm.h) */
     bool row_by_row;       /* dense layers multiply single rows, for decoding (see ops/dense.c) */
     /*
      * For tests: every gradient stays in memory and starts at 1, which is subtracted before the

@@ -22,6 +22,7 @@
     ROW(ops)         /* every op except attention */                                               \
     ROW(activation)  /* activations at large arguments */                                          \
     ROW(kernel)      /* the kernel of the matrix product, elementary functions */                  \
+    ROW(bf16)        /* products of 16-bit operands */                                             \
     ROW(rope)        /* RoPE */                                                                    \
     ROW(attention)   /* every attention against its twin, alone and in a block */                  \
     ROW(delta)       /* states that are corrected, at extreme numbers */                           \

@@ -20,18 +20,17 @@
 #include "ops/kernel/gemm.h"
 
 #include "ops/base/error.h"
+#include "ops/kernel/bf16.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/panels.h"
 #include "ops/kernel/transpose.h"
 
 #ifdef PROOF
-enum { MC = 2 * MR, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 4 };
+enum { MC = 2 * MR, KMAX = 5 * KC, NMAX = 3 * NR, COLUMNS = NR, ROWS = 6 };
 enum { TALL = 3 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
-enum { SHORT = 8 };
 #else
 enum { MC = 96, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
 enum { TALL = 1024, WIDE = 1024, PIECES = 24, GRAIN = 1 << 13, WORK = 1 << 21 };
-enum { SHORT = 512 };
 #endif
 
 typedef struct {
@@ -44,13 +43,15 @@ typedef struct {
     int turn;           /* a thread that gets piece n often gets n + turn next */
 } Block;
 
+typedef void Kernel(real *c, ptrdiff_t ldc, Factors f, bool add);
+
 /* The kernel at an edge of c: computes a whole tile in a buffer and copies the part inside c. */
-static void kernel_edge(Matrix c, int i0, int j0, Factors f, bool add)
+static void kernel_edge(Kernel *multiply, Matrix c, int i0, int j0, Factors f, bool add)
 {
     real t[MR * NR];
     int rows = min(MR, c.rows - i0), cols = min(NR, c.cols - j0);
 
-    kernel(t, NR, f, false);
+    multiply(t, NR, f, false);
     for (int i = 0; i < rows; i++) {
         real *to = c.at + (i0 + i) * c.rs + j0;
 
@@ -109,29 +110,32 @@ typedef struct {
 static Factors factors_of(const Work *x, int i)
 {
     Matrix a = x->blk->p.a;
+    const int k = x->a.bf16 ? ceil_div(x->kc, 2) : x->kc;
 
     if (i < x->a.first)
-        return (Factors){ a.at + i * a.rs + x->k * a.cs, a.rs, a.cs, NULL, NR, x->kc };
+        return (Factors){ a.at + i * a.rs + x->k * a.cs, a.rs, a.cs, NULL, NR, k };
     if (a.cs == 1)
-        return (Factors){ panel_of(x->a, i, MR), x->kc, 1, NULL, NR, x->kc };
-    return (Factors){ panel_of(x->a, i, MR), 1, MR, NULL, NR, x->kc };
+        return (Factors){ panel_of(x->a, i, MR), k, 1, NULL, NR, k };
+    return (Factors){ panel_of(x->a, i, MR), 1, MR, NULL, NR, k };
 }
 
 /* MR rows of c from row i, columns j0 .. j1-1. */
 static void multiply_panel(Work *x, int i, int j0, int j1)
 {
     const bool add = x->w.add || x->k > x->w.k0;
+    Kernel *const multiply = x->a.bf16 ? kernel_bf16 : kernel;
+    const int ahead = (x->k - x->b.k0) / (x->a.bf16 ? 2 : 1); /* KC and k0 are even */
     Matrix c = x->w.c;
     Factors f = factors_of(x, i);
 
     for (int j = j0; j < min(j1, columns_end(&x->w, i + MR)); j += NR) {
         ask(&x->next_a);
         ask(&x->next_b);
-        f.b = panel_of(x->b, j, NR) + (x->k - x->b.k0) * NR;
+        f.b = panel_of(x->b, j, NR) + ahead * NR;
         if (i + MR <= c.rows && j + NR <= c.cols)
-            kernel(c.at + i * c.rs + j, c.rs, f, add);
+            multiply(c.at + i * c.rs + j, c.rs, f, add);
         else
-            kernel_edge(c, i, j, f, add);
+            kernel_edge(multiply, c, i, j, f, add);
     }
 }
 
@@ -188,26 +192,16 @@ static void look_ahead_b(Work *x, int j)
     spread(&x->next_b, kernels_of(x->w.i1 - x->w.i0, COLUMNS));
 }
 
-/*
- * Rows of a before this one are read in place, in whole panels: rows that have the layout of
- * copies, or a narrow matrix that fits the caches.
- */
-static int first_copied(Matrix a, int i0, int i1)
-{
-    bool as_copied = a.rs == KC && a.cs == 1, near = a.rs * a.cs <= SHORT && !is_far(a);
-
-    return !a.map && (as_copied || near) ? i0 + (i1 - i0) / MR * MR : i0;
-}
-
 /* Packs rows i0 .. i1-1 of a, and keeps them for the next groups of columns, if any. */
 static void take_rows(Work *x, bool copied)
 {
     const Matrix a = x->blk->p.a;
+    const bool bf16 = x->blk->p.bf16;
     const int stride = x->kc * MR + APART, later = x->w.j1 - x->w.j0 > COLUMNS;
     real *own = pool_scratch();
 
     x->a = (Panels){ own + later * (x->i0 - x->w.i0) / MR * (ptrdiff_t)stride, stride,
-                     first_copied(a, x->i0, x->i1), x->k };
+                     bf16 ? x->i0 : first_copied(a, x->i0, x->i1), x->k, bf16 };
     if (copied)
         return;
     pack_a(x->a, a, x->kc, x->i1);
@@ -223,7 +217,7 @@ static void take_columns(Work *x, int j)
     x->b = blk->shared;
     if (blk->shared.at)
         return;
-    x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, j, x->k };
+    x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, j, x->k, blk->p.bf16 };
     pack_b(x->b, blk->p.b, x->kc, min(j + COLUMNS, x->w.j1));
     look_ahead_b(x, j);
 }
@@ -276,7 +270,7 @@ static void pack_shared(void *ctx, int begin, int end)
         int k = b.cs == 1 ? i * ROWS : 0, j = b.cs == 1 ? 0 : i * NR;
 
         part.first += j, part.k0 += k;
-        part.at += j / NR * part.stride + k * NR;
+        part.at += j / NR * part.stride + (part.bf16 ? k / 2 : k) * NR;
         if (b.cs == 1)
             pack_b(part, b, min(ROWS, blk->k1 - part.k0), blk->j1);
         else
@@ -339,7 +333,7 @@ static void gemm_shared(Pool *pool, Product p)
             blk.j1 = j0 + cols, blk.k1 = k0 + depth;
             blk.deep = ceil_div(depth, KC) * KC;
             cut(&blk);
-            blk.shared = (Panels){ NULL, stride, j0, k0 };
+            blk.shared = (Panels){ NULL, stride, j0, k0, p.bf16 };
             blk.shared.at = pool_shared(pool, (size_t)panels * (size_t)stride * sizeof(real));
             pool_for(pool, p.b.cs == 1 ? ceil_div(depth, ROWS) : panels, 1, pack_shared, &blk);
             multiply_block(pool, &blk);

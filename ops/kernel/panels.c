@@ -1,10 +1,31 @@
 #include "ops/kernel/panels.h"
 
+#include "ops/kernel/bf16.h"
 #include "ops/kernel/transpose.h"
 
 #include <string.h>
 
-void pack_b(Panels to, Matrix b, int kc, int end)
+/* Rows of b, two at a time. */
+static void pack_pairs(Panels to, Matrix b, int kc, int end)
+{
+    for (int p = 0; p < kc; p += 2) {
+        const int second = p + 1 < kc;
+
+        for (int j = to.first; j < end; j += NR) {
+            const real *from = b.at + (to.k0 + p) * b.rs + j;
+            const size_t bytes = (size_t)min(NR, b.cols - j) * sizeof(real);
+            real t[2 * NR] = { 0 };
+
+            memcpy(t, from, bytes);
+            memcpy(t + NR, from + second * b.rs, bytes);
+            if (b.map)
+                b.map(t, 2 * NR);
+            bf16_pairs(panel_of(to, j, NR) + p / 2 * NR, t, second ? t + NR : NULL, NR);
+        }
+    }
+}
+
+static void pack_b_numbers(Panels to, Matrix b, int kc, int end)
 {
     const int last = min(end, b.cols);
 
@@ -26,6 +47,17 @@ void pack_b(Panels to, Matrix b, int kc, int end)
                   (Strided){ b.at + to.k0 * b.rs + j * b.cs, b.cs, b.rs, min(NR, last - j), kc });
     for (int j = to.first; b.map && j < last; j += NR)
         b.map(panel_of(to, j, NR), kc * NR);
+}
+
+void pack_b(Panels to, Matrix b, int kc, int end)
+{
+    if (to.bf16 && b.cs == 1) {
+        pack_pairs(to, b, kc, end);
+        return;
+    }
+    pack_b_numbers(to, b, kc, end);
+    for (int j = to.first; to.bf16 && j < end; j += NR)
+        bf16_columns(panel_of(to, j, NR), NR, kc);
 }
 
 /*
@@ -51,7 +83,7 @@ static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
     }
 }
 
-void pack_a(Panels to, Matrix a, int kc, int end)
+static void pack_a_numbers(Panels to, Matrix a, int kc, int end)
 {
     const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
     const int rows = end - to.first;
@@ -66,6 +98,31 @@ void pack_a(Panels to, Matrix a, int kc, int end)
         pack_columns(to, a, kc, i, min(UNITS * MR, end - i));
     for (int i = to.first; a.map && i < end; i += MR)
         a.map(panel_of(to, i, MR), kc * MR);
+}
+
+int first_copied(Matrix a, int i0, int i1)
+{
+    bool as_copied = a.rs == KC && a.cs == 1, near = a.rs * a.cs <= SHORT && !is_far(a);
+
+    return !a.map && (as_copied || near) ? i0 + (i1 - i0) / MR * MR : i0;
+}
+
+/* Panels become pairs while they are in the nearest cache. */
+void pack_a(Panels to, Matrix a, int kc, int end)
+{
+    const int step = !to.bf16 ? end - to.first : a.cs == 1 ? MR : UNITS * MR;
+
+    for (int first = to.first; first < end; first += step) {
+        const int last = min(first + step, end);
+
+        pack_a_numbers((Panels){ panel_of(to, first, MR), to.stride, first, to.k0, false }, a, kc,
+                       last);
+        for (int i = first; to.bf16 && i < last; i += MR)
+            if (a.cs == 1)
+                bf16_rows(panel_of(to, i, MR), MR, kc);
+            else
+                bf16_columns(panel_of(to, i, MR), MR, kc);
+    }
 }
 
 Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1)

@@ -15,11 +15,12 @@
 
 #include <stdbool.h>
 
-/* UNITS: panels of a that are copied together. NEAR: the most numbers that fit the caches. */
+/* UNITS: panels of a that are copied together. NEAR: the most numbers that fit the caches. SHORT:
+ * the longest row that may be read in place. */
 #ifdef PROOF
-enum { UNITS = 1, NEAR = 60 };
+enum { UNITS = 1, NEAR = 60, SHORT = 8 };
 #else
-enum { UNITS = 4, NEAR = 1 << 19 };
+enum { UNITS = 4, NEAR = 1 << 19, SHORT = 512 };
 #endif
 
 static inline int min(int a, int b)
@@ -40,11 +41,13 @@ static inline bool is_far(Matrix m)
 
 /*
  * Packed panels, `stride` apart: of a, rows from `first` on, or of b, columns
- * from `first` on; the numbers of the sum from k0 on.
+ * from `first` on; the numbers of the sum from k0 on. With `bf16` they are half as
+ * long: pairs (bf16.h).
  */
 typedef struct {
     real *at;
     int stride, first, k0;
+    bool bf16;
 } Panels;
 
 /*
@@ -67,6 +70,12 @@ static inline int own_panels(int n, int unit)
 
 /* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
 void pack_b(Panels to, Matrix b, int kc, int end);
+
+/*
+ * Rows of a before this one are read in place, in whole panels: rows that have the layout of
+ * copies, or a narrow matrix that fits the caches.
+ */
+int first_copied(Matrix a, int i0, int i1);
 
 /* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
 void pack_a(Panels to, Matrix a, int kc, int end);

@@ -1,0 +1,185 @@
+#include "ops/kernel/bf16.h"
+
+#include <string.h>
+
+static inline uint32_t bits_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline float float_of(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* To nearest, ties to even: an odd last bit adds 1 to half of it. A NaN keeps its upper half. */
+static inline uint32_t rounded(real x)
+{
+    uint32_t u = bits_of((float)x), up = u + 0x7fff + (u >> 16 & 1);
+
+    return (u & 0x7fffffff) > 0x7f800000 ? u | 0x400000 : up;
+}
+
+static inline Pair pair_of(real first, real second)
+{
+    return rounded(first) >> 16 | (rounded(second) & 0xffff0000);
+}
+
+void bf16_pairs(real *to, const real *first, const real *second, int n)
+{
+    Pair *pair = (Pair *)to;
+
+    for (int j = 0; second && j < n; j++)
+        pair[j] = pair_of(first[j], second[j]);
+    for (int j = 0; !second && j < n; j++)
+        pair[j] = pair_of(first[j], 0);
+}
+
+void bf16_rows(real *x, int rows, int k)
+{
+    Pair *to = (Pair *)x;
+
+    for (int i = 0; i < rows; i++, x += k) {
+        for (int p = 0; p + 1 < k; p += 2)
+            *to++ = pair_of(x[p], x[p + 1]);
+        if (k % 2)
+            *to++ = pair_of(x[k - 1], 0);
+    }
+}
+
+void bf16_columns(real *x, int width, int k)
+{
+    for (int p = 0; p < k; p += 2)
+        bf16_pairs(x + p / 2 * width, x + p * width, p + 1 < k ? x + (p + 1) * width : NULL, width);
+}
+
+/* A number in the upper half of 32 bits; subnormal: 0. */
+static inline float upper(uint32_t bits)
+{
+    return float_of(bits & (bits & 0x7f800000 ? 0xffff0000 : 0x80000000));
+}
+
+/*
+ * t + a b. The product is exact in double. Their sum is not, but where it loses bits one of the two
+ * is so small that the other, as a float, is the nearest one: so rounding twice is rounding once.
+ * What rounds to less than 2^-126 with 24 bits, however small their unit, is flushed.
+ */
+static inline float multiply_add(float t, float a, float b)
+{
+    double sum = (double)t + (double)a * (double)b;
+    double size = sum < 0 ? -sum : sum;
+
+    return size < 0x1.ffffffp-127 ? float_of(bits_of((float)sum) & 0x80000000) : (float)sum;
+}
+
+void kernel_bf16_plain(real *c, ptrdiff_t ldc, Factors f, bool add)
+{
+    for (int i = 0; i < MR; i++, c += ldc) {
+        float t[NR] = { 0 };
+
+        for (int p = 0; p < f.k; p++) {
+            const Pair *b = (const Pair *)f.b + p * f.ldb;
+            uint32_t a = (uint32_t)((const Pair *)f.a)[i * f.rs + p * f.cs];
+
+            for (int half = 0; half <= 16; half += 16)
+                for (int j = 0; j < NR; j++)
+                    t[j] = multiply_add(t[j], upper(a << half), upper((uint32_t)b[j] << half));
+        }
+        for (int j = 0; j < NR; j++)
+            c[j] = add ? c[j] + (real)t[j] : (real)t[j];
+    }
+}
+
+#if defined __AVX512F__ && !defined PROOF
+#include <immintrin.h>
+
+#define BF16 __attribute__((target("avx512bf16")))
+#define INLINE static inline __attribute__((always_inline, target("avx512bf16")))
+
+INLINE void put(real *c, ptrdiff_t ldc, __m512 t[MR][NV], bool add)
+{
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; i++, c += ldc)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; v++) {
+            real *to = c + v * LANES;
+            if (add)
+                t[i][v] = _mm512_add_ps(t[i][v], _mm512_loadu_ps(to));
+            _mm512_storeu_ps(to, t[i][v]);
+        }
+}
+
+/* See kernel.c. */
+INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add)
+{
+    __m512 t[MR][NV];
+    __m512bh b[NV];
+    const Pair *fa = (const Pair *)f.a, *fb = (const Pair *)f.b;
+    real *row = c;
+
+#pragma GCC unroll 16
+    for (int i = 0; i < MR; i++)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; v++)
+            t[i][v] = _mm512_setzero_ps();
+    for (int i = 0; i < MR; i++, row += ldc)
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; v++)
+            __builtin_prefetch(row + v * LANES, 1);
+#pragma GCC unroll 2
+    for (int p = 0; p < f.k; p++, fa += f.cs, fb += f.ldb) {
+#pragma GCC unroll 4
+        for (int v = 0; v < NV; v++)
+            b[v] = (__m512bh)_mm512_loadu_si512(fb + v * LANES);
+#pragma GCC unroll 16
+        for (int i = 0; i < MR; i++) {
+            __m512bh a = (__m512bh)_mm512_set1_epi32((int)fa[i * f.rs]);
+#pragma GCC unroll 4
+            for (int v = 0; v < NV; v++)
+                t[i][v] = _mm512_dpbf16_ps(t[i][v], a, b[v]);
+        }
+    }
+    put(c, ldc, t, add);
+}
+
+BF16 static void kernel_fast(real *c, ptrdiff_t ldc, Factors f, bool add)
+{
+    if (f.rs == KC / 2 && f.cs == 1)
+        multiply(c, ldc, (Factors){ f.a, KC / 2, 1, f.b, f.ldb, f.k }, add);
+    else if (f.rs == 1)
+        multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add);
+    else
+        multiply(c, ldc, f, add);
+}
+
+static bool has_instruction(void)
+{
+    return __builtin_cpu_supports("avx512bf16");
+}
+#else
+#define kernel_fast kernel_bf16_plain
+
+static bool has_instruction(void)
+{
+    return false;
+}
+#endif
+
+void kernel_bf16(real *c, ptrdiff_t ldc, Factors f, bool add)
+{
+    if (has_instruction())
+        kernel_fast(c, ldc, f, add);
+    else
+        kernel_bf16_plain(c, ldc, f, add);
+}
+
+const char *kernel_bf16_how(void)
+{
+    return has_instruction() ? "with VDPBF16PS" : "in plain C";
+}

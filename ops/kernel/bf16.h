@@ -1,0 +1,41 @@
+/*
+ * The kernel for operands of 16 bits: bf16 is the upper half of a float, a sign, 8 bits of exponent
+ * and 7 of fraction. Sums stay floats.
+ *
+ * Two adjacent numbers of a sum form a pair, so the kernel's operands have the layout of those of
+ * kernel(), with pairs in place of numbers and half as many of them. A sum takes the second product
+ * of a pair first. Each is added with one rounding, to nearest even, and subnormal operands and
+ * sums are zeros: so does VDPBF16PS, which is used where the processor has it, and so does the
+ * plain C twin. Which NaN comes out is not specified.
+ */
+#ifndef OPS_KERNEL_BF16_H
+#define OPS_KERNEL_BF16_H
+
+#include "ops/kernel/kernel.h"
+
+#include <stdint.h>
+
+/* The first number in the lower half of 32 bits; takes the place of a real. */
+#ifdef PROOF
+typedef uint64_t Pair __attribute__((may_alias));
+#else
+typedef uint32_t Pair __attribute__((may_alias));
+#endif
+
+/* In place: `rows` rows of k numbers become rows of (k + 1) / 2 pairs, without gaps. */
+void bf16_rows(real *x, int rows, int k);
+
+/* In place: k rows of `width` numbers become (k + 1) / 2 rows of pairs of a row and the next. */
+void bf16_columns(real *x, int width, int k);
+
+/* The pairs of `first` and `second`; NULL: zeros. */
+void bf16_pairs(real *to, const real *first, const real *second, int n);
+
+/* As kernel(), with k pairs, which a and b point at. */
+void kernel_bf16(real *c, ptrdiff_t ldc, Factors f, bool add);
+void kernel_bf16_plain(real *c, ptrdiff_t ldc, Factors f, bool add);
+
+/* "with VDPBF16PS" or "in plain C". */
+const char *kernel_bf16_how(void);
+
+#endif
