@@ -179,6 +179,7 @@ refused 'an attention unlike any other'  2 'softmax'                   $t --attn
 refused 'an unknown task'                  2 'did you mean mlm?'         $t --task mlms $text
 refused 'a task unlike any other'        2 'one of causal, mlm'        $t --task nonsense $text
 refused 'an unknown preset'                2 'must be one of nanogpt-cpu' $t --preset nanogpt $text
+refused 'an unknown precision'             2 'must be one of float, bf16' $t --precision half $text
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
 refused 'a share of no tokens'             2 'above 0'                  $t --task mlm --mask-share 0 $text
@@ -669,6 +670,14 @@ check 'a run interrupted twice equals an uninterrupted one' same_run again whole
 check 'a run with --recompute stops at 4' part 130 less $steps --recompute --stop-at 4 $text
 check 'and resumes without' part 0 less --resume
 check 'to the same end' same_run less whole
+differ() { ! cmp -s "$1" "$2"; }
+check 'a run with products in bf16' part 0 halves $steps --precision bf16 $text
+check 'says how they are computed' said '^bf16 products \(with VDPBF16PS\|in plain C\)$'
+check 'and records it' grep -q '"precision": "bf16"' ../out/halves/config.json
+check 'a run in bf16 stops at 4' part 130 cut $steps --precision bf16 --stop-at 4 --threads 1 $text
+check 'and goes on' part 0 cut --resume --threads 2
+check 'in bf16, to the same end' same_run cut halves
+check 'which is not that of floats' differ ../out/cut/model.safetensors ../out/whole/model.safetensors
 check 'a complete run has nothing left to do' part 0 again --resume
 check 'and stays the same' same_run again whole
 command() { sed -n '/^to .*:$/{n;p;}' "$dir/err"; } # what is printed, for a shell
@@ -1495,6 +1504,9 @@ check 'bench measures what is named' benches --only attention --attn softmax --l
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
 check 'bench of a step with --recompute' benches --only step --attn relu --lengths 8 --recompute
+check 'bench of a step in bf16' benches --only step --attn relu --lengths 8 --precision bf16
+check 'its row says so' grep -q '^step,"relu 1 x 16, context 8, batch [0-9]*, bf16;' ../out/csv
+check 'bench of a step again' benches --only step --attn relu --lengths 8 --recompute
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
 check 'it prints the share of matrix products' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"
 check 'and the share of other arithmetic' grep -q ' loss and optimiser alone [0-9.]*%$' "$dir/stdout"

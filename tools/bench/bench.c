@@ -8,7 +8,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/text.h"
-#include "ops/kernel/kernel.h"
+#include "ops/kernel/bf16.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, SHOWN = 60, TRIES = 3 };
 static const char *const sections[] = { "gemm",    "ops",    "attention", "step",
                                         "scaling", "decode", NULL };
 
-static int threads, section = -1, batch, most_quadratic = 8192;
+static int threads, section = -1, batch, precision, most_quadratic = 8192;
 static double seconds = 0.3, margin = 5;
 static bool bidirectional, recompute;
 static const char *names, *csv_path, *svg_path, *save_path, *against_path;
@@ -34,6 +34,8 @@ static Option options[] = {
     { "only", OPTION_CHOICE, &section, .choices = sections, .help = "measure only this part" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
+    { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
+      .help = "of the operands of matrix products and dense layers; peaks are those of float" },
     { "seconds", OPTION_DURATION, &seconds, .help = "time each row for at least this long" },
     { "save", OPTION_TEXT, &save_path, .word = "FILE",
       .help = "save the rows and these options, for --against" },
@@ -299,6 +301,8 @@ static void print_peak(const Bench *b)
 {
     printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", pool_threads(b->tape.pool),
            b->peak / 1e9, VECTOR * 8);
+    if (b->tape.bf16)
+        printf("bf16 products %s\n", kernel_bf16_how());
     if (b->against.path)
         against_print_head(&b->against, &b->rows);
 }
@@ -339,7 +343,9 @@ int main(int argc, char **argv)
     check(left, argv);
     check_save();
     FILE *csv = open_file(csv_path), *svg = open_file(svg_path);
-    Bench b = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },
+    Bench b = { .tape = { .mem = arena_new(),
+                          .pool = pool_new(threads),
+                          .bf16 = precision == PRECISION_BF16 },
                 .mem = arena_new(),
                 .seconds = seconds,
                 .csv = csv,

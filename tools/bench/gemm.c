@@ -23,7 +23,9 @@ static void bench_product(Bench *b, const char *name, Product p)
     GemmCase c = { b, p };
     char title[96];
 
-    snprintf(title, sizeof title, "%s  %d x %d x %d", name, p.c.rows, p.a.cols, p.c.cols);
+    c.p.bf16 = b->tape.bf16;
+    snprintf(title, sizeof title, "%s  %d x %d x %d%s", name, p.c.rows, p.a.cols, p.c.cols,
+             c.p.bf16 ? ", bf16" : "");
     if (!bench_wanted(b, "gemm", title))
         return;
     bench_row(b, (Row){ .group = "gemm",

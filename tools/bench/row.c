@@ -119,5 +119,5 @@ void bench_clear(Bench *b)
     arena_free(b->mem);
     arena_free(b->tape.mem);
     b->mem = arena_new();
-    b->tape = (Tape){ .mem = arena_new(), .pool = b->tape.pool };
+    b->tape = (Tape){ .mem = arena_new(), .pool = b->tape.pool, .bf16 = b->tape.bf16 };
 }

@@ -120,6 +120,8 @@ static Option options[] = {
     { "seed", OPTION_SEED, &job.seed, .help = "seed for weights, batches and the sample" },
     { "threads", OPTION_INT, &job.threads, .max = 1024,
       .help = "threads; 0: all available processors" },
+    { "precision", OPTION_CHOICE, &job.precision, .choices = precision_names,
+      .help = "operands of the products with weights; sums and all else are float" },
     { "recompute", OPTION_FLAG, &job.recompute,
       .help = "recompute blocks in the backward pass: less memory, more time, identical results" },
     { .name = "Evaluation and results" },

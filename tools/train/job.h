@@ -31,6 +31,7 @@ typedef struct {
     double held_back, temperature;
     uint64_t seed;
     int threads, sample_tokens, story_bytes;
+    int precision;     /* of the operands of products: PRECISION_FLOAT .. */
     bool recompute;    /* of blocks, in the backward pass */
     bool preset;       /* there is a published loss to compare with */
     bool other_corpus; /* the text may have changed */

@@ -6,7 +6,7 @@
 #include "model/sample.h"
 #include "ops/base/error.h"
 #include "ops/base/terminal.h"
-#include "ops/kernel/kernel.h"
+#include "ops/kernel/bf16.h"
 #include "tools/common/shown.h"
 #include "tools/train/curves.h"
 #include "training/display.h"
@@ -153,6 +153,8 @@ void show_banner(const Show *s)
         show_labels(s);
     else
         show_text(s);
+    if (job->precision == PRECISION_BF16)
+        say(stderr, "bf16 products %s", kernel_bf16_how());
     say(stderr, "%d thread%s, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
         job->threads == 1 ? "" : "s", VECTOR * 8, job->training.peak / 1e9,
         (unsigned long long)job->seed, s->run ? "run in " : "nothing is written",

@@ -358,7 +358,10 @@ int main(int argc, char **argv)
     int code = EXIT_SUCCESS;
     Job job = job_read(argc, argv);
     Lesson *lesson = lesson_open(&job);
-    Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads), .recompute = job.recompute };
+    Tape tape = { .mem = arena_new(),
+                  .pool = pool_new(job.threads),
+                  .bf16 = job.precision == PRECISION_BF16,
+                  .recompute = job.recompute };
     Arena *mem = arena_new();
     Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
 
