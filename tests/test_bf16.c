@@ -41,7 +41,7 @@ START_TEST(operands_are_rounded_to_the_nearest_even)
         { 0x3f818000, 0x3f82 }, { 0xbf817fff, 0xbf81 }, { 0x7f7f7fff, 0x7f7f },
         { 0x7f7f8000, 0x7f80 }, { 0x7f800000, 0x7f80 }, { 0xff800000, 0xff80 },
         { 0x7f800001, 0x7fc0 }, { 0xff8fffff, 0xffcf }, { 0x7fffffff, 0x7fff },
-        { 0x80000000, 0x8000 },
+        { 0x80000000, 0x8000 }, { 0x007fffff, 0x0000 }, { 0x807fffff, 0x8000 },
     };
     const Random r = random_stream(1, RANDOM_TEST, 0);
 
@@ -61,8 +61,30 @@ START_TEST(operands_are_rounded_to_the_nearest_even)
         Pair to;
 
         bf16_pairs((real *)&to, &first, &second, 1);
-        if (fabsf(x) < 0x1p127F)
+        if (fabsf(x) < 0x1p127F && fabsf(x) >= 0x1p-126F)
             ck_assert((uint32_t)to == (bits_of(nearest(x)) | 0x4000));
+    }
+}
+END_TEST
+
+/* Long rows are rounded by an instruction where there is one. */
+START_TEST(long_rows_are_rounded_as_single_numbers_are)
+{
+    enum { N = 203 * LANES + 3 };
+    static real x[2 * N], pairs[N], row[N];
+    const Random r = random_stream(3, RANDOM_TEST, 0);
+
+    for (int i = 0; i < 2 * N; i++)
+        x[i] = (real)float_of((uint32_t)random_bits(r, (uint64_t)i) >> i % 3 % 2 * 8);
+    bf16_pairs(pairs, x, x + N, N);
+    bf16_row(row, x, 2 * N);
+    for (int i = 0; i < N; i++) {
+        Pair one, two;
+
+        bf16_pairs((real *)&one, &x[i], &x[N + i], 1);
+        bf16_pairs((real *)&two, &x[2 * i], &x[2 * i + 1], 1);
+        ck_assert_msg(one == ((Pair *)pairs)[i] && two == ((Pair *)row)[i], "%a, %a", (double)x[i],
+                      (double)x[N + i]);
     }
 }
 END_TEST
@@ -75,7 +97,8 @@ START_TEST(rows_and_columns_become_pairs_in_place)
     for (int k = 1; k <= 9; k++) {
         for (int i = 0; i < WIDE * 9; i++)
             x[i] = y[i] = R(i + 1);
-        bf16_rows(x, WIDE, k);
+        for (int i = 0; i < WIDE; i++)
+            bf16_row(x + i * ((k + 1) / 2), x + i * k, k);
         bf16_columns(y, WIDE, k);
         for (int i = 0; i < WIDE; i++)
             for (int p = 0; p < k; p++) {
@@ -288,8 +311,8 @@ START_TEST(a_sum_over_a_batch_that_is_far_is_as_exact)
     real *x = arena_take(mem, (size_t)ROWS * FROM * sizeof *x), c[TO * FROM];
     real *g = arena_take(mem, (size_t)ROWS * TO * sizeof *g);
 
-    fill(x, (size_t)ROWS * FROM, 1, R(0.1));
-    fill(g, (size_t)ROWS * TO, 2, R(0.1));
+    fill(x, (size_t)ROWS * FROM, 1, 0.1);
+    fill(g, (size_t)ROWS * TO, 2, 0.1);
     for (int way = 0; way < 4; way++)
         check_product((Shape){ .c = matrix(c, TO, FROM),
                                .a = transposed(matrix(g, ROWS, TO)),
@@ -382,6 +405,7 @@ Suite *suite_bf16(void)
     TCase *t = group(s, "bf16");
 
     tcase_add_test(t, operands_are_rounded_to_the_nearest_even);
+    tcase_add_test(t, long_rows_are_rounded_as_single_numbers_are);
     tcase_add_test(t, rows_and_columns_become_pairs_in_place);
     tcase_add_test(t, the_second_product_comes_first_and_subnormal_numbers_are_zeros);
     tcase_add_test(t, the_instruction_is_its_plain_twin);

@@ -18,12 +18,16 @@ static inline float float_of(uint32_t bits)
     return x;
 }
 
-/* To nearest, ties to even: an odd last bit adds 1 to half of it. A NaN keeps its upper half. */
+/*
+ * To nearest, ties to even: an odd last bit adds 1 to half of it. A NaN keeps its upper half, and
+ * subnormal numbers become zeros.
+ */
 static inline uint32_t rounded(real x)
 {
     uint32_t u = bits_of((float)x), up = u + 0x7fff + (u >> 16 & 1);
 
-    return (u & 0x7fffffff) > 0x7f800000 ? u | 0x400000 : up;
+    up = (u & 0x7fffffff) > 0x7f800000 ? u | 0x400000 : up;
+    return u & 0x7f800000 ? up : u & 0x80000000;
 }
 
 static inline Pair pair_of(real first, real second)
@@ -31,26 +35,72 @@ static inline Pair pair_of(real first, real second)
     return rounded(first) >> 16 | (rounded(second) & 0xffff0000);
 }
 
+#if defined __AVX512F__ && !defined PROOF
+#include <immintrin.h>
+
+#define BF16 __attribute__((target("avx512bf16,avx512bw")))
+#define INLINE static inline __attribute__((always_inline, target("avx512bf16,avx512bw")))
+
+static bool has_instruction(void)
+{
+    return __builtin_cpu_supports("avx512bf16");
+}
+
+/* As bf16_pairs(), and as bf16_row() for whole vectors; both return the number of pairs. */
+BF16 static int pairs_fast(Pair *to, const real *first, const real *second, int n)
+{
+    const __m512i order =
+        _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                         21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+
+    for (int j = 0; j < n; j += LANES) {
+        const __mmask16 some = (__mmask16)(n - j < LANES ? (1 << (n - j)) - 1 : 0xffff);
+        __m512i x = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(some, second + j),
+                                                 _mm512_maskz_loadu_ps(some, first + j));
+
+        _mm512_mask_storeu_epi32(to + j, some, _mm512_permutexvar_epi16(order, x));
+    }
+    return n;
+}
+
+BF16 static int row_fast(Pair *to, const real *x, int n)
+{
+    int p = 0;
+
+    for (; p + LANES <= n; p += LANES)
+        _mm512_storeu_si512(to + p, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(x + 2 * p + LANES),
+                                                                 _mm512_loadu_ps(x + 2 * p)));
+    return p;
+}
+#else
+static bool has_instruction(void)
+{
+    return false;
+}
+
+#define pairs_fast(to, first, second, n) 0
+#define row_fast(to, x, n) 0
+#define kernel_fast kernel_bf16_plain
+#endif
+
 void bf16_pairs(real *to, const real *first, const real *second, int n)
 {
     Pair *pair = (Pair *)to;
+    int j = second && has_instruction() ? pairs_fast(pair, first, second, n) : 0;
 
-    for (int j = 0; second && j < n; j++)
-        pair[j] = pair_of(first[j], second[j]);
-    for (int j = 0; !second && j < n; j++)
-        pair[j] = pair_of(first[j], 0);
+    for (; j < n; j++)
+        pair[j] = pair_of(first[j], second ? second[j] : 0);
 }
 
-void bf16_rows(real *x, int rows, int k)
+void bf16_row(real *to, const real *x, int k)
 {
-    Pair *to = (Pair *)x;
+    Pair *pair = (Pair *)to;
+    int p = has_instruction() ? row_fast(pair, x, k / 2) : 0;
 
-    for (int i = 0; i < rows; i++, x += k) {
-        for (int p = 0; p + 1 < k; p += 2)
-            *to++ = pair_of(x[p], x[p + 1]);
-        if (k % 2)
-            *to++ = pair_of(x[k - 1], 0);
-    }
+    for (; p < k / 2; p++)
+        pair[p] = pair_of(x[2 * p], x[2 * p + 1]);
+    if (k % 2)
+        pair[p] = pair_of(x[k - 1], 0);
 }
 
 void bf16_columns(real *x, int width, int k)
@@ -97,11 +147,6 @@ void kernel_bf16_plain(real *c, ptrdiff_t ldc, Factors f, bool add)
 }
 
 #if defined __AVX512F__ && !defined PROOF
-#include <immintrin.h>
-
-#define BF16 __attribute__((target("avx512bf16")))
-#define INLINE static inline __attribute__((always_inline, target("avx512bf16")))
-
 INLINE void put(real *c, ptrdiff_t ldc, __m512 t[MR][NV], bool add)
 {
 #pragma GCC unroll 16
@@ -156,18 +201,6 @@ BF16 static void kernel_fast(real *c, ptrdiff_t ldc, Factors f, bool add)
         multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add);
     else
         multiply(c, ldc, f, add);
-}
-
-static bool has_instruction(void)
-{
-    return __builtin_cpu_supports("avx512bf16");
-}
-#else
-#define kernel_fast kernel_bf16_plain
-
-static bool has_instruction(void)
-{
-    return false;
 }
 #endif
 

@@ -22,8 +22,8 @@ typedef uint64_t Pair __attribute__((may_alias));
 typedef uint32_t Pair __attribute__((may_alias));
 #endif
 
-/* In place: `rows` rows of k numbers become rows of (k + 1) / 2 pairs, without gaps. */
-void bf16_rows(real *x, int rows, int k);
+/* k numbers become (k + 1) / 2 pairs, also in place or nearer to the front. */
+void bf16_row(real *to, const real *x, int k);
 
 /* In place: k rows of `width` numbers become (k + 1) / 2 rows of pairs of a row and the next. */
 void bf16_columns(real *x, int width, int k);

@@ -83,6 +83,21 @@ static void pack_columns(Panels to, Matrix a, int kc, int i0, int n)
     }
 }
 
+/* Rows of a, straight from where they are. */
+static void pack_rows_of_pairs(Panels to, Matrix a, int kc, int end)
+{
+    const int half = ceil_div(kc, 2), rows = ceil_div(end - to.first, MR) * MR;
+
+    for (int i = to.first; i < to.first + rows; i++) {
+        real *row = panel_of(to, i, MR) + (i - to.first) % MR * half;
+
+        if (i < end)
+            bf16_row(row, a.at + i * a.rs + to.k0, kc);
+        else
+            memset(row, 0, (size_t)half * sizeof(real));
+    }
+}
+
 static void pack_a_numbers(Panels to, Matrix a, int kc, int end)
 {
     const real *from = a.at + to.first * a.rs + to.k0 * a.cs;
@@ -107,22 +122,34 @@ int first_copied(Matrix a, int i0, int i1)
     return !a.map && (as_copied || near) ? i0 + (i1 - i0) / MR * MR : i0;
 }
 
-/* Panels become pairs while they are in the nearest cache. */
+/* A few panels at a time become pairs while they are in a near cache. */
+static void pack_pairs_of_a(Panels to, Matrix a, int kc, int end)
+{
+    const int half = ceil_div(kc, 2);
+    Panels part = to;
+
+    for (int first = to.first; first < end; first = part.first + UNITS * MR) {
+        part.first = first, part.at = panel_of(to, first, MR);
+        pack_a_numbers(part, a, kc, min(first + UNITS * MR, end));
+        for (int i = first; i < min(first + UNITS * MR, end); i += MR) {
+            real *panel = panel_of(to, i, MR);
+
+            for (int r = 0; a.cs == 1 && r < MR; r++)
+                bf16_row(panel + r * half, panel + r * kc, kc);
+            if (a.cs != 1)
+                bf16_columns(panel, MR, kc);
+        }
+    }
+}
+
 void pack_a(Panels to, Matrix a, int kc, int end)
 {
-    const int step = !to.bf16 ? end - to.first : a.cs == 1 ? MR : UNITS * MR;
-
-    for (int first = to.first; first < end; first += step) {
-        const int last = min(first + step, end);
-
-        pack_a_numbers((Panels){ panel_of(to, first, MR), to.stride, first, to.k0, false }, a, kc,
-                       last);
-        for (int i = first; to.bf16 && i < last; i += MR)
-            if (a.cs == 1)
-                bf16_rows(panel_of(to, i, MR), MR, kc);
-            else
-                bf16_columns(panel_of(to, i, MR), MR, kc);
-    }
+    if (!to.bf16)
+        pack_a_numbers(to, a, kc, end);
+    else if (a.cs == 1 && !a.map)
+        pack_rows_of_pairs(to, a, kc, end);
+    else
+        pack_pairs_of_a(to, a, kc, end);
 }
 
 Ahead ahead_of(Matrix m, int i0, int i1, int j0, int j1)
