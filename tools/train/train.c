@@ -358,13 +358,11 @@ int main(int argc, char **argv)
     int code = EXIT_SUCCESS;
     Job job = job_read(argc, argv);
     Lesson *lesson = lesson_open(&job);
-    Tape tape = { .mem = arena_new(),
-                  .pool = pool_new(job.threads),
-                  .bf16 = job.precision == PRECISION_BF16,
-                  .recompute = job.recompute };
+    Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads), .recompute = job.recompute };
     Arena *mem = arena_new();
     Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
 
+    tape.bf16 = job.precision == PRECISION_BF16;
     job.threads = pool_threads(tape.pool);
     catch_signals();
     origin.option = job_options(&job, mem, &origin.options);
