@@ -76,7 +76,7 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3660
+ops 3670
 ops/base 2650
 ops/kernel 2020
 ops/attention 4730
