@@ -83,7 +83,7 @@ static void put_notes(FILE *to, void *unused)
 
             fprintf(to, "  %-29s %s: %s", name.at, (*a)->name, o->help);
             if (o->with)
-                fprintf(to, ", with --%s%s%s", o->with, o->is ? " " : "", o->is ? o->is : "");
+                fprintf(to, " (--%s%s%s)", o->with, o->is ? " " : "", o->is ? o->is : "");
             fputs("\n", to);
         }
     fputs("\n"
