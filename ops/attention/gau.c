@@ -79,14 +79,14 @@ enum { N, FIXED, N2, SUM, SOFTMAX, ENTROPY, LOGN, FORGETTING };
 static const char *const norms[] = { "n",       "fixed", "n2",         "sum", "softmax",
                                      "entropy", "logn",  "forgetting", NULL };
 static const Tiling tilings[] = {
-    [N] = { &weighting_square, tau_sqrt, by_n, false },
-    [FIXED] = { &weighting_square, tau_sqrt, by_n0, false },
-    [N2] = { &weighting_square, tau_sqrt, by_n_squared, false },
-    [SUM] = { &weighting_square_sum, tau_sqrt, NULL, false },
-    [SOFTMAX] = { &weighting_softmax, tau_sqrt, NULL, false },
-    [ENTROPY] = { &weighting_softmax, tau_entropy, NULL, false },
-    [LOGN] = { &weighting_softmax, tau_logn, NULL, false },
-    [FORGETTING] = { &weighting_softmax, tau_sqrt, NULL, true },
+    [N] = { .weighting = &weighting_square, .tau = tau_sqrt, .divisor = by_n },
+    [FIXED] = { .weighting = &weighting_square, .tau = tau_sqrt, .divisor = by_n0 },
+    [N2] = { .weighting = &weighting_square, .tau = tau_sqrt, .divisor = by_n_squared },
+    [SUM] = { .weighting = &weighting_square_sum, .tau = tau_sqrt },
+    [SOFTMAX] = { .weighting = &weighting_softmax, .tau = tau_sqrt },
+    [ENTROPY] = { .weighting = &weighting_softmax, .tau = tau_entropy },
+    [LOGN] = { .weighting = &weighting_softmax, .tau = tau_logn },
+    [FORGETTING] = { .weighting = &weighting_softmax, .tau = tau_sqrt, .forgets = true },
 };
 
 static unsigned traits_of(const Values *set)

@@ -275,9 +275,9 @@ const Option *options_find(const Program *program, const char *name)
 int options_parse(const Program *program, int argc, char **argv)
 {
     hold_streams();
-    file_ignore_signals();
     options_call(argc > 0 ? argv[0] : NULL);
-    read_help(program, argc, argv);
+    read_help(program, argc, argv); /* which a closed pipe ends without a word */
+    file_ignore_signals();
     return options_words(program, argc, argv);
 }
 
