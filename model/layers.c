@@ -48,7 +48,7 @@ static int shape_of(const Config *c, const Operand *o, int dim[4])
     const MixSize s = config_mix_size(c);
     const bool shared = attention_takes(c->attention, "share") &&
                         (setting_is(&c->set, "share", "heads") ||
-                         (!o->shape[2] && setting_is(&c->set, "share", "pools")));
+                         (strlen(o->shape) < 3 && setting_is(&c->set, "share", "pools")));
 
     for (int d = 0; o->shape[d]; d++)
         dim[d] = operand_dimension(&s, o->shape[d]);
@@ -108,7 +108,7 @@ double own_matrices(const Config *c)
     double sum = 0;
 
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
-        if (*o->shape != 'B' && o->shape[2] && operand_learned(o, &c->set) &&
+        if (*o->shape != 'B' && strlen(o->shape) > 2 && operand_learned(o, &c->set) &&
             attention_needs(c->attention, &c->set, i))
             sum += matrix_numbers(c, o);
     return sum;

@@ -296,7 +296,6 @@ START_TEST(an_image_of_pathfinder_has_its_paths_and_greys)
 }
 END_TEST
 
-/* The best that one can do who knows nothing but the distance. _i: the difficulty */
 START_TEST(a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens)
 {
     enum { PAIRS = 20, SYMBOLS_OF_ROW = 16, NOISE = 16 };
@@ -315,6 +314,29 @@ START_TEST(a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens)
     check_share(pairs, MANY, 0.2 * (PAIRS - 1) / PAIRS); /* one is certain to be a pair */
     for (int i = 0; i < NOISE; i++)
         check_share(count[i], 2 * pairs, 1.0 / NOISE);
+    rows_close(&rows);
+}
+END_TEST
+
+START_TEST(values_of_two_keys_in_context_are_independent)
+{
+    enum { T = 40 };
+    Rows rows = rows_open("in-context-recall", (SyntheticShape){ .T = T, .symbols = 4 });
+    int both = 0, same = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        int value[2] = { -1, -1 };
+
+        next_row(&rows);
+        for (int t = 0; t < T; t += 2)
+            value[rows.id[t]] = rows.id[t + 1];
+        if (value[0] >= 0 && value[1] >= 0) {
+            both++;
+            same += value[0] == value[1];
+        }
+    }
+    ck_assert_int_gt(both, MANY * 9 / 10);
+    check_share(same, both, 0.5);
     rows_close(&rows);
 }
 END_TEST
@@ -342,6 +364,7 @@ START_TEST(the_last_key_in_context_is_any_of_those_before)
 }
 END_TEST
 
+/* The best that one can do who knows nothing but the distance. _i: the difficulty */
 START_TEST(the_distance_of_the_dots_does_not_reveal_the_answer)
 {
     enum { SIDE = 32 };
@@ -380,6 +403,7 @@ Suite *suite_draws(void)
     tcase_add_test(t, all_keys_are_asked_for_equally_often);
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
     tcase_add_test(t, a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens);
+    tcase_add_test(t, values_of_two_keys_in_context_are_independent);
     tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);
     tcase_add_loop_test(t, an_image_of_pathfinder_has_its_paths_and_greys, 0, 3);
