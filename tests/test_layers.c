@@ -428,6 +428,23 @@ START_TEST(shared_weights_exist_once_and_are_multiplied_each_time)
 }
 END_TEST
 
+START_TEST(layers_of_a_list_share_with_the_first_of_their_mechanism)
+{
+    Config c = small_variant(0);
+    int own = 0;
+
+    ck_assert_uint_eq(config_read_mechanisms(&c, "retnet,fastformer:share=layers").n, 0);
+    c.layers = 4;
+    Small *s = small_open(c, 1, 8);
+    for (const Param *p = s->model.params.first; p; p = p->next) {
+        ck_assert_msg(!strstr(p->name, "blocks.3.attn.w"), "%s", p->name);
+        own += strstr(p->name, "blocks.1.attn.w") != NULL;
+    }
+    ck_assert_int_ge(own, 3);
+    small_close(s);
+}
+END_TEST
+
 /* In the paper's letters 3hd^2 + 2hd: hd is the width, and there are three matrices from d to hd.
  */
 START_TEST(fastformer_has_the_parameters_of_its_paper)
@@ -535,6 +552,7 @@ Suite *suite_layers(void)
     tcase_add_test(t, gammas_start_as_they_are_asked_to);
     tcase_add_test(t, a_gated_model_has_its_parameters_and_operations);
     tcase_add_test(t, shared_weights_exist_once_and_are_multiplied_each_time);
+    tcase_add_test(t, layers_of_a_list_share_with_the_first_of_their_mechanism);
     tcase_add_test(t, fastformer_has_the_parameters_of_its_paper);
     tcase_add_test(t, narrow_keys_and_windows_are_cheaper);
     tcase_add_test(t, invalid_combinations_are_reported);
