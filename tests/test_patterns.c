@@ -129,6 +129,36 @@ START_TEST(decoding_keeps_the_keys_visible_to_later_rows)
 }
 END_TEST
 
+/* Not even multiplied by 0. */
+START_TEST(a_key_outside_the_pattern_is_not_seen)
+{
+    static const int positions[] = { 0, 5, 31, 64, 100 };
+    enum { T = 134 };
+
+    EACH_VARIANT(v)
+    for (int p = 0; v->plain && v->attention->sees && p < COUNT(positions); p++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, T, 2, 6, 5 }, _i);
+        const size_t n = (size_t)mixing_width(&m, V);
+        Outcome clean = mixing_outcome(mem, &m, NULL);
+        Sight x;
+
+        sight(&x, v->attention, -1, T, _i);
+        for (int b = 0; b < m.s.B; b++)
+            set_key(&m, b, positions[p], R(nan("")));
+        Outcome o = mixing_outcome(mem, &m, NULL);
+        for (int i = 0; i < T; i++)
+            for (int b = 0; b < m.s.B && !plain_sees(&x.head, i, positions[p]); b++) {
+                const size_t at = mixing_before(&m, b, i, (int)n);
+
+                ck_assert_msg(same_bits(o.y + at, clean.y + at, n), "%s: %d is seen at %d", m.name,
+                              positions[p], i);
+            }
+        arena_free(mem);
+    }
+}
+END_TEST
+
 /* A pair costs what it does in softmax. */
 START_TEST(the_cost_is_that_of_the_pairs)
 {
@@ -164,6 +194,7 @@ Suite *suite_patterns(void)
 
     tcase_set_timeout(patterns, 60);
     tcase_add_loop_test(patterns, a_row_sees_the_keys_that_its_plain_twin_sees, 0, 2);
+    tcase_add_loop_test(patterns, a_key_outside_the_pattern_is_not_seen, 0, 2);
     tcase_add_test(patterns, rows_see_different_keys_and_not_all);
     tcase_add_test(patterns, decoding_keeps_the_keys_visible_to_later_rows);
     tcase_add_test(patterns, the_cost_is_that_of_the_pairs);
