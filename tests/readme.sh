@@ -25,9 +25,8 @@ cd "$(dirname "$0")/.." || exit 1
         close(path)
         print "```"
     }
-    FILENAME ~ /stories/ { # the tables of the page: | name | 16 | 64 | 256 |
-        if (/^## Masked/) masked = 1
-        if (split($0, cell, / *[|] */) > 5) found[masked + 0, cell[2]] = cell[5]
+    FILENAME ~ /stories/ { # the table of the page: | name | 16 | 64 | 256 |
+        if (split($0, cell, / *[|] */) > 5) above[cell[2]] = cell[5]
         next
     }
     FILENAME == "-" {
@@ -45,11 +44,11 @@ cd "$(dirname "$0")/.." || exit 1
     }
     /^<!-- attentions:/ {
         print
-        print "| `--attn` | formula | what it is | causal, above entropy | masked |"
-        print "| --- | --- | --- | --- | --- |"
+        print "| `--attn` | formula | what it is | above entropy |"
+        print "| --- | --- | --- | --- |"
         for (i = 1; i <= n; i++)
             print "| `" names[i] "` | `" formula(names[i]) "` | " text[i] " | " \
-                found[0, names[i]] " | " found[1, names[i]] " |"
+                above[names[i]] " |"
         skip = 1
         next
     }
