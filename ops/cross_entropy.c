@@ -4,7 +4,7 @@
  *     y = -log(e^(x_c) / sum over j of e^(x_j))
  *       = log s - (x_c - m),    s = sum over j of e^(x_j - m),    m = max x_j
  *
- * m keeps the exponentials in range and cancels, so it counts as a constant. Only m and s are
+ * m keeps the exponentials in range and cancels, so it is treated as a constant. Only m and s are
  * stored. Backward, with g = dy and p_j = e^(x_j - m) / s, the probability of j:
  *
  *     d(log s)/dx_j = 1/s ds/dx_j = p_j
