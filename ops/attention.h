@@ -1,16 +1,16 @@
 /*
  * Every attention mechanism behind one interface: q, k (B, T, H, D) and v (B, T, H, E) go in, o (B,
  * T, H, E) comes out. V(i) is the set of keys visible to position i: all keys of its sequence or,
- * if causal, those up to i; never padding (positions from the sequence's length on), and with a
- * window only keys at most that far away. A position that sees no key outputs zeros and passes no
+ * if causal, those up to i; never padding (positions past the sequence's length), and with a
+ * window only keys within that distance. A position that sees no key outputs zeros and passes no
  * gradient.
  *
  * A mechanism is a row of a table: its name, its capabilities, its operands other than q, k and v,
  * its settings, the layer that contains it, and the engine that computes it. Everything else
  * (options, files, tests, benchmarks) loops over the rows.
  *
- * To add one: write ops/attention/<name>.c, with the derivation at the top, whose first formula
- * README's table shows, and the row at the end; write its plain twin, ops/attention/plain/<name>.c,
+ * To add one: write ops/attention/<name>.c, with the derivation at the top (README's table shows
+ * its first formula) and the row at the end; write its plain twin, ops/attention/plain/<name>.c,
  * from the paper alone; and add its name to ATTENTIONS below.
  */
 #ifndef OPS_ATTENTION_H
@@ -56,36 +56,36 @@
     ROW(poolingformer)                                                                             \
     ROW(reformer)
 
-/* How a layer computes an operand with positions from its normed input h: s f(h W^T + b). */
+/* How a layer computes a per-position operand from its normalised input h: s f(h W^T + b). */
 typedef struct {
-    const struct Activation *f;             /* of ops/ops.h */
+    const struct Activation *f;             /* from ops/ops.h */
     double by;                              /* s; 0: 1 */
     int rank;                               /* W = W2 W1, and W1 has this many rows; 0: one W */
-    void (*draw)(Tensor *b, Random random); /* b at first; NULL: zeros */
-    const char *times; /* by another operand, before this one, element by element; NULL: none */
-    bool step;         /* v is multiplied by f(..), too: the size of Mamba's steps */
-    bool rate;         /* s = -by e^A, with a learned A for each column: Mamba's */
-    void (*draw_rate)(Tensor *A, Random random); /* A at first; NULL: zeros */
+    void (*draw)(Tensor *b, Random random); /* initial b; NULL: zeros */
+    const char *times; /* an earlier operand that multiplies it elementwise; NULL: none */
+    bool step;         /* v is also multiplied by f(..): Mamba's step size */
+    bool rate;         /* s = -by e^A, with a learned A for each column, as in Mamba */
+    void (*draw_rate)(Tensor *A, Random random); /* initial A; NULL: zeros */
     const char *twice;                           /* a flag that doubles s; NULL: none */
 } Projection;
 
 /*
  * A tensor that a mechanism takes. Its shape has a letter per dimension: B, N (positions), H, d
  * (width of q and k), e (width of v), m (a size of its own, such as the number of random features),
- * c (the context: the most positions that a sequence may have), D for 2d, and those of settings.
+ * c (the context: the most positions that a sequence may have), D for 2d, or a setting's letter.
  */
 typedef struct {
     const char *name, *shape, *help;
     void (*draw)(Tensor *x, Random random); /* drawn by this rule; NULL: learned */
     const char *learn;     /* if drawn: learned with this flag, else fixed, without a gradient */
     bool learned;          /* if drawn: learned without a flag */
-    const char *with, *is; /* used only if this setting has that value, or, without a value, is on;
+    const char *with, *is; /* used only if this setting has that value or, if `is` is NULL, is on;
                               NULL: always */
-    const char *and, *as;  /* and that one this value */
+    const char *and, *as;  /* and the setting `and` has the value `as` */
     const Projection
-        *from;    /* how a layer computes it; NULL: it is a parameter, or the layer knows */
-    bool unit;    /* rows have length 1; times another operand, at most 1 */
-    bool own_row; /* position i affects only row i of the output, as in q */
+        *from;    /* how a layer computes it; NULL: a parameter, or the layer has its own way */
+    bool unit;    /* rows have length 1, or at most 1 if multiplied by another operand */
+    bool own_row; /* position i affects only row i of the output, as with q */
 } Operand;
 
 /* The values of all settings of all mechanisms, in the order of settings_at(). */
@@ -108,8 +108,7 @@ typedef struct {
     const int *length; /* (B): keys from here on are padding; NULL: no padding */
     bool rope;         /* RoPE on q and k, or on features (in the numerator only) */
     RopeScale rope_scale;
-    int layer,
-        layers; /* the place of the layer in a model, from 0, and their number; 0 of 0: alone */
+    int layer, layers; /* index from 0, and the number of layers in the model; 0 of 0: alone */
     Values set;
 } Mix;
 
@@ -125,7 +124,7 @@ typedef struct {
 } MixSize;
 
 /*
- * Decodes one position t of one sequence: q, k, v and the other operands with positions have the
+ * Decodes one position t of one sequence: q, k, v and the other per-position operands have the
  * shape (1, 1, H, D or E), and o (H, E) becomes row t of the causal mix. The state is all zeros
  * before position 0.
  */
@@ -159,17 +158,17 @@ enum {
     CAUSAL_ONLY = 1 << 0,
     BIDIRECTIONAL_ONLY = 1 << 1,
     CAN_ROPE = 1 << 2,
-    HAS_MATRIX = 1 << 3, /* o_i = sum_j A_ij v_j, with A independent of v */
-    HAS_SCORES = 1 << 4, /* A_ij depends only on the scores of row i: attention_scores() */
-    IS_LINEAR = 1 << 5,  /* linear time and memory without a window */
-    V_AS_WIDE = 1 << 6,  /* v is as wide as q and k: E = D */
-    BLOCKED = 1 << 7,    /* not shift-invariant: V(i) is no function of distances, as with blocks */
+    HAS_MATRIX = 1 << 3,  /* o_i = sum_j A_ij v_j, with A independent of v */
+    HAS_SCORES = 1 << 4,  /* A_ij depends only on the scores of row i: attention_scores() */
+    IS_LINEAR = 1 << 5,   /* linear time and memory even without a window */
+    V_AS_WIDE = 1 << 6,   /* v is as wide as q and k: E = D */
+    BLOCKED = 1 << 7,     /* not shift-invariant: distances do not determine V(i), as with blocks */
     BY_DISTANCE = 1 << 8, /* weights depend on i - j, even without RoPE */
-    BY_POSITION = 1 << 9, /* with RoPE, weights are no function of i - j */
+    BY_POSITION = 1 << 9, /* with RoPE, weights are not a function of i - j */
     BY_LAYER = 1 << 22,   /* weights depend on the layer's place in the model */
-    SILU_QK = 1 << 23,    /* the layer applies silu to q and k, unless that follows a convolution */
-    KEYLESS = 1 << 29,    /* k is not used: a layer gives q in its place */
-    QUERYLESS = 1 << 27,  /* nor is q: a layer gives v in place of both */
+    SILU_QK = 1 << 23,    /* the layer applies silu to q and k, unless a convolution already did */
+    KEYLESS = 1 << 29,    /* k is not used: a layer passes q in its place */
+    QUERYLESS = 1 << 27,  /* nor is q: a layer passes v in place of both */
     /* For tests, which choose operands and tolerances by these: */
     AVERAGES = 1 << 10,       /* rows are a softmax: positive, sum 1, never overflow */
     QUOTIENT = 1 << 11,       /* weights are divided by their own sum */
@@ -182,11 +181,11 @@ enum {
     AFFINE_IN_V = 1 << 19,    /* o is not linear in v, but has a constant term */
     COUNTS_KEYS = 1 << 20,    /* scores are shifted by the number of keys that a row sees */
     QUERIES_SCALED = 1 << 21, /* the layer divides q by sqrt(D) */
-    UNIT_KEYS = 1 << 24,      /* k must be of length 1, or the state explodes: the layer's work */
-    CANCELS = 1 << 30,        /* positive weights are sums of either sign, which lose digits */
+    UNIT_KEYS = 1 << 24,      /* k must have length 1 or the state explodes; the layer ensures it */
+    CANCELS = 1 << 30,        /* positive weights are sums of mixed-sign terms, which lose digits */
     BOUNDED = 1 << 28,        /* features of rows of any length are finite and exact */
-    PLACED = 1 << 25,         /* weights depend on positions, by learned numbers or segments */
-    ALONE_FIXED = 1 << 26,    /* a key that is seen alone has a fixed weight */
+    PLACED = 1 << 25,         /* weights depend on positions, via learned numbers or segments */
+    ALONE_FIXED = 1 << 26,    /* the only key that a row sees has a fixed weight */
     EXACT_TO_60 = 1 << 18,    /* accurate for entries of q and k from -60 to 60 */
 };
 
@@ -198,9 +197,9 @@ typedef struct Attention {
     const char *name;     /* the value of --attn */
     const char *alias;    /* a former name, or NULL */
     const char *summary;  /* one line for --help */
-    const char *family;   /* name of several rows that differ in operands: `./attend --attn` */
+    const char *family;   /* shared by rows that differ in operands, for `./attend --attn` */
     const char *layer;    /* the layer around it, see model/layers.h; NULL: heads */
-    const char *position; /* ./train's default; NULL: rope if it can, else learned */
+    const char *position; /* ./train's default; NULL: rope if supported, else learned */
     unsigned traits;
     unsigned (*more_traits)(const Values *set); /* those that depend on settings; NULL: none */
     bool keys_are_q; /* q_j is the key of position j, and a row in the padding sees no key */
@@ -208,9 +207,9 @@ typedef struct Attention {
     const Setting *settings; /* ends with zeros; NULL: none */
     const Engine *engine;
     const void *rule; /* the engine's parameters: a FeatureMap, ... */
-    void (*view)(struct View *v, const Values *set); /* narrows V(i): engine/view.h; NULL: no */
+    void (*view)(struct View *v, const Values *set); /* narrows V(i): engine/view.h; NULL: as is */
     void (*plain)(const struct PlainHead *x);        /* the plain twin: plain/plain.h */
-    PlainSees *sees;                                 /* V(i) of that; NULL: all keys */
+    PlainSees *sees;                                 /* the twin's V(i); NULL: all keys */
 } Attention;
 
 /* Computes a mix; on a decoding tape, that of the current position (ops/decoding.h). */
@@ -229,7 +228,7 @@ typedef struct {
     int first, n;
 } MatrixColumns;
 
-/* The same, but calls `take` with some columns at a time: the whole of A is never in memory. */
+/* The same, but calls `take` with a few columns at a time: the whole of A is never in memory. */
 void attention_columns(Tape *tape, const Mix *in, void (*take)(void *ctx, MatrixColumns c),
                        void *ctx);
 
@@ -266,15 +265,15 @@ Tensor *mix_tensor(const Mix *in, const char *name);
 /* Whether an operand with these settings has a gradient. */
 bool operand_learned(const Operand *o, const Values *set);
 
-/* Turns numbers into those that a layer computes for an operand: s f(x), with A = 0; x / |x|. */
+/* Maps any numbers to those a layer computes for an operand: s f(x) with A = 0, or x / |x|. */
 void operand_fit(const Operand *o, Tensor *x);
-/* Whether a sequence may have at most as many positions as an operand says: the letter c. */
+/* Whether an operand, by the letter c, limits the number of positions of a sequence. */
 bool attention_ends(const Attention *a, const Values *set);
 
 /* The width that RoPE rotates in pairs; it must be even. */
 int attention_rotated(const MixSize *size);
 
-/* The size that a letter other than B and N stands for; the elements of a shared operand. */
+/* The size that a letter other than B and N stands for; a shared operand's element count. */
 int operand_dimension(const MixSize *size, char letter);
 double operand_numbers(const MixSize *size, const Operand *o);
 
@@ -284,19 +283,19 @@ const Setting *settings_at(int i);
 /* The row's own setting of that name; NULL: the mechanism does not have it. */
 const Setting *attention_takes(const Attention *a, const char *setting);
 
-/* The size that this value of a setting with a letter means, for keys of width d. */
+/* For a setting with a letter: the size that this value means, for keys of width d. */
 int setting_size(const Setting *s, int value, int d);
 
 /* Whether the setting has any effect, given the values of the others. */
 bool setting_matters(const Attention *a, const Values *set, const Setting *s);
 
-/* The defaults of a mechanism; a setting it lacks has the default of one that has it. */
+/* The defaults of a mechanism; a setting it lacks has the default of a mechanism that has it. */
 Values settings_default(const Attention *a);
 
-/* What a checkpoint without any of their keys means: the defaults, or those of older versions. */
+/* What a checkpoint with no keys for settings means: the defaults, or those of older versions. */
 Values settings_unsaved(const Attention *a);
 
-/* Which setting has a value that the row does not allow, and which it does; or empty. */
+/* Which setting has a value that the row does not allow, and what it does allow; or empty. */
 Text settings_misfit(const Attention *a, const Values *set);
 
 /* Adjusts settings that are lengths to the context: see SettingLength. */
