@@ -58,9 +58,9 @@ typedef struct {
     struct State *first, **next;
 } Decoding;
 
-/* Of the operands of dense layers' products; the rest, and sums, are always reals. */
+/* The format of the operands of dense layers' products; sums and all else are always reals. */
 enum { PRECISION_FLOAT, PRECISION_BF16 };
-extern const char *const precision_names[]; /* ended by NULL */
+extern const char *const precision_names[]; /* ending with NULL */
 
 typedef struct Tape {
     Arena *mem; /* memory of the step, freed by tape_reset() */
@@ -93,7 +93,7 @@ Tensor *tensor_new(Arena *mem, int ndim, const int *dim);
 /* Changes the shape; the number of elements must stay the same. */
 Tensor *tensor_reshape(Tensor *t, int ndim, const int *dim);
 
-/* The product of all dimensions but the last; and the last. */
+/* The product of all dimensions but the last, and the last one. */
 int tensor_rows(const Tensor *t);
 int tensor_cols(const Tensor *t);
 
@@ -133,7 +133,7 @@ typedef struct {
 } Grad;
 Grad tape_grad(Tape *tape, Tensor *x);
 
-/* Adds n numbers from element `at` on. A separate loop, as larger ones are hard to vectorise. */
+/* Adds n numbers, starting at element `at`. Separate, as larger loops are hard to vectorise. */
 static inline void grad_add(Grad dx, size_t at, const real *restrict contribution, int n)
 {
     real *restrict to = dx.at + at;
