@@ -1,6 +1,6 @@
 /*
- * The layers that contain a mix. Each is a row: how to create its parameters, run it, and count its
- * sizes and costs. The row of a mechanism names its layer.
+ * The layers that contain a mix. Each is a row: how to create its parameters, run it, and compute
+ * its sizes and costs. The row of a mechanism names its layer.
  */
 #ifndef MODEL_LAYER_H
 #define MODEL_LAYER_H
@@ -17,7 +17,7 @@ typedef struct {
     bool feed_forward; /* a feed-forward layer follows */
     bool one_head;     /* by default */
     bool gammas;       /* q and k are scaled by --gamma-init */
-    int inner;         /* the width of v of all heads, in widths of the model */
+    int inner;         /* the width of v over all heads, as a multiple of the model's width */
 
     void (*make)(Block *b, const struct Maker *m);
     Tensor *(*run)(struct Pass *p, const Block *b, Tensor *x);
@@ -26,9 +26,9 @@ typedef struct {
     void (*size)(const Config *c, MixSize *size);
     /* The size of the matrices that multiply a token before and after one mix. */
     double (*projections)(const Config *c, const MixSize *size);
-    /* The same for all blocks, where shared parameters count once. */
+    /* The same for all blocks, with shared parameters counted once. */
     double (*parameters)(const Config *c, const MixSize *size);
-    /* Numbers per token that a block keeps for its backward pass, and that this needs besides. */
+    /* Numbers per token: what a block keeps for its backward pass, and what that pass adds. */
     double (*kept)(const Config *c, const MixSize *size);
     double (*back)(const Config *c, const MixSize *size);
 } Layer;
