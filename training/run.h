@@ -19,28 +19,28 @@ typedef struct Run Run;
  *     step, split, loss, ppl, bits_per_byte, accuracy, macro_f1, lr, grad_norm, tokens, tok_s,
  *     seconds, skipped, time, peak_memory
  *
- * A key whose value is not finite is left out, and `skipped` unless it is true. The loss is in nats
- * per target; only causal models of text also have bits per byte.
+ * A key whose value is not finite is left out, and so is `skipped` unless it is true. The loss is
+ * in nats per target; only causal text models also have bits per byte.
  */
 typedef struct {
     int step;
     bool skipped;      /* the loss or the gradient was not finite: weights are unchanged */
     bool last;         /* the last line of this part of the run, with the peak memory */
     const char *split; /* "train", "val", or at the end "final" and "test": on all validation and
-                          test data or, with a time limit, what there was time for */
+                          test data or, with a time limit, on as much as there was time for */
     double loss, bits, accuracy, f1, rate, grad_norm, tokens, tokens_per_second, seconds;
 } LogLine;
 
 /*
- * Creates the folder and its parents, locks it (training/folder.h), and starts a new log. `path`
- * NULL: the first of runs/<name>, runs/<name>-2, ... that does not exist. With `overwrite`, an
- * existing run is replaced as soon as the new one has a checkpoint. The origin is saved in every
- * checkpoint and must outlive the run.
+ * Creates the folder and its parents, locks it (training/folder.h), and starts a new log. If
+ * `path` is NULL: the first of runs/<name>, runs/<name>-2, ... that does not exist. With
+ * `overwrite`, an existing run is replaced as soon as the new one has a checkpoint. The origin is
+ * saved in every checkpoint and must outlive the run.
  */
 Run *run_open(const char *path, const char *name, bool overwrite, const Origin *origin);
 
-/* Resumes a run in its folder from that checkpoint: log lines of later steps, and those of its end,
- * are dropped. */
+/* Resumes a run in its folder from that checkpoint: log lines of later steps, and those
+ * written at its end, are dropped. */
 Run *run_resume(const char *path, const Saved *from, const Origin *origin);
 const char *run_path(const Run *run);
 
@@ -56,7 +56,7 @@ void run_board(Run *run, int first, const char *config);
 void run_start(Run *run, int step, const char *members);
 void run_log(Run *run, LogLine line);
 
-/* Saves the latest weights, and keeps the checkpoint before them; or the best ones. */
+/* Saves the latest weights, keeping the previous checkpoint; or saves the best weights. */
 void run_save(Run *run, const Model *model, const Optimiser *o, Progress progress);
 void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress);
 
