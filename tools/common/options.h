@@ -5,7 +5,7 @@
  *     static Option options[] = {
  *         { .name = "Model" },
  *         { "n-layer", OPTION_INT, &n_layer, .min = 1, .max = 1000, .help = "blocks" },
- *         { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "share dropped" },
+ *         { "dropout", OPTION_REAL, &dropout, .max = 1, .below = true, .help = "probability" },
  *         { 0 },
  *     };
  *     static const Program train = { "./train [options] CORPUS...", "Trains ...", options, NULL };
@@ -102,8 +102,8 @@ typedef struct {
 /*
  * Fills in the values and moves all other arguments to the front of argv, in order; returns their
  * number. --help, `help [OPTION]` and --version print and exit. Mistakes end in die(EXIT_USAGE). If
- * standard streams are closed, their file descriptors are reserved, so that no file gets them; a
- * closed pipe and a limit of file sizes become errors of the calls that write.
+ * standard streams are closed, their file descriptors are reserved, so that no file gets them;
+ * writing to a closed pipe or past the file size limit makes the call fail.
  */
 int options_parse(const Program *program, int argc, char **argv);
 
@@ -114,8 +114,8 @@ int options_words(const Program *program, int argc, char **argv);
 void options_finish(void);
 
 /*
- * Prints --help to stdout, or what it says of one option; and a manual page or completion ("man",
- * "bash", "zsh", "fish").
+ * Prints --help to stdout, or what it says about one option; and a manual page or completion
+ * ("man", "bash", "zsh", "fish").
  */
 void options_help(const Program *program);
 void options_help_one(const Option *option);
@@ -123,7 +123,7 @@ void options_page(const Program *program, const char *format);
 
 /*
  * The program as it was called, ./train or attnc-train; its usage with this name; and a text that
- * names it, for free(). options_parse() sets it with options_call().
+ * names it, to be released with free(). options_parse() sets it with options_call().
  */
 Text options_name(const Program *program);
 Text options_usage(const Program *program);
@@ -140,7 +140,7 @@ const char *options_word(const Option *o);
 /* The i-th name of a choice, a set or a preset; NULL past the end or for other kinds. */
 Choice options_choice(const Option *o, int i);
 
-/* The one of these names that the n bytes `given` are likely a misspelling of, or NULL. */
+/* Which of these names the n bytes `given` are probably a misspelling of, or NULL. */
 const char *options_nearest(const Option *o, const char *given, size_t n);
 
 /* The same for any list of names: call options_nearer() for each of them. */
@@ -180,10 +180,10 @@ bool options_restore(const Program *program, const char *name, const char *value
 const Option *options_find(const Program *program, const char *name);
 
 /*
- * Sets options by the members of a JSON object that options_json() may have printed, in the file
- * `path`, as options_restore() does; an empty value leaves the default. Those that `skip` names are
- * left alone. Dies (EXIT_DATA) if there is no such option, or its value is not valid. Values may
- * lie in `mem` or in the object.
+ * Sets options from the members of a JSON object in the file `path`, such as one that
+ * options_json() printed, as options_restore() does; an empty value leaves the default. Those for
+ * which `skip` returns true are left alone. Dies (EXIT_DATA) if there is no such option, or its
+ * value is not valid. Values may be stored in `mem` or in the object.
  */
 typedef bool SkipOption(const char *name, const Json *config);
 void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
