@@ -8,9 +8,9 @@
 
 Text model_positions;
 const char model_gammas[] =
-    "gated units: standard deviation of the gammas that scale q and k at first; with 3, scores "
-    "start near 1, with FLASH's 0.02 near 1e-5, and learn slowly; one (or 0), as in bert4keras: "
-    "all are 1";
+    "gau, flash-gau: initial standard deviation of the gammas that scale q and k; with 3, scores "
+    "start near 1; with FLASH's 0.02, they start near 1e-5 and learn slowly; one (or 0), as in "
+    "bert4keras: all are 1";
 
 KeyOption model_option_of(const Setting *key, int value)
 {

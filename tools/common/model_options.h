@@ -31,7 +31,7 @@ extern const char model_gammas[];
 #define MODEL_OPTIONS(to, config)                                                                  \
     { "n-layer", OPTION_INT, &(config).layers, .min = 1, .max = 1000, .help = "blocks" },          \
         { "n-head", OPTION_INT,  &(config).heads,                                                  \
-          .min = 1, .max = 1024, .help = "heads per layer; default for gated units: 1" },          \
+          .min = 1, .max = 1024, .help = "heads per layer; default for gau, flash-gau: 1" },       \
         { "n-embd", OPTION_INT, &(config).width, .min = 1, .max = 16384, .help = "width" },        \
         { "block-size",   OPTION_INT,         &(config).context,           .min = 1,               \
           .max = 1 << 24, .alias = "context", .help = "context, in tokens" },                      \
@@ -54,8 +54,8 @@ extern const char model_gammas[];
         { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                     \
           .help = "replace each logit x by X tanh(x / X), between -X and X; 0: off" },             \
         { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                     \
-          .help = "initial scale of matrices that add to the residual stream: by the number "      \
-                  "of layers, or at zero" },                                                       \
+          .help = "initial scale of matrices that add to the residual stream: set by the "         \
+                  "number of layers, or zero" },                                                   \
         { "gamma-init", OPTION_REAL,   &(to).gamma_init,                                           \
           .max = 1e6,   .also = "one", .help = model_gammas },                                     \
         { "tied", OPTION_FLAG, &(to).tied, .help = "tie the weights of embedding and output" },    \
@@ -80,7 +80,7 @@ extern const char model_gammas[];
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
         { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
         { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
-          .help = "decay only weights that their update moves towards 0" },                        \
+          .help = "apply weight decay only to weights whose update moves them towards 0" },        \
         { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \
           .max = 1, .below = true, .help = "decay of the first moment" },                          \
     {                                                                                              \

@@ -56,8 +56,8 @@ static Option options[] = {
       .help = "classify: labelled texts, one per row: a label, a tab and a text (or two), or CSV" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
     { "minutes", OPTION_REAL, &minutes, .max = 1e6,
-      .help =
-          "train for this long; text and machine choose sizes and updates not given; 0: do not" },
+      .help = "train for this long; sizes and updates not given are chosen to suit the text and "
+              "the machine; 0: off" },
     { "config", OPTION_TEXT, &config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
     { "init", OPTION_TEXT, &init, .word = "RUN",
@@ -103,7 +103,7 @@ static Option options[] = {
     { "min-lr", OPTION_REAL, &job.training.schedule.least,
       .help = "final learning rate; default: a tenth of the peak" },
     { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
-      .help = "updates until the peak rate; default: at most a tenth of all, for muon 1/30" },
+      .help = "updates until the peak rate; default: at most a tenth of all updates; muon: 1/30" },
     { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
       .help = "updates until the final rate; 0: --max-iters" },
     { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
@@ -120,7 +120,7 @@ static Option options[] = {
     { "threads", OPTION_INT, &job.threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { "precision", OPTION_CHOICE, &job.precision, .choices = precision_names,
-      .help = "operands of the products with weights; sums and all else are float" },
+      .help = "format of the operands in products with weights; sums and all else are float" },
     { "recompute", OPTION_FLAG, &job.recompute,
       .help = "recompute blocks in the backward pass: less memory, more time, identical results" },
     { .name = "Evaluation and results" },

@@ -19,7 +19,7 @@
 #define SETTING_KEY_SIZE_BY(by_default)                                                            \
     {                                                                                              \
         .name = "key-size", .value = by_default, .most = 1 << 14, .layer = true, .size = 'd',      \
-        .help = "width of q and k per head (0: that of v; in a gated unit, 128 for all heads)"     \
+        .help = "width of q and k per head (0: that of v; gau, flash-gau: 128 for all heads)"      \
     }
 #define SETTING_KEY_SIZE SETTING_KEY_SIZE_BY(0)
 extern const char *const out_norm_names[], *const rope_at_names[], *const rel_bias_names[];
@@ -27,9 +27,8 @@ extern const char *const qk_norm_names[];
 #define SETTING_REL_BIAS                                                                           \
     {                                                                                              \
         .name = "rel-bias", .kind = SETTING_CHOICE, .choices = rel_bias_names, .quiet = true,      \
-        .help =                                                                                    \
-            "add a learned bias by distance to the scores: (R_i a).(R_j b), R a rotation as in "   \
-            "RoPE, as in FLASH's code"                                                             \
+        .help = "add a learned, distance-dependent bias to the scores: (R_i a).(R_j b), where R "  \
+                "rotates as RoPE does, as in FLASH's code"                                         \
     }
 #define OPERANDS_REL_BIAS                                                                          \
     { .name = "rel_a",                                                                             \
