@@ -135,7 +135,7 @@ static const char *const no_words[] = { NULL };
 
 const Synthetic cifar_task = {
     .name = "image",
-    .summary = "classify CIFAR-10 images, in grey (--data; arXiv:2011.04006)",
+    .summary = "classify CIFAR-10 images, in greyscale (--data; arXiv:2011.04006)",
     .classes = CLASSES,
     .length = PIXELS,
     .image = true,

@@ -109,7 +109,7 @@ const Synthetic synthetic_context_recall = {
 
 const Synthetic synthetic_noisy_recall = {
     .name = "noisy-recall",
-    .summary = "the same among noise",
+    .summary = "the same, with noise in between",
     .takes = SYNTHETIC_SYMBOLS,
     .symbols = 16,
     .misfit = misfit,

@@ -188,7 +188,7 @@ static const char *const no_words[] = { NULL };
 
 const Synthetic synthetic_pathfinder = {
     .name = "pathfinder",
-    .summary = "do two dots lie on one path? (arXiv:1805.08315)",
+    .summary = "do two dots lie on the same path? (arXiv:1805.08315)",
     .classes = 2,
     .takes = SYNTHETIC_DIFFICULTY,
     .length = 32 * 32,
