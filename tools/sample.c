@@ -44,7 +44,8 @@ static Option options[] = {
     { "top-k", OPTION_INT, &how.top_k, .max = TOKENS,
       .help = "sample from the N most likely tokens; 0: from all" },
     { "top-p", OPTION_REAL, &how.top_p, .max = 1, .above = true,
-      .help = "sample from the fewest, most likely tokens whose total probability reaches this" },
+      .help = "sample from the smallest set of most likely tokens whose total probability reaches "
+              "this" },
     { "seed", OPTION_SEED, &how.seed, .help = "random seed" },
     { "extrapolate", OPTION_FLAG, &how.extrapolate,
       .help = "attend beyond the trained context instead of starting over from its last half" },
