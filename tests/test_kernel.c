@@ -147,8 +147,8 @@ START_TEST(the_kernel_matches_its_plain_twin)
 
                 fill(c, COUNT(c), 3, 1);
                 memcpy(twin, c, sizeof c);
-                kernel(c, WIDE, f, more);
-                kernel_plain(twin, WIDE, f, more);
+                kernel(c, WIDE, &f, more);
+                kernel_plain(twin, WIDE, &f, more);
                 ck_assert_msg(distance(c, twin, COUNT(c)) <= (in_double ? 1e-15 : 1e-6),
                               "strides %d, k %d, add %d", i, k, more);
             }
@@ -171,7 +171,7 @@ START_TEST(the_layout_of_a_changes_no_bit_of_the_kernel)
         for (int r = 0; r < MR; r++)
             for (int k = 0; k < K; k++)
                 a[r * rs + k * cs] = m[r * K + k];
-        kernel(c, NR, (Factors){ a, rs, cs, b, NR, K }, false);
+        kernel(c, NR, &(Factors){ a, rs, cs, b, NR, K }, false);
         if (i == 0)
             memcpy(first, c, sizeof c);
         ck_assert_msg(memcmp(c, first, sizeof c) == 0, "strides %d", i);

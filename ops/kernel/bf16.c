@@ -128,14 +128,14 @@ static inline float multiply_add(float t, float a, float b)
     return size < 0x1.ffffffp-127 ? float_of(bits_of((float)sum) & 0x80000000) : (float)sum;
 }
 
-void kernel_bf16_plain(real *c, ptrdiff_t ldc, Factors f, bool add)
+void kernel_bf16_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add)
 {
     for (int i = 0; i < MR; i++, c += ldc) {
         float t[NR] = { 0 };
 
-        for (int p = 0; p < f.k; p++) {
-            const Pair *b = (const Pair *)f.b + p * f.ldb;
-            uint32_t a = (uint32_t)((const Pair *)f.a)[i * f.rs + p * f.cs];
+        for (int p = 0; p < f->k; p++) {
+            const Pair *b = (const Pair *)f->b + p * f->ldb;
+            uint32_t a = (uint32_t)((const Pair *)f->a)[i * f->rs + p * f->cs];
 
             for (int half = 0; half <= 16; half += 16)
                 for (int j = 0; j < NR; j++)
@@ -193,8 +193,10 @@ INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add)
     put(c, ldc, t, add);
 }
 
-BF16 static void kernel_fast(real *c, ptrdiff_t ldc, Factors f, bool add)
+BF16 static void kernel_fast(real *c, ptrdiff_t ldc, const Factors *of, bool add)
 {
+    const Factors f = *of;
+
     if (f.rs == KC / 2 && f.cs == 1)
         multiply(c, ldc, (Factors){ f.a, KC / 2, 1, f.b, f.ldb, f.k }, add);
     else if (f.rs == 1)
@@ -204,7 +206,7 @@ BF16 static void kernel_fast(real *c, ptrdiff_t ldc, Factors f, bool add)
 }
 #endif
 
-void kernel_bf16(real *c, ptrdiff_t ldc, Factors f, bool add)
+void kernel_bf16(real *c, ptrdiff_t ldc, const Factors *f, bool add)
 {
     if (has_instruction())
         kernel_fast(c, ldc, f, add);

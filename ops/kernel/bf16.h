@@ -32,8 +32,8 @@ void bf16_columns(real *x, int width, int k);
 void bf16_pairs(real *to, const real *first, const real *second, int n);
 
 /* As kernel(), with k pairs, which a and b point at. */
-void kernel_bf16(real *c, ptrdiff_t ldc, Factors f, bool add);
-void kernel_bf16_plain(real *c, ptrdiff_t ldc, Factors f, bool add);
+void kernel_bf16(real *c, ptrdiff_t ldc, const Factors *f, bool add);
+void kernel_bf16_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add);
 
 /* "with VDPBF16PS" or "in plain C". */
 const char *kernel_bf16_how(void);

@@ -43,10 +43,10 @@ typedef struct {
     int turn;           /* a thread that gets piece n often gets n + turn next */
 } Block;
 
-typedef void Kernel(real *c, ptrdiff_t ldc, Factors f, bool add);
+typedef void Kernel(real *c, ptrdiff_t ldc, const Factors *f, bool add);
 
 /* The kernel at an edge of c: computes a whole tile in a buffer and copies the part inside c. */
-static void kernel_edge(Kernel *multiply, Matrix c, int i0, int j0, Factors f, bool add)
+static void kernel_edge(Kernel *multiply, Matrix c, int i0, int j0, const Factors *f, bool add)
 {
     real t[MR * NR];
     int rows = min(MR, c.rows - i0), cols = min(NR, c.cols - j0);
@@ -133,9 +133,9 @@ static void multiply_panel(Work *x, int i, int j0, int j1)
         ask(&x->next_b);
         f.b = panel_of(x->b, j, NR) + ahead * NR;
         if (i + MR <= c.rows && j + NR <= c.cols)
-            multiply(c.at + i * c.rs + j, c.rs, f, add);
+            multiply(c.at + i * c.rs + j, c.rs, &f, add);
         else
-            kernel_edge(multiply, c, i, j, f, add);
+            kernel_edge(multiply, c, i, j, &f, add);
     }
 }
 
@@ -158,12 +158,14 @@ static int kernels_of(int rows, int cols)
     return rows > 0 && cols > 0 ? ceil_div(rows, MR) * ceil_div(cols, NR) : 0;
 }
 
-/* The rows of a that will be copied next. */
+/* The rows of a that will be copied next, if they are not in a near cache. */
 static void look_ahead_a(Work *x)
 {
     const Piece w = x->w;
-    int kernels = kernels_of(x->i1 - x->i0, min(COLUMNS, w.j1 - w.j0)), k;
 
+    if (!is_far(x->blk->p.a))
+        return;
+    int kernels = kernels_of(x->i1 - x->i0, min(COLUMNS, w.j1 - w.j0)), k;
     if (x->i1 < w.i1)
         x->next_a = ahead_of(x->blk->p.a, x->i1, min(x->i1 + MC, w.i1), x->k, x->k + x->kc);
     else {
@@ -180,9 +182,11 @@ static void look_ahead_a(Work *x)
 static void look_ahead_b(Work *x, int j)
 {
     const Matrix b = x->blk->p.b;
+
+    if (!is_far(b))
+        return;
     Piece next = x->w;
     int k = x->k, from = j + COLUMNS;
-
     if (from >= next.j1) {
         next = following(x, &k);
         from = next.j0;
@@ -204,7 +208,7 @@ static void take_rows(Work *x, bool copied)
                      bf16 ? x->i0 : first_copied(a, x->i0, x->i1), x->k, bf16 };
     if (copied)
         return;
-    pack_a(x->a, a, x->kc, x->i1);
+    pack_a(&x->a, a, x->kc, x->i1);
     look_ahead_a(x);
 }
 
@@ -218,7 +222,7 @@ static void take_columns(Work *x, int j)
     if (blk->shared.at)
         return;
     x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, j, x->k, blk->p.bf16 };
-    pack_b(x->b, blk->p.b, x->kc, min(j + COLUMNS, x->w.j1));
+    pack_b(&x->b, blk->p.b, x->kc, min(j + COLUMNS, x->w.j1));
     look_ahead_b(x, j);
 }
 
@@ -272,9 +276,9 @@ static void pack_shared(void *ctx, int begin, int end)
         part.first += j, part.k0 += k;
         part.at += j / NR * part.stride + (part.bf16 ? k / 2 : k) * NR;
         if (b.cs == 1)
-            pack_b(part, b, min(ROWS, blk->k1 - part.k0), blk->j1);
+            pack_b(&part, b, min(ROWS, blk->k1 - part.k0), blk->j1);
         else
-            pack_b(part, b, blk->k1 - part.k0, min(part.first + NR, blk->j1));
+            pack_b(&part, b, blk->k1 - part.k0, min(part.first + NR, blk->j1));
     }
 }
 

@@ -81,8 +81,10 @@ INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int group, int
     put(c, ldc, t, add);
 }
 
-void kernel(real *c, ptrdiff_t ldc, Factors f, bool add)
+void kernel(real *c, ptrdiff_t ldc, const Factors *of, bool add)
 {
+    const Factors f = *of;
+
     if (f.rs == KC && f.cs == 1)
         multiply(c, ldc, (Factors){ f.a, KC, 1, f.b, f.ldb, f.k }, add, MR, SINGLE);
     else if (f.rs == 1)
@@ -91,14 +93,14 @@ void kernel(real *c, ptrdiff_t ldc, Factors f, bool add)
         multiply(c, ldc, f, add, GROUP, 0);
 }
 
-void kernel_plain(real *c, ptrdiff_t ldc, Factors f, bool add)
+void kernel_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add)
 {
     for (int i = 0; i < MR; i++)
         for (int j = 0; j < NR; j++) {
             real t = 0;
 
-            for (int p = 0; p < f.k; p++)
-                t += f.a[i * f.rs + p * f.cs] * f.b[p * f.ldb + j];
+            for (int p = 0; p < f->k; p++)
+                t += f->a[i * f->rs + p * f->cs] * f->b[p * f->ldb + j];
             c[i * ldc + j] = add ? c[i * ldc + j] + t : t;
         }
 }

@@ -48,10 +48,13 @@ typedef struct {
     int k;
 } Factors;
 
-/* c (MR x NR, rows ldc apart) = a b, or += when `add`. */
-void kernel(real *c, ptrdiff_t ldc, Factors f, bool add);
+/*
+ * c (MR x NR, rows ldc apart) = a b, or += when `add`. A pointer, since a copy that follows writes
+ * of single fields would wait for all of them.
+ */
+void kernel(real *c, ptrdiff_t ldc, const Factors *f, bool add);
 
 /* A reference implementation in plain loops, for tests. */
-void kernel_plain(real *c, ptrdiff_t ldc, Factors f, bool add);
+void kernel_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add);
 
 #endif

@@ -49,8 +49,10 @@ static void pack_b_numbers(Panels to, Matrix b, int kc, int end)
         b.map(panel_of(to, j, NR), kc * NR);
 }
 
-void pack_b(Panels to, Matrix b, int kc, int end)
+void pack_b(const Panels *panels, Matrix b, int kc, int end)
 {
+    const Panels to = *panels;
+
     if (to.bf16 && b.cs == 1) {
         pack_pairs(to, b, kc, end);
         return;
@@ -142,8 +144,10 @@ static void pack_pairs_of_a(Panels to, Matrix a, int kc, int end)
     }
 }
 
-void pack_a(Panels to, Matrix a, int kc, int end)
+void pack_a(const Panels *panels, Matrix a, int kc, int end)
 {
+    const Panels to = *panels;
+
     if (!to.bf16)
         pack_a_numbers(to, a, kc, end);
     else if (a.cs == 1 && !a.map)

@@ -18,7 +18,7 @@
 /* UNITS: panels of a that are copied together. NEAR: the most numbers that fit the caches. SHORT:
  * the longest row that may be read in place. */
 #ifdef PROOF
-enum { UNITS = 1, NEAR = 60, SHORT = 8 };
+enum { UNITS = 1, NEAR = 240, SHORT = 8 };
 #else
 enum { UNITS = 4, NEAR = 1 << 19, SHORT = 512 };
 #endif
@@ -69,7 +69,7 @@ static inline int own_panels(int n, int unit)
 }
 
 /* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
-void pack_b(Panels to, Matrix b, int kc, int end);
+void pack_b(const Panels *to, Matrix b, int kc, int end);
 
 /*
  * Rows of a before this one are read in place, in whole panels: rows that have the layout of
@@ -78,7 +78,7 @@ void pack_b(Panels to, Matrix b, int kc, int end);
 int first_copied(Matrix a, int i0, int i1);
 
 /* Fills panels with kc columns of a up to row end-1; zeros beyond the last row of a. */
-void pack_a(Panels to, Matrix a, int kc, int end);
+void pack_a(const Panels *to, Matrix a, int kc, int end);
 
 /*
  * A part of a matrix that will be read soon: rows of `length` numbers, prefetched up to `at`, a few

@@ -142,7 +142,7 @@ static void multiply_values(const Chunk *x)
     for (int i = 0; i < TILE; i += MR) {
         for (int e = 0; e < x->E; e += NR)
             kernel(row_of(x->o.at, i, x->E) + e, x->E,
-                   (Factors){ row_of(x->A, i, TILE), TILE, 1, x->v.at + e, x->E, i + 1 }, false);
+                   &(Factors){ row_of(x->A, i, TILE), TILE, 1, x->v.at + e, x->E, i + 1 }, false);
         for (int r = 1; r < MR; r++)
             for (int j = i + 1; j <= i + r; j++) {
                 const real *restrict v = row_of(x->v.at, j, x->E), a = row_of(x->A, i + r, TILE)[j];
@@ -185,7 +185,7 @@ static void make_gradients(Chunk *x)
     for (int i = 0; i < TILE; i += MR)
         for (int j = 0; j < i + MR; j += NR)
             kernel(row_of(x->P, i, TILE) + j, TILE,
-                   (Factors){ row_of(x->go.at, i, x->E), x->E, 1, x->vt + j, TILE, x->op->s.E },
+                   &(Factors){ row_of(x->go.at, i, x->E), x->E, 1, x->vt + j, TILE, x->op->s.E },
                    false);
     for (int t = 0; t < TILE; t++) {
         x->own[t] = row_of(x->P, t, TILE)[t];
@@ -255,8 +255,8 @@ static void gather_values(const Chunk *x)
     for (int j = 0; j < TILE; j += MR)
         for (int e = 0; e < x->E; e += NR)
             kernel(row_of(x->o.at, j, x->E) + e, x->E,
-                   (Factors){ row_of(x->A, j, TILE) + j, 1, TILE, row_of(x->go.at, j, x->E) + e,
-                              x->E, TILE - j },
+                   &(Factors){ row_of(x->A, j, TILE) + j, 1, TILE, row_of(x->go.at, j, x->E) + e,
+                               x->E, TILE - j },
                    false);
 }
 

@@ -135,7 +135,7 @@ static void far_pairs(const Chunk *x, real *A, const real *left, int from)
     for (int i = from; i < block_end(x, from); i += MR)
         for (int j = 0; j < from; j += NR)
             kernel(A + i * TILE + j, TILE,
-                   (Factors){ left + (i - from) * x->D, x->D, 1, x->xt + j, TILE, x->op->s.D },
+                   &(Factors){ left + (i - from) * x->D, x->D, 1, x->xt + j, TILE, x->op->s.D },
                    false);
 }
 
@@ -264,7 +264,7 @@ static void back_left(const Chunk *x, const Room *r, real *d, const real *dA, in
     for (int i = from; i < block_end(x, from); i += MR)
         for (int j = 0; from > 0 && j < x->D; j += NR)
             kernel(d + i * x->D + j, x->D,
-                   (Factors){ dA + i * TILE, TILE, 1, r->x + j, x->D, from }, true);
+                   &(Factors){ dA + i * TILE, TILE, 1, r->x + j, x->D, from }, true);
 }
 
 static void back_lefts(const Chunk *x, const Room *r, const Side *s)
@@ -284,7 +284,7 @@ static void back_right(const Chunk *x, real *dx, const real *dA, const real *lef
     for (int i = 0; i < from; i += MR)
         for (int j = 0; j < x->D; j += NR)
             kernel(dx + i * x->D + j, x->D,
-                   (Factors){ dA + from * TILE + i, 1, TILE, left + j, x->D, n }, true);
+                   &(Factors){ dA + from * TILE + i, 1, TILE, left + j, x->D, n }, true);
 }
 
 static void back_rights(const Chunk *x, const Room *r, const Side *s)

@@ -65,14 +65,14 @@ void rows_multiply(Rows c, Rows a, int depth, const real *b, bool add)
     for (int i = 0; i < c.n; i += MR)
         for (int j = 0; j < c.ld; j += NR)
             kernel(row_of(c.at, i, c.ld) + j, c.ld,
-                   (Factors){ row_of(a.at, i, a.ld), a.ld, 1, b + j, c.ld, depth }, add);
+                   &(Factors){ row_of(a.at, i, a.ld), a.ld, 1, b + j, c.ld, depth }, add);
 }
 
 void rows_multiply_over(real *c, int height, Rows a, Rows b, int n)
 {
     for (int i = 0; n > 0 && i < height; i += MR)
         for (int j = 0; j < b.ld; j += NR)
-            kernel(row_of(c, i, b.ld) + j, b.ld, (Factors){ a.at + i, 1, a.ld, b.at + j, b.ld, n },
+            kernel(row_of(c, i, b.ld) + j, b.ld, &(Factors){ a.at + i, 1, a.ld, b.at + j, b.ld, n },
                    true);
 }
 

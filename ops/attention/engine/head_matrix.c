@@ -36,7 +36,7 @@ void head_matrix_multiply(const HeadMatrix *a, const MapRows *m, const real *x, 
     for (int i = 0; i < m->n; i += MR)
         for (int j = 0; j < a->wide_y; j += NR)
             kernel(y + i * m->ldf + j, m->ldf,
-                   (Factors){ x + i * m->ldx, m->ldx, 1, w + j, a->wide_y, m->D }, false);
+                   &(Factors){ x + i * m->ldx, m->ldx, 1, w + j, a->wide_y, m->D }, false);
 }
 
 void head_matrix_row(const Tensor *w, real s, const MapRows *m, const real *x, real *y)

@@ -18,7 +18,7 @@
 static void add_product(real *c, int ld, Factors f)
 {
     for (int j = 0; f.k > 0 && j < ld; j += NR, f.b += NR)
-        kernel(c + j, ld, f, true);
+        kernel(c + j, ld, &f, true);
 }
 
 void lower_scores(real *A, Rows a, int depth, const real *bt)
@@ -26,7 +26,7 @@ void lower_scores(real *A, Rows a, int depth, const real *bt)
     for (int i = 0; i < a.n; i += MR)
         for (int j = 0; j < i + MR; j += NR)
             kernel(row_of(A, i, TILE) + j, TILE,
-                   (Factors){ row_of(a.at, i, a.ld), a.ld, 1, bt + j, TILE, depth }, false);
+                   &(Factors){ row_of(a.at, i, a.ld), a.ld, 1, bt + j, TILE, depth }, false);
 }
 
 void lower_clear(real *A, int n, bool strict)

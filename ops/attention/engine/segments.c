@@ -146,7 +146,7 @@ void segments_scores(const Segments *x, real *A, Rows q, real *kt)
         for (int i = x->start[m]; i < x->start[m + 1]; i += MR)
             for (int j = 0; j < min(i + MR, TILE); j += NR)
                 kernel(row_of(A, i, TILE) + j, TILE,
-                       (Factors){ row_of(q.at, i, q.ld), q.ld, 1, kt + j, TILE, x->D }, false);
+                       &(Factors){ row_of(q.at, i, q.ld), q.ld, 1, kt + j, TILE, x->D }, false);
     }
     for (int t = 0; t < TILE; t++)
         memset(row_of(A, t, TILE) + t + 1, 0, (size_t)(TILE - t - 1) * sizeof(real));
@@ -159,8 +159,8 @@ void segments_rows(const Segments *x, Rows dq, const real *P, Rows k)
         for (int i = x->start[m]; i < x->start[m + 1]; i += MR)
             for (int d = 0; d < dq.ld; d += NR)
                 kernel(row_of(dq.at, i, dq.ld) + d, dq.ld,
-                       (Factors){ row_of((real *)P, i, TILE), TILE, 1, k.at + d, k.ld,
-                                  min(i + MR, TILE) },
+                       &(Factors){ row_of((real *)P, i, TILE), TILE, 1, k.at + d, k.ld,
+                                   min(i + MR, TILE) },
                        false);
     }
     rows_times(dq, x->row, TILE);
@@ -177,8 +177,8 @@ void segments_keys(const Segments *x, Rows dk, const real *P, Rows q)
 
             for (int d = 0; from < end && d < dk.ld; d += NR)
                 kernel(row_of(dk.at, j, dk.ld) + d, dk.ld,
-                       (Factors){ P + from * TILE + j, 1, TILE, row_of(q.at, from, q.ld) + d, q.ld,
-                                  end - from },
+                       &(Factors){ P + from * TILE + j, 1, TILE, row_of(q.at, from, q.ld) + d, q.ld,
+                                   end - from },
                        true);
         }
         step_rows(x, m, dk.at, m ? a : 0);
