@@ -2,7 +2,6 @@
 #include "ops/attention.h"
 #include "ops/base/error.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* The settings of all rows without duplicates, in order of first appearance. */
@@ -132,25 +131,30 @@ void settings_fit_context(Values *values, const Attention *a, SettingLength whic
             values->at[i] = context;
 }
 
-int *setting_at(Values *values, const char *name)
+static int place_known(const char *name)
 {
     int i = place_of(settings(), name);
 
     if (!settings_at(i))
         BUG("no mechanism has a setting %s", name);
-    return &values->at[i];
+    return i;
+}
+
+int *setting_at(Values *values, const char *name)
+{
+    return &values->at[place_known(name)];
 }
 
 int setting(const Values *values, const char *name)
 {
-    return *setting_at((Values *)(uintptr_t)values, name);
+    return values->at[place_known(name)];
 }
 
 int setting_or_zero(const Values *values, const char *name)
 {
-    int value = setting(values, name);
+    const int i = place_known(name);
 
-    return value ? value : settings_at(place_of(settings(), name))->zero;
+    return values->at[i] ? values->at[i] : settings_at(i)->zero;
 }
 
 bool setting_is(const Values *values, const char *name, const char *choice)
