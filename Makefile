@@ -112,12 +112,12 @@ coverage:
 	tests/coverage.sh build/coverage
 covered: $(OUT)/float/check all
 	find $(OUT) -name '*.gcda' -delete
-	CK_TIMEOUT_MULTIPLIER=20 $<
+	EVERY_SUITE=1 CK_TIMEOUT_MULTIPLIER=20 $<
 	tests/programs.sh
 check-full: test faults kills abuse same portability
 
 LONG  = attention promises masks tape headers
-QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *ROW.\([a-z]*\)..*/\1/p' tests/suites.h))
+QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *\(ROW\|ONCE\)(\([a-z0-9]*\)).*/\2/p' tests/suites.h))
 check-quick: $(OUT)/float/check all
 	@printf '%s\n' $(QUICK_SUITES) | xargs -n 1 -P $(or $(JOBS),2) sh -c \
 	    'said=$$(CK_RUN_SUITE=$$1 $$0 2>&1); code=$$?; printf "%s\n" "$$said"; exit $$code' $<
@@ -176,6 +176,7 @@ needs-check:
 COMMIT := $(if $(wildcard .git),$(shell GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 \
             --exclude='*' 2>/dev/null))
 FACTS   = -DCOMMIT='"$(COMMIT)"' -DFLAGS='"$(subst ",\",$(CFLAGS) -march=$(ARCH)$(SAN:%= -fsanitize=%))"'
+$(OUT)/float/tests/%.o $(OUT)/proof/tests/%.o: ALL += -O1
 BUILD   = $(OUT)/float/tools/common/build.o $(OUT)/proof/tools/common/build.o
 $(BUILD): ALL += $(FACTS)
 $(BUILD): $(OUT)/commit

@@ -1,8 +1,10 @@
 /*
- * Runs every suite, or CK_RUN_SUITE=name alone, which has to exist. CK_FORK=no is
- * for a debugger (both are Check's own variables).
+ * Runs the suites of this build, or CK_RUN_SUITE=name alone, which has to exist. CK_FORK=no is
+ * for a debugger (both are Check's own variables). The build in double has all of them; that in
+ * float has those that depend on `real`, or, under a sanitizer or with EVERY_SUITE=1, all.
  */
 #include "tests/suites.h"
+#include "tests/tests.h"
 
 #include <dirent.h>
 #include <stdbool.h>
@@ -48,14 +50,18 @@ static int files_here(void)
 }
 
 #define ADD_SUITE(name) srunner_add_suite(runner, suite_##name());
+#define ADD_ONCE(name)                                                                             \
+    if (every)                                                                                     \
+    ADD_SUITE(name)
 
 int main(void)
 {
     SRunner *runner = srunner_create(NULL);
     const int before = files_here();
+    const bool every = in_double || sanitized || getenv("CK_RUN_SUITE") || getenv("EVERY_SUITE");
     int own = -1;
 
-    SUITES(ADD_SUITE)
+    SUITES(ADD_SUITE, ADD_ONCE)
     FILE *held = srunner_fork_status(runner) == CK_FORK ? hold_back(&own) : NULL;
     srunner_run_all(runner, CK_ENV);
     const int more = files_here() - before;

@@ -46,7 +46,7 @@ list_bugs()
             exit failed
         }' "$OUT/generated" >>"$OUT/all" || wrong=1
     for suite in $(cut -s -d ' ' -f 2- "$OUT/suites"); do
-        grep -q "ROW($suite)" tests/suites.h ||
+        grep -qE "(ROW|ONCE)\($suite\)" tests/suites.h ||
             { echo "tests/mutants: there is no suite called $suite" >&2 && wrong=1; }
     done
     return $wrong
@@ -167,7 +167,7 @@ try()
     [ $verdict != missed ] || printf '    %s\n    %s:%s: %s\n' "$what" "$source" "$row" "$line"
 }
 
-others=$(sed -n '/ROW(attend)/d; /ROW(members)/d; /ROW(export)/d; s/^ *ROW(\([a-z]*\)).*/\1/p' tests/suites.h)
+others=$(sed -n '/ROW(attend)/d; /ROW(members)/d; /ROW(export)/d; s/^ *\(ROW\|ONCE\)(\([a-z0-9]*\)).*/\2/p' tests/suites.h)
 [ -n "$others" ] || { echo "tests/suites.h: no suite found" >&2 && exit 1; }
 rm -rf "$OUT" && mkdir -p "$OUT"
 list_bugs || [ -n "${ONLY:-}" ] # those asked for may be in their places
