@@ -113,9 +113,10 @@ START_TEST(an_option_without_effect_on_the_attention_is_refused)
             char option[64];
 
             snprintf(option, sizeof option, "--%s", s ? s->name : "rope");
-            give_case(&c, false);
-            if (!can_try(*a, &trials[i]) && (!s || s != trials[i - 1].setting))
+            if (!can_try(*a, &trials[i]) && (!s || s != trials[i - 1].setting)) {
+                give_case(&c, false);
                 check_refused(&c, WITH(option, value), EXIT_USAGE, "does not apply to");
+            }
             arena_free(mem);
         }
 }
@@ -180,7 +181,8 @@ START_TEST(the_matrix_times_v_is_the_result)
             Case c = case_new(mem, *a, trials, sizes[i]);
             const bool can = (i + _i) % 2 == in_double && case_mask(mem, &c, _i);
 
-            give_case(&c, false);
+            if (can)
+                give_case(&c, false);
             if (can && ((*a)->traits & HAS_MATRIX))
                 check_matrix(mem, &c);
             else if (can)
@@ -224,9 +226,10 @@ START_TEST(steps_are_the_causal_result)
 
             if (_i)
                 case_pad(mem, &c);
-            give_case(&c, true);
-            if (attention_decodes(*a) && can_try(*a, &trials[i]) && is_of_build(&trials[i], _i))
+            if (attention_decodes(*a) && can_try(*a, &trials[i]) && is_of_build(&trials[i], _i)) {
+                give_case(&c, true);
                 check_steps(&c);
+            }
             arena_free(mem);
         }
 }
