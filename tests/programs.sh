@@ -1471,9 +1471,9 @@ derives() { # OPTION...: it succeeds, and its output fits 100 columns and ends w
 has_operands() { [ "$(grep -c '^    [qkv]  *2 x 7 x 2 x [0-9]  *[-+][0-9.e+-]*  *[-+]' "$dir/stdout")" -ge 12 ]; }
 check 'gradcheck passes one attention' derives --attn efficient
 check 'gradcheck of one attention leaves the ops out' [ "$(grep -c '^dense' "$dir/stdout")" = 0 ]
-check 'gradcheck has a line for every operand' derives --attn efficient --verbose
+check 'gradcheck has a line for every operand' derives --attn efficient --elements 3 --verbose
 check 'its lines have shapes and two numbers' has_operands
-check 'gradcheck passes the plain twin of an attention' derives --attn efficient --plain
+check 'gradcheck passes the plain twin of an attention' derives --attn efficient --elements 3 --plain
 check 'a plain twin has its distance from the fast one' \
     grep -Eq '^efficient, plain twin( +[0-9]+){3} +[0-9.]+e-1[0-9] +[0-9.]+e-1[0-9]$' "$dir/stdout"
 # ./bench, on sizes that take no time.
