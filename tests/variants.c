@@ -347,7 +347,7 @@ void mixing_rotate_back(Mixing *m)
 const int *mixing_lengths(Arena *mem, Shape s)
 {
     int *length = arena_take(mem, (size_t)s.B * sizeof *length);
-    const int some[] = { s.T, 0, 1, (s.T + 1) / 2 };
+    const int some[] = { s.T, (s.T + 1) / 2, 0, 1 };
 
     for (int b = 0; b < s.B; b++)
         length[b] = some[b % COUNT(some)];
