@@ -25,8 +25,9 @@ cd "$(dirname "$0")/.." || exit 1
         close(path)
         print "```"
     }
-    FILENAME ~ /stories/ { # the table of the page: | name | 16 | 64 | 256 |
-        if (split($0, cell, / *[|] */) > 5) above[cell[2]] = cell[5]
+    FILENAME ~ /stories/ { # its tables, causal and masked: | name | 16 | 64 | 256 |
+        if (/^## Masked/) masked = "masked: "
+        if (split($0, cell, / *[|] */) > 5 && !(cell[2] in above)) above[cell[2]] = masked cell[5]
         next
     }
     FILENAME == "-" {
