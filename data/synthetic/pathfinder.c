@@ -1,6 +1,6 @@
 /*
  * Pathfinder (Linsley et al., 2018, arXiv:1805.08315; in the Long Range Arena, arXiv:2011.04006):
- * do two marked dots lie on one path? A row is a square image, pixel by pixel, line by line:
+ * do two marked dots lie on the same path? A row is a square image, pixel by pixel, line by line:
  *
  *     .  .  .  .  .  .  .  .  .  .
  *     . 255 .  . 99 .  .  .  .  .        0   background, here "."
@@ -15,8 +15,8 @@
  * without error.
  *
  * Nothing but the paths tells the label. Greys are random; both kinds of image have the same paths;
- * and an image is kept only if it has a pair of ends on one path and a pair on two that are equally
- * far apart, to a pixel. The label says which of the two is marked.
+ * and an image is kept only if it has a pair of ends on the same path and a pair on two that are
+ * equally far apart, to a pixel. The label says which of the two is marked.
  */
 #include "data/synthetic.h"
 

@@ -11,7 +11,7 @@
  *     A_ij = e^(-|B_i - B_j|) q_i.k_j       j in V(i)
  *
  * which also holds bidirectionally. g is an operand, and padding has g = 0. engine/decay.c has the
- * forward and the backward pass, engine/crossing.h the derivative by g: g_t is in the exponent of
+ * forward and the backward pass, engine/crossing.h the gradient of g: g_t is in the exponent of
  * every pair on either side of it, whose gradient is dA_ij = do_i.v_j, so
  *
  *     dg_t = sum over the pairs with j < t <= i (or i < t <= j) of A_ij dA_ij

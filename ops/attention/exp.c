@@ -11,7 +11,7 @@
  *     phi_if = e^q_if 2^-p_i,       2^p_i ~ max over f of e^q_if z_if
  *
  * The largest term of the row is then near 1, and terms that underflow are negligible. 2^-p_i
- * cancels in A, so it counts as a constant in the gradient:
+ * cancels in A, so it is treated as a constant in the gradient:
  *
  *     dq_if = dphi_if phi_if          dk_jf = dpsi_jf psi_jf
  *

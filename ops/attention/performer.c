@@ -12,7 +12,7 @@
  *
  * Backward, with f_r = phi_r(x) and h_r the gradient of omega_r . x': h_r = df_r f_r, or with relu
  * df_r where f_r > 0.001, else 0. The exponent also contains -x' . x' / 2, whose gradient is the
- * sum of the h_r, and whose derivative by x' is -x', so
+ * sum of the h_r, and whose derivative with respect to x' is -x', so
  *
  *     dx = s (sum over r of h_r omega_r - x' sum over r of h_r)        (softmax)
  *     dx = sum over r of h_r omega_r                                   (relu)

@@ -13,7 +13,7 @@
  * for the n_i keys that row i sees.
  *
  * Instead of a softmax, A_ij may be another function of x = tau_i s_ij (weight), here with its
- * derivative by x:
+ * derivative with respect to x:
  *
  *     sigmoid    1 / (1 + e^(ln n_i - x))                   A_ij (1 - A_ij)
  *     relu       max(x, 0) / n_i                            [x > 0] / n_i
