@@ -558,7 +558,7 @@ check 'and why' said ' updates, which read the text '
 check 'what is given stays' grep -q '"n_layer": 1,' ../out/minutes/config.json
 check 'what is chosen is in config.json' grep -q '"batch_size": 12,' ../out/minutes/config.json
 check 'and its optimizer' grep -q '"optimizer": "muon"' ../out/minutes/config.json
-check 'it is resumed with what was chosen' $patience "$train" --resume ../out/minutes
+check 'it is resumed with what was chosen' eval '$patience "$train" --resume ../out/minutes >"$dir/stdout" 2>"$dir/err"'
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
 refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar
 refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --lengths 8,16 $text

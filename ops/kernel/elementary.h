@@ -170,6 +170,19 @@ static inline real sigmoid(real z)
 }
 
 /*
+ * a b + c, explicitly rounded once: where a condition makes c or a b a constant, compilers may
+ * split a product from its sum in vectors, and not in what is left of a row.
+ */
+static inline real fused(real a, real b, real c)
+{
+#if defined PROOF || !defined __FP_FAST_FMAF
+    return a * b + c;
+#else
+    return __builtin_fmaf(a, b, c);
+#endif
+}
+
+/*
  * ln(1 + e^x), with the rounding errors of one number of its size:
  *
  *     ln(1 + e^x) = max(x, 0) + ln(1 + z),   z = e^-|x|,   0 < z <= 1
@@ -189,7 +202,7 @@ static inline real softplus(real x)
 
     for (int k = TERMS - 1; k >= 0; k--)
         sum = sum * square + R(1.0 / (2 * k + 1));
-    return (x > 0 ? x : 0) + 2 * t * sum;
+    return fused(2 * t, sum, x > 0 ? x : 0);
 }
 
 /* Short rows are added in the order of a matrix product, so decoding matches whole sequences. */
