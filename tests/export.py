@@ -4,8 +4,9 @@ that goes on. Needs ./train, ./sample and ./export, and the packages torch, tran
 and safetensors; without them it says so and ends well.
 
     tests/export.py                everything
-    tests/export.py cosformer gau  these mechanisms only; lists: models with several; texts: what
-                                   models generate; library: what transformers does with a model
+    tests/export.py cosformer gau  these mechanisms only; stock: models with standard classes; lists:
+                                   models with several mechanisms; texts: what models generate;
+                                   library: what transformers does with a model
     tests/export.py --bugs         breaks the Python files in many ways; each must be noticed
     tests/export.py --bugs gla     those whose name or options have a word
 """
@@ -197,6 +198,14 @@ def pieces(model, size):
             module.mix.step = min(size, module.mix.step)
 
 
+def name_of_cache():
+    """What this version of transformers calls it, in arguments and outputs."""
+    import dataclasses
+    from transformers.modeling_outputs import CausalLMOutputWithPast
+
+    return [f.name for f in dataclasses.fields(CausalLMOutputWithPast)][2]
+
+
 def check_causal(model, tokens, whole):
     """In pieces, token by token, and in a batch with padding on either side, it is the same."""
     import torch
@@ -207,10 +216,10 @@ def check_causal(model, tokens, whole):
     pieces(model, 5)
     off.append(distance(model(tokens[None]).logits[0], whole))
     off.append(distance(model(long).logits, beyond))
-    rows, cache = [], None
+    name, rows, cache = name_of_cache(), [], None
     for i in range(n):
-        step = model(tokens[None, i : i + 1], past_key_values=cache, use_cache=True)
-        cache = step.past_key_values
+        step = model(tokens[None, i : i + 1], **{name: cache}, use_cache=True)
+        cache = step[name]
         rows.append(step.logits[0, 0])
     assert cache.get_seq_length() == n
     off.append(distance(torch.stack(rows), whole))
@@ -227,7 +236,7 @@ def check_causal(model, tokens, whole):
     first = model(batch[1:, : n - 2], attention_mask=mask[1:, : n - 2], use_cache=True)
     more = torch.stack([tokens[short : short + 2], tokens[short - 2 : short]])
     wide = torch.cat((mask[1:, : n - 2], torch.ones(2, 2, dtype=torch.long)), 1)
-    then = model(more, attention_mask=wide, past_key_values=first.past_key_values).logits
+    then = model(more, attention_mask=wide, **{name: first[name]}).logits
     off += [distance(then[0], whole[short : short + 2]), distance(then[1], whole[short - 2 : short])]
     return max(off)
 
@@ -640,6 +649,16 @@ def check_texts():
         with_folder(check_text, f"--attn {words}", 32)
 
 
+def check_stocks():
+    for words, class_name in STOCK.items():
+        with_folder(check_stock, words, class_name)
+
+
+def check_use():
+    with_folder(check_library)
+    with_folder(check_states)
+
+
 def main():
     sys.path.pop(0)  # this folder
     try:
@@ -652,26 +671,13 @@ def main():
         print("skipped: make ./train, ./sample and ./export first")
         return
     assert set(mechanisms()) == {*OWN, *MASKED}, set(mechanisms()) ^ {*OWN, *MASKED}
-    if sys.argv[1:] == ["texts"]:
-        check_texts()
-    elif sys.argv[1:] == ["library"]:
-        with_folder(check_library)
-        with_folder(check_states)
-    elif sys.argv[1:2] == ["--bugs"]:
+    parts = {"stock": check_stocks, "lists": check_lists, "texts": check_texts, "library": check_use}
+    if sys.argv[1:2] == ["--bugs"]:
         check_bugs(sys.argv[2:])
-    elif sys.argv[1:]:
-        for name in sys.argv[1:]:
-            check_lists() if name == "lists" else check_mechanism(name)
-    else:
-        for words, class_name in STOCK.items():
-            with_folder(check_stock, words, class_name)
-        for name in [*OWN, *MASKED]:
-            check_mechanism(name)
-        check_lists()
-        check_texts()
-        with_folder(check_library)
-        with_folder(check_states)
-        print("all passed")
+        return
+    for name in sys.argv[1:] or ["stock", *OWN, *MASKED, "lists", "texts", "library"]:
+        parts[name]() if name in parts else check_mechanism(name)
+    print("all passed")
 
 
 if __name__ == "__main__":

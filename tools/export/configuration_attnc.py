@@ -76,7 +76,7 @@ SETTINGS = {
 
 class AttncConfig(PretrainedConfig):
     model_type = "attnc"
-    keys_to_ignore_at_inference = ["past_key_values"]
+    keys_to_ignore_at_inference = ["cache", "past_key_values"]
     attribute_map = {
         "hidden_size": "n_embd",
         "num_hidden_layers": "n_layer",

@@ -11,6 +11,7 @@ Letters: B sequences of T tokens; H heads; q and k have D numbers per head, v ha
 a convolution.
 """
 
+from dataclasses import fields
 from typing import Callable, Optional
 
 import torch
@@ -22,6 +23,9 @@ from transformers.modeling_outputs import CausalLMOutputWithPast, MaskedLMOutput
 
 from .configuration_attnc import AttncConfig
 from .mechanisms_attnc import MIXES, Projection, Tokens, precise, sinusoids, unit
+
+# The name of the cache in arguments and outputs: recent versions of transformers have shortened it.
+CACHE = "cache" if "cache" in {f.name for f in fields(Output)} else "past_key_values"
 
 
 # ------------------------------------------------------------------------------------- layers
@@ -462,7 +466,7 @@ class AttncModel(AttncPreTrainedModel):
     ):
         x = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
         use_cache = self.config.use_cache and not self.training if use_cache is None else use_cache
-        given = kwargs.get("cache") if past_key_values is None else past_key_values  # newer name
+        given = kwargs.get("cache") if past_key_values is None else past_key_values
         cache = given if isinstance(given, AttncCache) else None
         if use_cache and self.config.task == "causal" and cache is None:
             cache = AttncCache(sum(block.mixes for block in self.blocks))
@@ -483,8 +487,8 @@ class AttncModel(AttncPreTrainedModel):
             hidden.append(x)
         out = Output(
             last_hidden_state=self.norm(x),
-            past_key_values=cache if use_cache else None,
             hidden_states=tuple(hidden) if output_hidden_states else None,
+            **{CACHE: cache if use_cache else None},
         )
         return out.to_tuple() if return_dict is False else out
 
