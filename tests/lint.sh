@@ -78,7 +78,7 @@ while read -r folder budget; do
 done <<END
 ops 3670
 ops/base 2650
-ops/kernel 2020
+ops/kernel 2060
 ops/attention 4730
 ops/attention/engine 9050
 ops/attention/plain 3070
