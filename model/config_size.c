@@ -333,13 +333,13 @@ static double multiply_adds(const Config *c)
     return mixes(c) * mix + c->layers * feed_forward(c);
 }
 
-double config_flops(const Config *c)
+double config_flops(const Config *c, double asked)
 {
     double outputs =
         c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product per sequence is negligible */
 
     /* each multiply-add is two operations, once forward and twice backward */
-    return 6 * (config_sum(c, multiply_adds) + (double)c->width * outputs);
+    return 6 * (config_sum(c, multiply_adds) + asked * c->width * outputs);
 }
 
 double config_eps(const Config *c)

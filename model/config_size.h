@@ -37,8 +37,11 @@ double config_matrix_parameters(const Config *c);
 /* All trained parameters except vectors. */
 double config_parameters(const Config *c);
 
-/* Floating point operations per token of training, forward and backward. */
-double config_flops(const Config *c);
+/*
+ * Floating point operations per token of training, forward and backward, with logits at a share
+ * `asked` of the positions: those that have a target.
+ */
+double config_flops(const Config *c, double asked);
 
 /* The number of parameters that are not trained. */
 double config_fixed_parameters(const Config *c);

@@ -168,7 +168,8 @@ START_TEST(gpt2_has_its_parameters_and_operations)
     ck_assert_double_eq(config_matrix_parameters(&c), 123532032);
     ck_assert_double_eq(config_matrix_parameters(&c) + other_parameters(&c), 124439808);
     /* a token is multiplied with 512 keys and 512 values of 768 numbers, in 12 layers */
-    ck_assert_double_eq(config_flops(&c), 6 * (123532032.0 + 12 * 2 * 512 * 768));
+    ck_assert_double_eq(config_flops(&c, 1), 6 * (123532032.0 + 12 * 2 * 512 * 768));
+    ck_assert_double_eq(config_flops(&c, 1) - config_flops(&c, 0.25), 6 * 0.75 * 768 * c.vocab);
 }
 END_TEST
 
@@ -177,7 +178,7 @@ START_TEST(bidirectional_attention_costs_twice_the_causal_one)
     Config c = gpt2();
 
     c.task = TASK_MLM;
-    ck_assert_double_eq(config_flops(&c), 6 * (123532032.0 + 12 * 2 * 1024 * 768));
+    ck_assert_double_eq(config_flops(&c, 1), 6 * (123532032.0 + 12 * 2 * 1024 * 768));
 }
 END_TEST
 

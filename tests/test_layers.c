@@ -392,7 +392,7 @@ START_TEST(a_gated_model_has_its_parameters_and_operations)
     ck_assert_int_eq(size.H, 1);
     ck_assert(size.rope && size.causal);
     ck_assert_double_eq(config_matrix_parameters(&c), 24 * unit + head);
-    ck_assert_double_eq(config_flops(&c), 6 * (24 * (unit + attention_cost(&size)) + head));
+    ck_assert_double_eq(config_flops(&c, 1), 6 * (24 * (unit + attention_cost(&size)) + head));
     *setting_at(&c.set, "gate") = 0;
     ck_assert_double_eq(config_matrix_parameters(&c), 24 * (unit - 768 * 1536) + head);
     c.heads = 4; /* which are parts of the one */
@@ -419,7 +419,7 @@ START_TEST(shared_weights_exist_once_and_are_multiplied_each_time)
         *setting_at(&apart.set, "share") = 0;
         if (!share)
             continue;
-        ck_assert_double_eq(config_flops(&apart) - config_flops(&c), qv ? 6 * 2 * square : 0);
+        ck_assert_double_eq(config_flops(&apart, 1) - config_flops(&c, 1), qv ? 6 * 2 * square : 0);
         ck_assert_double_eq(config_matrix_parameters(&apart) - config_matrix_parameters(&c),
                             2 * (4 * square + all) -
                                 (layers ? 1 : 2) *
@@ -478,7 +478,7 @@ START_TEST(narrow_keys_and_windows_are_cheaper)
     *setting_at(&near.set, "window") = 1;
     ck_assert_double_eq(config_matrix_parameters(&c) - config_matrix_parameters(&narrow),
                         2 * 2 * 12 * 2 * (6 - 2));
-    ck_assert_double_lt(config_flops(&near), config_flops(&c));
+    ck_assert_double_lt(config_flops(&near, 1), config_flops(&c, 1));
     ck_assert_double_lt(config_memory(&narrow, load), config_memory(&c, load));
 }
 END_TEST

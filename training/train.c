@@ -23,6 +23,7 @@ typedef struct {
     Progress progress;
     Evaluation latest; /* of this part of the run; no targets: there is none */
     Pace pace;
+    double asked;                     /* the share of positions whose logits were computed last */
     double start, saved_at, drawn_at; /* when: the loop; the last checkpoint; the line */
     int saved;                        /* the step of that checkpoint; 0: there is none */
     Text broken;                      /* a tensor that is not finite; empty: none was found */
@@ -52,15 +53,17 @@ static Batch shape_of(const Loop *l, uint64_t number)
 static double learn(Loop *l, uint64_t number)
 {
     Batch b = shape_of(l, number);
+    const int rows = b.B * batch_targets(b);
     double sum = 0, targets = 0;
 
     l->t->source->batch(l->t->source, number, b);
-    for (int i = 0; i < b.B * batch_targets(b); i++)
+    for (int i = 0; i < rows; i++)
         targets += b.target[i] >= 0;
-    for (int i = 0; i < b.B * batch_targets(b); i++)
+    for (int i = 0; i < rows; i++)
         l->weight[i] = R(1.0 / targets / l->o->accumulation);
     tape_reset(l->t->tape);
     Tensor *loss = model_losses(l->t->tape, l->t->model, b, number);
+    l->asked = targets / rows;
     for (size_t i = 0; i < loss->n; i++)
         sum += (double)loss->data[i];
     tape_backward(l->t->tape, loss, l->weight);
@@ -70,12 +73,11 @@ static double learn(Loop *l, uint64_t number)
 /* Skips an update whose gradient is not finite. */
 static void update(Loop *l, LogLine *line)
 {
-    const TrainOptions *o = l->o;
-    bool clip = o->clip > 0 && line->grad_norm > o->clip;
+    const bool clip = l->o->clip > 0 && line->grad_norm > l->o->clip;
 
     if (isfinite(line->loss) && isfinite(line->grad_norm)) {
         optimiser_step(&l->optimiser, l->t->tape->pool, line->rate,
-                       clip ? o->clip / line->grad_norm : 1);
+                       clip ? l->o->clip / line->grad_norm : 1);
         l->progress.bad = 0;
         return;
     }
@@ -89,21 +91,20 @@ static void update(Loop *l, LogLine *line)
 /* If it is interrupted, the progress is still that before it. */
 static LogLine step(Loop *l, int number)
 {
-    const TrainOptions *o = l->o;
     const Source *source = l->t->source;
+    const int parts = l->o->accumulation;
     LogLine line = { .step = number,
                      .split = "train",
                      .accuracy = (double)NAN,
                      .f1 = (double)NAN,
-                     .rate = schedule_rate(&o->schedule, number) };
+                     .rate = schedule_rate(&l->o->schedule, number) };
     double start = seconds_now();
     int done = 0;
 
     model_redraw(l->t->model, source->seed, number - 1);
-    for (; done == 0 || (done < o->accumulation && !*l->t->stop); done++)
-        line.loss += learn(l, (uint64_t)(number - 1) * (uint64_t)o->accumulation + (uint64_t)done) /
-                     o->accumulation;
-    if (done < o->accumulation) {
+    for (; done == 0 || (done < parts && !*l->t->stop); done++)
+        line.loss += learn(l, (uint64_t)(number - 1) * (uint64_t)parts + (uint64_t)done) / parts;
+    if (done < parts) {
         params_zero_grad(&l->t->model->params);
         return line;
     }
@@ -124,7 +125,7 @@ static LogLine step(Loop *l, int number)
 /* On a terminal the line is drawn more often than it is logged, and not too often. */
 static void show(Loop *l, const LogLine *line, bool logged)
 {
-    double now = seconds_now(), flops = config_flops(&l->t->model->config);
+    double now = seconds_now(), flops = config_flops(&l->t->model->config, l->asked);
 
     if (!logged && !(terminal_rewrites() && now > l->drawn_at + redraw_seconds))
         return;
@@ -133,8 +134,7 @@ static void show(Loop *l, const LogLine *line, bool logged)
     l->drawn_at = now;
 }
 
-/* Numbers that are not finite would replace a good checkpoint: the run has failed. The weights are
- * exchanged for their averages. */
+/* Fails on numbers that are not finite. The weights are exchanged for their averages. */
 static bool save_exchanged(Loop *l, bool best)
 {
     double start = seconds_now();

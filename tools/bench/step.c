@@ -139,7 +139,7 @@ static void bench_length(Bench *b, Config config, int rows, Growth *g)
     bench_row(b, (Row){ .group = "step",
                         .name = title.at,
                         .seconds = best,
-                        .flops = config_flops(&config) * n,
+                        .flops = config_flops(&config, 1) * n,
                         .mechanism = config.attention->name,
                         .length = config.context,
                         .batch = rows,
@@ -211,7 +211,7 @@ static void scale(Bench *b, Config config, int rows, const Text *title)
     Row r = { .group = "scaling", .name = title->at, .mechanism = config.attention->name };
     int n = 0;
 
-    r.length = config.context, r.batch = rows, r.flops = config_flops(&config) * rows * r.length;
+    r.length = config.context, r.batch = rows, r.flops = config_flops(&config, 1) * rows * r.length;
     for (int threads = 1; threads < pool_threads(all) && n < MOST - 1; threads *= 2)
         pool[n++] = pool_new(threads);
     pool[n++] = all;

@@ -143,7 +143,7 @@ void show_banner(const Show *s)
         c->heads, c->heads == 1 ? "" : "s", c->context, position_names[c->position],
         ffn_names[config_feeds(c) ? c->ffn : FFN_NONE]);
     say(stderr, "%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",
-        params_count(&s->model->params), job->frozen.n ? " to train" : "", config_flops(c) / 1e6,
+        params_count(&s->model->params), job->frozen.n ? " to train" : "", config_flops(c, 1) / 1e6,
         config_memory(c, job_load(job)) / 0x1p20);
     if (job->initial)
         show_transfer(s);
