@@ -90,7 +90,7 @@ static noreturn void refuse_name(const Program *program, const char *arg)
 
 void options_finish(void)
 {
-    if (fflush(stdout) || ferror(stdout))
+    if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE)
         die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
 }
 

@@ -110,7 +110,8 @@ int options_parse(const Program *program, int argc, char **argv);
 /* The same for words that are not a program's command line: leaves standard streams alone. */
 int options_words(const Program *program, int argc, char **argv);
 
-/* At the end of a program: dies (EXIT_IO) if standard output could not be written. */
+/* At the end of a program: dies (EXIT_IO) if standard output could not be written, unless its
+ * reader has closed the pipe. */
 void options_finish(void);
 
 /*

@@ -62,8 +62,7 @@ int main(int argc, char **argv)
     pool_free(r.tape.pool);
     arena_free(r.tape.mem);
     arena_free(r.mem);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        die(EXIT_IO, "cannot write to standard output");
+    options_finish();
     if (r.all.over)
         die(EXIT_FAILED, "the derivatives of %d operands differ by more than %.0e; the largest: %s",
             r.all.over, DERIVATIVE_TOLERANCE, r.all.what);
