@@ -136,7 +136,7 @@ typedef struct {
     real *state, *o;
 } Step;
 
-/* Numbers per token: kept besides operands and o, and needed during the backward pass. */
+/* Numbers stored per token: `kept` for the backward pass besides operands and o, `back` during it. */
 typedef struct {
     double kept, back;
 } MixMemory;
@@ -145,7 +145,7 @@ typedef struct {
 typedef struct {
     Tensor *(*mix)(Tape *tape, const Mix *in);
     void (*step)(const Step *s);              /* NULL: cannot decode */
-    size_t (*state)(const MixSize *size);     /* numbers in the state of steps 0 .. T-1 */
+    size_t (*state)(const MixSize *size);     /* numbers in the state after T steps */
     double (*cost)(const MixSize *size);      /* multiply-adds per token, all heads */
     MixMemory (*memory)(const MixSize *size); /* NULL: none */
     int (*rotated)(const MixSize *size);      /* the width that RoPE rotates; NULL: D */
