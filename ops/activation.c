@@ -107,7 +107,7 @@ const Activation activation_sigmoid = { "sigmoid", sigmoid_apply, sigmoid_chain 
 static void log_sigmoid_apply(real *restrict x, int n)
 {
     for (int i = 0; i < n; i++)
-        x[i] = -softplus(-x[i]);
+        x[i] = log_sigmoid(x[i]);
 }
 
 static void log_sigmoid_chain(real *restrict dx, const real *restrict x, int n)

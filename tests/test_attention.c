@@ -125,7 +125,7 @@ static Shape shape_of(int T)
     return T == 97    ? (Shape){ 2, T, 2, 64, 64 }
            : T == 200 ? (Shape){ 1, T, 1, 33, 80 }
            : T == 65  ? (Shape){ 2, T, 2, 11, 7 }
-           : T == 131 ? (Shape){ 2, T, 1, 5, 3 }
+           : T == 131 ? (Shape){ 2, T, 2, 5, 3 }
            : T < 1000 ? (Shape){ T < 63 ? 4 : 2, T, 2, 5, 7 }
                       : (Shape){ 1, T, 1, 2, 3 };
 }

@@ -183,26 +183,41 @@ static inline real fused(real a, real b, real c)
 }
 
 /*
- * ln(1 + e^x), with the rounding errors of one number of its size:
+ * ln(1 + e^x), and ln(1 / (1 + e^-x)), with the rounding errors of one number of their size:
  *
  *     ln(1 + e^x) = max(x, 0) + ln(1 + z),   z = e^-|x|,   0 < z <= 1
  *     ln(1 + z)   = 2 artanh t = 2 (t + t^3 / 3 + t^5 / 5 + ..),   t = z / (2 + z) <= 1/3
  *
  * TERMS terms; the rest is below t^(2 TERMS) < 9^-TERMS of the sum.
  */
-static inline real softplus(real x)
+static inline real log_terms(real x, real *t) /* ln(1 + z) = 2 t times this */
 {
 #ifdef PROOF
     enum { TERMS = 18 };
 #else
     enum { TERMS = 8 };
 #endif
-    const real z = exp_below(x < 0 ? x : -x), t = z / (2 + z), square = t * t;
+    const real z = exp_below(x < 0 ? x : -x), part = z / (2 + z), square = part * part;
     real sum = 0;
 
     for (int k = TERMS - 1; k >= 0; k--)
         sum = sum * square + R(1.0 / (2 * k + 1));
+    *t = part;
+    return sum;
+}
+
+static inline real softplus(real x)
+{
+    real t, sum = log_terms(x, &t);
+
     return fused(2 * t, sum, x > 0 ? x : 0);
+}
+
+static inline real log_sigmoid(real x)
+{
+    real t, sum = log_terms(x, &t);
+
+    return (x < 0 ? x : 0) - 2 * (t * sum); /* 2 is exact, fused or not */
 }
 
 /* Short rows are added in the order of a matrix product, so decoding matches whole sequences. */
