@@ -136,7 +136,8 @@ typedef struct {
     real *state, *o;
 } Step;
 
-/* Numbers stored per token: `kept` for the backward pass besides operands and o, `back` during it. */
+/* Numbers stored per token: `kept` for the backward pass besides operands and o, `back` during it.
+ */
 typedef struct {
     double kept, back;
 } MixMemory;

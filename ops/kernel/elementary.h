@@ -192,11 +192,7 @@ static inline real fused(real a, real b, real c)
  */
 static inline real log_terms(real x, real *t) /* ln(1 + z) = 2 t times this */
 {
-#ifdef PROOF
-    enum { TERMS = 18 };
-#else
-    enum { TERMS = 8 };
-#endif
+    enum { TERMS = sizeof(real) > sizeof(float) ? 18 : 8 };
     const real z = exp_below(x < 0 ? x : -x), part = z / (2 + z), square = part * part;
     real sum = 0;
 
