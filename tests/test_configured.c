@@ -14,6 +14,7 @@ static uint64_t seed = 1337;
 static double rate = (double)NAN, limit = 90;
 static OptionList lengths;
 static OptionTexts by;
+static OptionSequence order;
 static const char *name;
 
 static const char *const kinds[] = { "gelu", "swiglu", NULL };
@@ -21,6 +22,7 @@ static Option options[] = {
     { .name = "All" },
     { "n-layer", OPTION_INT, &layers, .min = 1, .max = 1000, .help = "blocks" },
     { "kind", OPTION_CHOICE, &kind, .choices = kinds, .help = "of layers" },
+    { "order", OPTION_SEQUENCE, &order, .choices = kinds, .help = "of layers" },
     { "tied", OPTION_FLAG, &tied, .help = "weights" },
     { "seed", OPTION_SEED, &seed, .help = "of draws" },
     { "rate", OPTION_REAL, &rate, .help = "of learning" },
@@ -54,6 +56,8 @@ static void configure(const char *json)
     options_parse(&program, argc, argv);
     options_config(&program, json_read(mem, json, strlen(json), &why), "a.json", skip, mem);
     options_json(&program, "", stderr);
+    if (order.n)
+        fprintf(stderr, "%d in order, the last %s\n", order.n, kinds[order.at[order.n - 1]]);
 }
 
 static void check_sets(const char *json, const char *want)
@@ -70,6 +74,7 @@ START_TEST(a_member_of_the_object_sets_its_option)
     check_sets("{\"kind\": \"swiglu\"}", "\"kind\": \"swiglu\"");
     check_sets("{\"kind\": null}", "\"kind\": null");
     check_sets("{\"tied\": true}", "\"tied\": true");
+    check_sets("{\"order\": \"gelu,gelu:x=1,swiglu\"}", "3 in order, the last swiglu");
     check_sets("{\"rate\": 1e-300}", "\"rate\": 1e-300");
     check_sets("{\"rate\": 0.1}", "\"rate\": 0.1,");
     check_sets("{\"limit\": \"1h30m\"}", "\"limit\": 5400");
@@ -105,6 +110,7 @@ START_TEST(unknown_options_and_invalid_values_are_refused)
         { "{\"lengths\": [1, null]}", "lengths is '{}'" },
         { "{\"tied\": 1}", "tied is '1': must be on or off" },
         { "{\"kind\": \"relu\"}", "kind is 'relu': must be one of gelu, swiglu" },
+        { "{\"order\": \"gelu,relu\"}", "order is 'relu': must be one of" },
         { "{\"seed\": 18446744073709551616}", "seed is '18446744073709551616'" },
         { "{\"seed\": -1}", "seed is '-1'" },
     };
