@@ -84,7 +84,7 @@ first_failing()
 {
     mkfifo "$1.tap"
     for suite in $(echo "$2" | tr -s ' ' '\n' | awk 'NF && !seen[$1]++'); do
-        CK_RUN_SUITE=$suite CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- "$1" \
+        CK_RUN_SUITE=$suite CK_TIMEOUT_MULTIPLIER=0.1 CK_VERBOSITY=silent CK_TAP_LOG_FILE_NAME=- "$1" \
             >"$1.tap" 2>/dev/null &
         failing="the end of the program"
         while IFS= read -r line; do

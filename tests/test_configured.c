@@ -110,7 +110,7 @@ START_TEST(unknown_options_and_invalid_values_are_refused)
         { "{\"lengths\": [1, null]}", "lengths is '{}'" },
         { "{\"tied\": 1}", "tied is '1': must be on or off" },
         { "{\"kind\": \"relu\"}", "kind is 'relu': must be one of gelu, swiglu" },
-        { "{\"order\": \"gelu,relu\"}", "order is 'relu': must be one of" },
+        { "{\"order\": \"gelu,relu\"}", "order is 'gelu,relu': must be one of" },
         { "{\"seed\": 18446744073709551616}", "seed is '18446744073709551616'" },
         { "{\"seed\": -1}", "seed is '-1'" },
     };
