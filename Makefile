@@ -144,6 +144,8 @@ fuzz-now: $(FUZZ:%=$(OUT)/fuzz/%)
 	    -dict=tests/fuzz/words $$out $$out.corpus >/dev/null 2>$$out.log || \
 	    { tail -n 40 $$out.log; exit 1; }; grep 'DONE' $$out.log; done
 
+# Optimising the tests themselves would take longer than it saves.
+$(OUT)/float/tests/%.o $(OUT)/proof/tests/%.o: ALL += -O1
 CHECK = $$(pkg-config --libs check 2>/dev/null || echo -lcheck -lsubunit -lrt)
 $(OUT)/%/check: | needs-check
 	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $(CHECK) -lm -o $@
@@ -176,7 +178,6 @@ needs-check:
 COMMIT := $(if $(wildcard .git),$(shell GIT_OPTIONAL_LOCKS=0 git describe --always --dirty --abbrev=12 \
             --exclude='*' 2>/dev/null))
 FACTS   = -DCOMMIT='"$(COMMIT)"' -DFLAGS='"$(subst ",\",$(CFLAGS) -march=$(ARCH)$(SAN:%= -fsanitize=%))"'
-$(OUT)/float/tests/%.o $(OUT)/proof/tests/%.o: ALL += -O1
 BUILD   = $(OUT)/float/tools/common/build.o $(OUT)/proof/tools/common/build.o
 $(BUILD): ALL += $(FACTS)
 $(BUILD): $(OUT)/commit
