@@ -228,7 +228,7 @@ sweep() { # RUN... -- RATE SEED LOSS...
         sed -n 's/^todo:.*rate+\(.*\)_seed+\(.*\)/ \1:\2/p' | tr -d '\n')
     [ "$got" = "$want" ] || { echo "not$want but$got" && false; }
 }
-check 'a sweep begins where it is told' sweep 0.004:1 --
+check 'a sweep begins with the given rate' sweep 0.004:1 --
 check 'it goes on below the lowest rate' sweep 0.002:1 -- '0.004 1 2.0'
 check 'it goes on above the highest' sweep 0.008:1 -- '0.004 1 2.0' '0.002 1 2.1'
 check 'it goes on as long as the best is at the edge' sweep 0.016:1 -- '0.004 1 2.0' '0.002 1 2.1' '0.008 1 1.9'

@@ -100,8 +100,8 @@ END_TEST
 START_TEST(unknown_options_and_invalid_values_are_refused)
 {
     static const char *const bad[][2] = {
-        { "{\"n_layers\": 7}", "a.json: there is no option n_layers: did you mean n-layer?" },
-        { "{\"zzzzzzzz\": 7}", "a.json: there is no option zzzzzzzz\n" },
+        { "{\"n_layers\": 7}", "a.json: unknown option n_layers: did you mean n-layer?" },
+        { "{\"zzzzzzzz\": 7}", "a.json: unknown option zzzzzzzz\n" },
         { "{\"n_layer\": 0}", "a.json: n-layer is '0': must be a whole number from 1 to 1000" },
         { "{\"n_layer\": 1.5}", "n-layer is '1.5'" },
         { "{\"n_layer\": {}}", "n-layer is '{}'" },

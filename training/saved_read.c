@@ -1,6 +1,6 @@
 /*
  * Which checkpoint of a folder is read. A run leaves its last two: where the latest is damaged, the
- * one before it takes its place, and the user is told.
+ * one before it takes its place, and a message says so.
  */
 #include "training/saved.h"
 

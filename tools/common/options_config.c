@@ -14,7 +14,7 @@ static noreturn void refuse_key(const Program *program, const char *path, const 
     for (const Option *o = program->options; o->name; o++)
         if (o->kind != OPTION_GROUP)
             options_nearer(&near, o->name);
-    die(EXIT_DATA, "%.120s: there is no option %s%s", path, text_cut(key, SHOWN).at,
+    die(EXIT_DATA, "%.120s: unknown option %s%s", path, text_cut(key, SHOWN).at,
         near.name ? text_format(": did you mean %s?", near.name).at : "");
 }
 

@@ -25,26 +25,30 @@ typedef struct {
     double *Z[STEPS + 1], *P[STEPS], *U[STEPS], *V[STEPS], *W[STEPS];
 } Nystrom;
 
+typedef struct {
+    int n, l, m;
+} Sizes;
+
 /* c += s a b for a (n, l) and b (l, m); the same with a^T for a (l, n), with b^T for b (m, l). */
-static void product(double *c, double s, const double *a, const double *b, int n, int l, int m)
+static void product(double *c, double s, const double *a, const double *b, Sizes x)
 {
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < l; k++)
-            plain_add(c + i * m, s * a[i * l + k], b + k * m, m);
+    for (int i = 0; i < x.n; i++)
+        for (int k = 0; k < x.l; k++)
+            plain_add(c + i * x.m, s * a[i * x.l + k], b + k * x.m, x.m);
 }
 
-static void product_ta(double *c, double s, const double *a, const double *b, int n, int l, int m)
+static void product_ta(double *c, double s, const double *a, const double *b, Sizes x)
 {
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < l; k++)
-            plain_add(c + i * m, s * a[k * n + i], b + k * m, m);
+    for (int i = 0; i < x.n; i++)
+        for (int k = 0; k < x.l; k++)
+            plain_add(c + i * x.m, s * a[k * x.n + i], b + k * x.m, x.m);
 }
 
-static void product_tb(double *c, double s, const double *a, const double *b, int n, int l, int m)
+static void product_tb(double *c, double s, const double *a, const double *b, Sizes x)
 {
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < m; j++)
-            c[i * m + j] += s * plain_dot(a + i * l, b + j * l, l);
+    for (int i = 0; i < x.n; i++)
+        for (int j = 0; j < x.m; j++)
+            c[i * x.m + j] += s * plain_dot(a + i * x.l, b + j * x.l, x.l);
 }
 
 /* softmax(q k^T / sqrt(D)), and its backward. */
@@ -52,7 +56,7 @@ static double *weights(const PlainHead *x, const double *q, const double *k, int
 {
     double *s = plain_zeros(x, n * m), *A = plain_zeros(x, n * m);
 
-    product_tb(s, 1 / sqrt(x->D), q, k, n, x->D, m);
+    product_tb(s, 1 / sqrt(x->D), q, k, (Sizes){ n, x->D, m });
     for (int i = 0; i < n; i++)
         plain_softmax_of(s + i * m, A + i * m, m);
     return A;
@@ -69,8 +73,8 @@ static void weights_back(const PlainHead *x, const double *A, const double *dA, 
 
     for (int i = 0; i < q.n; i++)
         plain_softmax_back(A + i * k.n, dA + i * k.n, ds + i * k.n, k.n);
-    product(q.d, 1 / sqrt(x->D), ds, k.rows, q.n, k.n, x->D);
-    product_ta(k.d, 1 / sqrt(x->D), ds, q.rows, k.n, q.n, x->D);
+    product(q.d, 1 / sqrt(x->D), ds, k.rows, (Sizes){ q.n, k.n, x->D });
+    product_ta(k.d, 1 / sqrt(x->D), ds, q.rows, (Sizes){ k.n, q.n, x->D });
 }
 
 static int begin(const Nystrom *y, int r)
@@ -100,7 +104,7 @@ static double *rest(const Nystrom *y, double s, const double *a, const double *b
 
     for (int i = 0; i < y->m; i++)
         c[i * y->m + i] = s;
-    product(c, -1, a, b, y->m, y->m, y->m);
+    product(c, -1, a, b, (Sizes){ y->m, y->m, y->m });
     return c;
 }
 
@@ -123,6 +127,7 @@ static double widest(const Nystrom *y, int *which)
 static void invert(Nystrom *y)
 {
     const int m = y->m;
+    const Sizes square = { m, m, m };
     int which = 0;
     double *one = plain_zeros(y->x, m * m), c = widest(y, &which);
 
@@ -130,14 +135,14 @@ static void invert(Nystrom *y)
         one[i * m + i] = 1;
     for (int k = 0; k <= STEPS; k++)
         y->Z[k] = plain_zeros(y->x, m * m);
-    product_ta(y->Z[0], 1 / c, y->A, one, m, m, m);
+    product_ta(y->Z[0], 1 / c, y->A, one, square);
     for (int k = 0; k < STEPS; k++) {
         y->P[k] = plain_zeros(y->x, m * m);
-        product(y->P[k], 1, y->A, y->Z[k], m, m, m);
+        product(y->P[k], 1, y->A, y->Z[k], square);
         y->U[k] = rest(y, 7, y->P[k], one);
         y->V[k] = rest(y, 15, y->P[k], y->U[k]);
         y->W[k] = rest(y, 13, y->P[k], y->V[k]);
-        product(y->Z[k + 1], 0.25, y->Z[k], y->W[k], m, m, m);
+        product(y->Z[k + 1], 0.25, y->Z[k], y->W[k], square);
     }
 }
 
@@ -145,6 +150,7 @@ static void invert(Nystrom *y)
 static void invert_back(Nystrom *y, double *dZ)
 {
     const int m = y->m;
+    const Sizes square = { m, m, m };
     int which = 0;
     double c = widest(y, &which), dc = 0;
 
@@ -153,15 +159,15 @@ static void invert_back(Nystrom *y, double *dZ)
         double *dV = plain_zeros(y->x, m * m), *dU = plain_zeros(y->x, m * m);
         double *dP = plain_zeros(y->x, m * m);
 
-        product_tb(before, 0.25, dZ, y->W[k], m, m, m);
-        product_ta(dW, 0.25, y->Z[k], dZ, m, m, m);
-        product_tb(dP, -1, dW, y->V[k], m, m, m);
-        product_ta(dV, -1, y->P[k], dW, m, m, m);
-        product_tb(dP, -1, dV, y->U[k], m, m, m);
-        product_ta(dU, -1, y->P[k], dV, m, m, m);
+        product_tb(before, 0.25, dZ, y->W[k], square);
+        product_ta(dW, 0.25, y->Z[k], dZ, square);
+        product_tb(dP, -1, dW, y->V[k], square);
+        product_ta(dV, -1, y->P[k], dW, square);
+        product_tb(dP, -1, dV, y->U[k], square);
+        product_ta(dU, -1, y->P[k], dV, square);
         plain_add(dP, -1, dU, m * m);
-        product_tb(y->dA, 1, dP, y->Z[k], m, m, m);
-        product_ta(before, 1, y->A, dP, m, m, m);
+        product_tb(y->dA, 1, dP, y->Z[k], square);
+        product_ta(before, 1, y->A, dP, square);
         dZ = before;
     }
     for (int i = 0; i < m; i++)
@@ -188,21 +194,21 @@ void plain_nystromformer(const PlainHead *x)
     y.A = weights(x, y.Q, y.K, m, m);
     invert(&y);
     double *BV = plain_zeros(x, m * E), *ZBV = plain_zeros(x, m * E);
-    product(BV, 1, B, x->in.v, m, n, E);
-    product(ZBV, 1, y.Z[STEPS], BV, m, m, E);
-    product(x->o, 1, F, ZBV, T, m, E);
+    product(BV, 1, B, x->in.v, (Sizes){ m, n, E });
+    product(ZBV, 1, y.Z[STEPS], BV, (Sizes){ m, m, E });
+    product(x->o, 1, F, ZBV, (Sizes){ T, m, E });
     if (!x->g)
         return;
 
     double *dF = plain_zeros(x, T * m), *dZBV = plain_zeros(x, m * E), *dB = plain_zeros(x, m * n);
     double *dBV = plain_zeros(x, m * E), *dZ = plain_zeros(x, m * m);
     y.dA = plain_zeros(x, m * m), y.dQ = plain_zeros(x, m * D), y.dK = plain_zeros(x, m * D);
-    product_tb(dF, 1, x->g, ZBV, T, E, m);
-    product_ta(dZBV, 1, F, x->g, m, T, E);
-    product_tb(dZ, 1, dZBV, BV, m, E, m);
-    product_ta(dBV, 1, y.Z[STEPS], dZBV, m, m, E);
-    product_tb(dB, 1, dBV, x->in.v, m, E, n);
-    product_ta(x->d.v, 1, B, dBV, n, m, E);
+    product_tb(dF, 1, x->g, ZBV, (Sizes){ T, E, m });
+    product_ta(dZBV, 1, F, x->g, (Sizes){ m, T, E });
+    product_tb(dZ, 1, dZBV, BV, (Sizes){ m, E, m });
+    product_ta(dBV, 1, y.Z[STEPS], dZBV, (Sizes){ m, m, E });
+    product_tb(dB, 1, dBV, x->in.v, (Sizes){ m, E, n });
+    product_ta(x->d.v, 1, B, dBV, (Sizes){ n, m, E });
     invert_back(&y, dZ);
     weights_back(x, F, dF, (Side){ x->in.q, x->d.q, T }, (Side){ y.K, y.dK, m });
     weights_back(x, B, dB, (Side){ y.Q, y.dQ, m }, (Side){ x->in.k, x->d.k, n });
