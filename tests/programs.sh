@@ -1496,6 +1496,7 @@ check 'its CSV has a header' grep -q '^group,name,seconds,.*,mechanism,length,ba
 check 'its CSV has a row for each length, shortest first' has_rows relu,9 relu,64 softmax,9 softmax,64
 check 'it says how the time grows' grep -q '^relu  *from 9 to 64 positions .* within 15%$' "$dir/stdout"
 check 'its plot has a line for each' grep -q '>softmax<' ../out/svg
+check 'bench of every op' benches --only ops
 check 'bench of every attention' benches --only attention --lengths 7
 check 'its CSV has every attention' every_attention
 check 'bench bidirectional' benches --only attention --attn all --bidirectional --lengths 7
