@@ -1,8 +1,12 @@
-/* The text that a model is trained on: bytes, the last part of them held back for validation. */
+/*
+ * The text that a model is trained on: bytes, the last part of them held back for validation. They
+ * are in memory, or stay on disk if they are more than fit and each is a token.
+ */
 #ifndef DATA_CORPUS_H
 #define DATA_CORPUS_H
 
-#include "data/token.h"
+#include "data/disk_text.h"
+#include "data/tokens.h"
 
 #include <stdint.h>
 
@@ -14,8 +18,10 @@ typedef struct {
 } CorpusFile;
 
 typedef struct {
-    Bytes train, validation;
-    CorpusFile *file; /* none of the built-in stories */
+    Bytes train, validation; /* `at` is NULL on disk */
+    DiskText *disk;          /* both parts, one after the other; NULL: in memory */
+    uint64_t hash;           /* identifies the corpus: both parts */
+    CorpusFile *file;        /* none of the built-in stories */
     int files;
     double floor;                /* bits a byte that no model can beat on validation; 0: unknown */
     unsigned char *owned, *more; /* freed by corpus_free() */
@@ -30,6 +36,8 @@ typedef struct {
     int n;
     const char *validation_path;
     double held_back;
+    bool may_stay; /* on disk, if there are more than `most` bytes, but at most 64 times as many */
+    size_t most;   /* 0: what fits into the memory */
 } CorpusFiles;
 Corpus corpus_read(CorpusFiles files);
 
@@ -40,7 +48,7 @@ Corpus corpus_stories(uint64_t seed, size_t bytes);
 
 void corpus_free(Corpus *corpus);
 
-/* Identifies the corpus: a hash of both parts. */
-uint64_t corpus_hash(const Corpus *corpus);
+/* The tokens of one of the two parts. Those of a corpus on disk need it as long as they live. */
+Tokens corpus_tokens(const Corpus *corpus, const Bytes *part, const Tokenizer *t);
 
 #endif

@@ -1,16 +1,40 @@
 #include "data/tokens.h"
 
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "ops/base/random.h"
 
 #include <stdlib.h>
 
 Tokens tokens_of(const Tokenizer *t, Bytes text)
 {
-    Tokens tokens = { xmalloc((text.n + 1) * sizeof(Token)), 0, text.n, t };
+    Tokens tokens = { .at = xmalloc((text.n + 1) * sizeof(Token)),
+                      .bytes = text.n,
+                      .tokenizer = t };
 
     tokens.n = tokenizer_encode(t, text, tokens.at);
     tokens.at = xrealloc(tokens.at, (tokens.n + 1) * sizeof(Token));
+    return tokens;
+}
+
+Tokens tokens_on_disk(const Tokenizer *t, const DiskText *disk, size_t first, size_t n)
+{
+    return (Tokens){ .n = n, .bytes = n, .tokenizer = t, .disk = disk, .first = first };
+}
+
+Tokens tokens_into_memory(Tokens from)
+{
+    const size_t room = file_text_room();
+
+    if (from.n > room)
+        die(EXIT_DATA,
+            "%.1f GB of text are to be read, but there is room for %.1f GB: use fewer of its "
+            "tokens (--max-tokens %zu)",
+            (double)from.n / 1e9, (double)room / 1e9, room);
+    unsigned char *at = xmalloc(from.n + 1);
+    disk_text_read(from.disk, from.first, from.n, at);
+    Tokens tokens = tokens_of(from.tokenizer, (Bytes){ at, from.n });
+    free(at);
     return tokens;
 }
 
@@ -20,12 +44,36 @@ void tokens_free(Tokens *tokens)
     *tokens = (Tokens){ .at = NULL };
 }
 
-static void copy_window(const Token *from, Batch row)
+static void copy_tokens(const Token *from, Batch row)
 {
     for (int t = 0; t < row.T; t++) {
         row.id[t] = from[t];
         row.target[t] = from[t + 1];
     }
+}
+
+static void read_tokens(const DiskText *disk, size_t from, Batch row)
+{
+    enum { PIECE = 4096 };
+    unsigned char byte[PIECE + 1];
+
+    for (int t0 = 0, n; t0 < row.T; t0 += n) {
+        n = row.T - t0 < PIECE ? row.T - t0 : PIECE;
+        disk_text_read(disk, from + (size_t)t0, (size_t)n + 1, byte);
+        for (int t = 0; t < n; t++) {
+            row.id[t0 + t] = byte[t];
+            row.target[t0 + t] = byte[t + 1];
+        }
+    }
+}
+
+/* The T tokens from `start` on, and for each the next one. */
+static void copy_window(Tokens from, size_t start, Batch row)
+{
+    if (from.disk)
+        read_tokens(from.disk, from.first + start, row);
+    else
+        copy_tokens(from.at + start, row);
 }
 
 void tokens_batch(Tokens from, uint64_t seed, uint64_t number, Batch batch)
@@ -35,7 +83,7 @@ void tokens_batch(Tokens from, uint64_t seed, uint64_t number, Batch batch)
     for (int b = 0; b < batch.B; b++) {
         size_t start = random_below(r, (uint64_t)b, from.n - (size_t)batch.T);
 
-        copy_window(from.at + start, batch_row(batch, b));
+        copy_window(from, start, batch_row(batch, b));
     }
 }
 
@@ -74,7 +122,7 @@ void tokens_shuffled(Tokens from, uint64_t seed, uint64_t number, Batch batch)
         const Random order = random_stream(seed, RANDOM_EPOCH, row / n);
         const size_t first = random_below(order, UINT64_MAX / 2, from.n - n * T);
 
-        copy_window(from.at + first + place_of(order, row % n, n) * T, batch_row(batch, b));
+        copy_window(from, first + place_of(order, row % n, n) * T, batch_row(batch, b));
     }
 }
 
@@ -85,5 +133,5 @@ size_t tokens_windows(Tokens from, int T)
 
 void tokens_window(Tokens from, size_t k, Batch row)
 {
-    copy_window(from.at + k * (size_t)row.T, row);
+    copy_window(from, k * (size_t)row.T, row);
 }

@@ -43,7 +43,7 @@ void job_open(void)
 TextSource lesson_open(void)
 {
     const char *path = in_folder("text");
-    Corpus corpus = corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 });
+    Corpus corpus = corpus_read((CorpusFiles){ .path = &path, .n = 1, .held_back = 0.1 });
     Tokenizer *t = tokenizer_learn("byte", corpus.train);
     TextSource s = source_text(tokens_of(t, corpus.train), tokens_of(t, corpus.validation), 16,
                                job.config.task == TASK_MLM ? config_mask(&job.config) : -1);

@@ -1338,6 +1338,29 @@ if (ulimit -s 130000000000) 2>/dev/null && few_threads; then
 else
     skip 'threads that cannot be started (needs stacks without a limit)'
 fi
+# A text that is larger than a quarter of the memory: bytes may stay on disk.
+if (ulimit -v 600000 && exec "$train" --version) >/dev/null 2>&1; then
+    seq 20000000 | head -c 160000000 >"$dir/large"
+    works 'a run on a large text' --seed 3 --val-share 0.0001 "$dir/large"
+    in_memory=$run
+    little() { (ulimit -v 600000 && exec $patience "$@") >"$dir/stdout" 2>"$dir/err"; }
+    little_memory() {
+        bytes=$(grep -o '"peak_memory":[0-9]*' ../out/disk/log.jsonl | tail -n 1 | cut -d : -f 2)
+        [ "$bytes" -lt 100000000 ] || no "$bytes bytes"
+    }
+    too_little() { little "$@"; [ $? = 5 ] && said 'room for' || no "$(cat "$dir/err")"; }
+    check 'a text too large for the memory stays on disk' \
+        little "$train" $small --seed 3 --val-share 0.0001 --out-dir ../out/disk "$dir/large"
+    check 'which is said' said '0.2 GB are too much for the memory; the text stays on disk'
+    check 'and changes nothing' cmp -s ../out/disk/model.safetensors "$in_memory/model.safetensors"
+    check 'and takes little of it' little_memory
+    check 'a part of it is evaluated' little "$evaluate" --lengths 16 --max-tokens 1000 ../out/disk
+    check 'tokens of several bytes do not stay on disk' too_little \
+        "$train" $small --tokenizer bpe:300 --out-dir ../out/pieces "$dir/large"
+    rm "$dir/large"
+else
+    skip 'a text too large for the memory (needs a limit of memory)'
+fi
 works 'a run with another seed' $wide --seed 7 $text
 check 'another seed gives other weights' other_weights
 

@@ -20,7 +20,7 @@ Studied studied_open(Config c, int threads)
     Studied x = { .s = small_open(c, 1, LENGTH), .tape = tape_open(threads) };
     const Random r = random_stream(5, RANDOM_TEST, 0);
 
-    x.text = (Tokens){ arena_take(x.s->mem, N * sizeof(Token)), N, N, NULL };
+    x.text = (Tokens){ .at = arena_take(x.s->mem, N * sizeof(Token)), .n = N, .bytes = N };
     for (size_t i = 0; i < N; i++)
         x.text.at[i] = (Token)random_below(r, i, VOCAB);
     x.study = (Study){ .length = LENGTH, .windows = 3, .band = 2, .faint = 0.1, .tolerance = 1e-4 };

@@ -220,6 +220,25 @@ static uint32_t remainder_of(const unsigned char *at, size_t n)
 }
 
 /* Whatever the order of bytes on this processor. */
+START_TEST(a_hash_of_pieces_is_that_of_the_whole)
+{
+    unsigned char bytes[40];
+
+    for (int i = 0; i < COUNT(bytes); i++)
+        bytes[i] = (unsigned char)(17 * i + 3);
+    for (size_t n = 0; n <= sizeof bytes; n++)
+        for (size_t a = 0; a <= n; a++)
+            for (size_t b = a; b <= n; b++) {
+                Hash hash = hash_begin(9, n);
+
+                hash_more(&hash, bytes, a);
+                hash_more(&hash, bytes + a, b - a);
+                hash_more(&hash, bytes + b, n - b);
+                ck_assert_uint_eq(hash_end(hash), hash_bytes(9, bytes, n));
+            }
+}
+END_TEST
+
 START_TEST(hashes_do_not_depend_on_byte_order)
 {
     static const uint64_t numbers[] = { 0x0102030405060708, 9 };
@@ -396,6 +415,7 @@ Suite *suite_base(void)
     tcase_add_test(t, normal_numbers_have_mean_0_and_variance_1);
     tcase_add_test(t, normal_numbers_are_independent);
     tcase_add_test(t, draws_below_n_are_uniform);
+    tcase_add_test(t, a_hash_of_pieces_is_that_of_the_whole);
     tcase_add_test(t, hashes_do_not_depend_on_byte_order);
     tcase_add_test(t, a_checksum_is_the_remainder_of_the_division);
     tcase_add_test(t, the_machine_has_a_name_and_a_read_speed);

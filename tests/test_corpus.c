@@ -113,8 +113,7 @@ START_TEST(a_corpus_is_recognised_and_any_change_is_detected)
             text[i] ^= 1;
         put(in_folder("t"), text, N);
         Corpus c = corpus_of((const char *const[]){ "t", NULL }, NULL, 0.5);
-        seen[n++] = corpus_hash(&c);
-        ck_assert_uint_eq(corpus_hash(&c), seen[n - 1]);
+        seen[n++] = c.hash;
         corpus_free(&c);
         if (i >= 0)
             text[i] ^= 1;
@@ -122,7 +121,7 @@ START_TEST(a_corpus_is_recognised_and_any_change_is_detected)
     for (int held = 1; held <= 2; held++) { /* the same text, cut elsewhere */
         put(in_folder("t"), text, N);
         Corpus c = corpus_of((const char *const[]){ "t", NULL }, NULL, 0.1 * held);
-        seen[n++] = corpus_hash(&c);
+        seen[n++] = c.hash;
         corpus_free(&c);
     }
     for (int i = 0; i < n; i++)
@@ -233,7 +232,7 @@ START_TEST(an_epoch_has_every_window_once_in_an_order_of_its_own)
 
     for (int i = 0; i < TEXT; i++)
         text[i] = (Token)i;
-    const Tokens from = { text, TEXT, TEXT, NULL };
+    const Tokens from = { .at = text, .n = TEXT, .bytes = TEXT };
     for (int number = 0; number * B < EPOCHS * WINDOWS; number++) {
         Batch batch = { .B = B, .T = T, .id = *id, .target = *target };
 
@@ -268,7 +267,7 @@ START_TEST(a_text_of_one_window_is_shuffled_too)
     Token text[T + 1] = { 5, [T] = 8 };
     int id[B][T], target[B][T];
 
-    tokens_shuffled((Tokens){ text, T + 1, T + 1, NULL }, 7, 9,
+    tokens_shuffled((Tokens){ .at = text, .n = T + 1, .bytes = T + 1 }, 7, 9,
                     (Batch){ .B = B, .T = T, .id = *id, .target = *target });
     for (int b = 0; b < B; b++)
         ck_assert(id[b][0] == 5 && target[b][T - 1] == 8);

@@ -46,7 +46,7 @@ static Tokens noise(Arena *mem, size_t n, uint64_t vocab, uint64_t seed)
 
     for (size_t i = 0; i < n; i++)
         at[i] = (Token)random_below(r, i, vocab);
-    return (Tokens){ at, n, n, NULL };
+    return (Tokens){ .at = at, .n = n, .bytes = n };
 }
 
 /* That text to learn from and to be judged by, as the model's task has it. */
@@ -461,7 +461,7 @@ static Tokens four_in_order(Arena *mem, uint64_t seed)
 
     for (size_t i = 0; i < N; i++)
         at[i] = (Token)((i + seed) % 4);
-    return (Tokens){ at, N, N, NULL };
+    return (Tokens){ .at = at, .n = N, .bytes = N };
 }
 
 /*

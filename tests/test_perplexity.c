@@ -30,7 +30,7 @@ static Judged judged_open(Config c, size_t n)
     for (size_t i = 0; i < n; i++)
         token[i] = (Token)random_below(r, i, VOCAB);
     j.tokenizer = tokenizer_learn("byte", (Bytes){ NULL, 0 });
-    j.text = (Tokens){ token, n, n, j.tokenizer };
+    j.text = (Tokens){ .at = token, .n = n, .bytes = n, .tokenizer = j.tokenizer };
     small_overwrite(j.s, 0.4);
     return j;
 }

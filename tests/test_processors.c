@@ -1,4 +1,5 @@
 /* The processors that a process may use, as Linux's files say. */
+#include "ops/base/groups.h"
 #include "ops/base/processors.h"
 #include "ops/base/text.h"
 #include "tests/folder.h"
@@ -47,7 +48,7 @@ static void remove_groups(void)
 static void check_quota(const char *groups, double want)
 {
     put(in_folder("own"), groups, strlen(groups));
-    double got = processors_quota(in_folder("own"), in_folder("all"));
+    double got = groups_processors(in_folder("own"), in_folder("all"));
     ck_assert_msg(got == want, "%s: %g, not %g", groups, got, want);
 }
 
@@ -73,7 +74,34 @@ START_TEST(the_smallest_quota_of_all_groups_counts)
     make_group("all/cpuset", "cpu.max", "100000 100000\n");
     check_quota("3:cpuset:/\n", HUGE_VAL);
     check_quota("3:cpu,cpuacct:/a\n0::/a\n", 0.5);
-    ck_assert_double_eq(processors_quota(in_folder("none"), in_folder("all")), HUGE_VAL);
+    ck_assert_double_eq(groups_processors(in_folder("none"), in_folder("all")), HUGE_VAL);
+    remove_groups();
+}
+END_TEST
+
+static void check_memory(const char *groups, double want)
+{
+    put(in_folder("own"), groups, strlen(groups));
+    ck_assert_double_eq(groups_memory(in_folder("own"), in_folder("all")), want);
+}
+
+START_TEST(the_smallest_memory_of_all_groups_counts)
+{
+    make_group("all", "memory.max", "4000\n");
+    make_group("all/a", "memory.max", "max\n");
+    make_group("all/a/b", "memory.max", "1500\n");
+    make_group("all/none", "memory.max", "0\n");
+    make_group("all/memory", "memory.limit_in_bytes", "9223372036854771712\n");
+    make_group("all/memory/a", "memory.limit_in_bytes", "3000\n");
+    make_group("all/cpu", "memory.max", "5\n");
+    check_memory("0::/\n", 4000);
+    check_memory("0::/a\n", 4000);
+    check_memory("0::/a/b\n", 1500);
+    check_memory("0::/none\n", 4000);
+    check_memory("9:memory:/a\n", 3000);
+    check_memory("9:memory:/\n", 9223372036854771712.0);
+    check_memory("3:cpu:/\n", HUGE_VAL);
+    check_memory("", HUGE_VAL);
     remove_groups();
 }
 END_TEST
@@ -85,5 +113,6 @@ Suite *suite_processors(void)
 
     tcase_add_test(t, a_list_of_processors_is_counted);
     tcase_add_test(t, the_smallest_quota_of_all_groups_counts);
+    tcase_add_test(t, the_smallest_memory_of_all_groups_counts);
     return s;
 }

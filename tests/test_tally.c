@@ -137,7 +137,7 @@ static Tokens repeated(Arena *mem, size_t n, Token token)
 
     for (size_t i = 0; i < n; i++)
         at[i] = token;
-    return (Tokens){ at, n, n, NULL };
+    return (Tokens){ .at = at, .n = n, .bytes = n };
 }
 
 /* Any number of rows, spread evenly, has about the same number from each text. */

@@ -20,7 +20,7 @@ static void put_run_on(Corpus corpus, const Meta *option, int n)
     Model model;
     model_init(&model, c, s->mem, 1);
     Tokenizer *t = tokenizer_learn("byte", corpus.train);
-    const Origin origin = { task_names[TASK_CAUSAL], t, corpus_hash(&corpus), option, n };
+    const Origin origin = { task_names[TASK_CAUSAL], t, corpus.hash, option, n };
     saved_write(in_folder("model"), &model, NULL, (Progress){ .best = HUGE_VAL, .loss = 1 },
                 &origin);
     tokenizer_free(t);
@@ -38,7 +38,8 @@ static void put_run(void)
     for (int i = 0; i < BYTES; i++)
         text[i] = (char)(i % 100);
     put(path, text, BYTES);
-    put_run_on(corpus_read((CorpusFiles){ &path, 1, NULL, 0.1 }), option, COUNT(option));
+    put_run_on(corpus_read((CorpusFiles){ .path = &path, .n = 1, .held_back = 0.1 }), option,
+               COUNT(option));
 }
 
 /* The tokens count up from this byte. */

@@ -49,7 +49,7 @@ static size_t share_of_memory(double share)
 }
 
 /* O_NONBLOCK: opening a FIFO would wait for its writer. No effect on regular files. */
-static int open_regular(const char *path, size_t *size)
+int file_open(const char *path, size_t *bytes)
 {
     const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), cause = errno;
     struct stat st;
@@ -62,7 +62,7 @@ static int open_regular(const char *path, size_t *size)
         die(EXIT_IO, "cannot read " PATH ": %s", path, strerror(errno));
     if (kind(st.st_mode))
         not_regular(path, st.st_mode);
-    *size = (size_t)st.st_size;
+    *bytes = (size_t)st.st_size;
     return fd;
 }
 
@@ -99,7 +99,7 @@ static unsigned char *read_within(const char *path, size_t *bytes, Limit limit)
     const bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     size_t used = 0, room = FIRST_ROOM;
-    const int fd = standard ? STDIN_FILENO : open_regular(path, &room);
+    const int fd = standard ? STDIN_FILENO : file_open(path, &room);
     ssize_t got = 1;
 
     check_size(name, room, limit);
@@ -130,9 +130,14 @@ unsigned char *file_read(const char *path, size_t *bytes)
     return read_within(path, bytes, (Limit){ share_of_memory(0.5), false });
 }
 
+size_t file_text_room(void)
+{
+    return share_of_memory(0.25);
+}
+
 unsigned char *file_read_text(const char *path, size_t *bytes, size_t before)
 {
-    const size_t most = share_of_memory(0.25);
+    const size_t most = file_text_room();
 
     return read_within(path, bytes, (Limit){ most > before ? most - before : 0, true });
 }

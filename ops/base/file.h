@@ -1,5 +1,5 @@
 /*
- * Whole files, in and out. A file is copied to memory before it is used, so later
+ * Files, in and out, as a whole but for file_open(). A file is copied to memory before it is used, so later
  * changes to it have no effect. A write replaces the old file atomically:
  *
  *     dir/.NAME.PID.tmp   write, fsync, close   --rename-->   dir/NAME, fsync dir
@@ -33,6 +33,10 @@ unsigned char *file_read(const char *path, size_t *bytes);
  * before.
  */
 unsigned char *file_read_text(const char *path, size_t *bytes, size_t before);
+size_t file_text_room(void); /* that quarter */
+
+/* A regular file that stays open, and its size; EXIT_IO as above. */
+int file_open(const char *path, size_t *bytes);
 
 /*
  * Makes the concatenated pieces the contents of `path`. A symbolic link is replaced,

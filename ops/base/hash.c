@@ -28,15 +28,44 @@ static uint64_t mix_in(uint64_t h, uint64_t word)
     return random_mix((h + 0x9e3779b97f4a7c15) ^ word);
 }
 
-uint64_t hash_bytes(uint64_t before, const void *bytes, size_t n)
+Hash hash_begin(uint64_t before, size_t n)
+{
+    return (Hash){ .h = mix_in(before, n) };
+}
+
+/* Adds a few bytes to those that are held. */
+static void hold(Hash *hash, const unsigned char *at, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        hash->word |= (uint64_t)at[i] << 8 * hash->held++;
+        if (hash->held == 8)
+            *hash = (Hash){ .h = mix_in(hash->h, hash->word) };
+    }
+}
+
+void hash_more(Hash *hash, const void *bytes, size_t n)
 {
     const unsigned char *at = bytes;
-    uint64_t h = mix_in(before, n);
-    size_t whole = n - n % 8;
+    const size_t missing = hash->held ? 8 - hash->held : 0, first = n < missing ? n : missing;
+    const size_t whole = (n - first) / 8 * 8;
 
-    for (size_t i = 0; i < whole; i += 8)
-        h = mix_in(h, word_of(at + i, 8));
-    return whole < n ? mix_in(h, word_of(at + whole, n - whole)) : h;
+    hold(hash, at, first);
+    for (size_t i = first; i < first + whole; i += 8)
+        hash->h = mix_in(hash->h, word_of(at + i, 8));
+    hold(hash, at + first + whole, n - first - whole);
+}
+
+uint64_t hash_end(Hash hash)
+{
+    return hash.held ? mix_in(hash.h, hash.word) : hash.h;
+}
+
+uint64_t hash_bytes(uint64_t before, const void *bytes, size_t n)
+{
+    Hash hash = hash_begin(before, n);
+
+    hash_more(&hash, bytes, n);
+    return hash_end(hash);
 }
 
 uint64_t hash_numbers(uint64_t before, const void *numbers, size_t bytes, size_t width)

@@ -9,6 +9,15 @@
 uint64_t hash_bytes(uint64_t before, const void *bytes, size_t n);
 uint64_t hash_string(uint64_t before, const char *string);
 
+/* The same for n bytes that come in pieces: begin, more for each piece, end. */
+typedef struct {
+    uint64_t h, word; /* the last `held` bytes, not yet mixed in */
+    size_t held;
+} Hash;
+Hash hash_begin(uint64_t before, size_t n);
+void hash_more(Hash *hash, const void *bytes, size_t n);
+uint64_t hash_end(Hash hash);
+
 /* Of numbers of so many bytes each, as they are in files: little-endian on every processor. */
 uint64_t hash_numbers(uint64_t before, const void *numbers, size_t bytes, size_t width);
 

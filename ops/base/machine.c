@@ -1,5 +1,8 @@
 #include "ops/base/machine.h"
 
+#include "ops/base/groups.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -36,7 +39,12 @@ double machine_memory(void)
 {
     double pages = (double)sysconf(_SC_PHYS_PAGES), page = (double)sysconf(_SC_PAGESIZE);
 
-    return pages > 0 && page > 0 ? pages * page : 1e30;
+    double bytes = pages > 0 && page > 0 ? pages * page : 1e30;
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        bytes = fmin(bytes, (double)limit.rlim_cur);
+    return fmin(bytes, groups_memory(OWN_GROUPS));
 }
 
 double machine_peak_memory(void)

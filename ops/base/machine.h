@@ -15,7 +15,10 @@ double seconds_now(void); /* a monotonic clock */
 /* The time as in 2026-11-23T05:17:26.123Z: ISO 8601, UTC. */
 Text machine_time(void);
 
-/* The machine's memory in bytes; 1e30 if unknown. */
+/*
+ * The memory in bytes that this process may use: the machine's, or less in a container or under a
+ * limit (ulimit -v); 1e30 if unknown.
+ */
 double machine_memory(void);
 
 /* The most memory that this process has used so far, in bytes. */

@@ -138,9 +138,9 @@ static void open_own_classes(HeldBack *h, const Saved *run)
 
         if (!file)
             die(EXIT_DATA, "%.200s does not record its files: give texts as arguments", run->path);
-        Corpus corpus =
-            corpus_read((CorpusFiles){ &file, 1, NULL, trained_number(run, "val-share") });
-        hash = corpus_hash(&corpus) + 3 * hash;
+        Corpus corpus = corpus_read(
+            (CorpusFiles){ .path = &file, .n = 1, .held_back = trained_number(run, "val-share") });
+        hash = corpus.hash + 3 * hash;
         h->classes.validation[h->classes.n] = tokens_of(run->tokenizer, corpus.validation);
         h->label[h->classes.n++] = i;
         corpus_free(&corpus);
@@ -175,8 +175,8 @@ static void open_given_classes(HeldBack *h, const Saved *run, TextChoice choice)
         h->label[i] = class_of(run, choice.file[i]);
     trained_warn(run, choice);
     for (int i = 0; i < choice.files; i++) {
-        Corpus corpus =
-            corpus_read((CorpusFiles){ choice.file + i, 1, NULL, all ? 0 : choice.share });
+        Corpus corpus = corpus_read(
+            (CorpusFiles){ .path = choice.file + i, .n = 1, .held_back = all ? 0 : choice.share });
 
         h->classes.validation[h->classes.n++] =
             tokens_of(run->tokenizer, all ? corpus.train : corpus.validation);

@@ -114,6 +114,11 @@ LabelCorpus trained_labels(const Saved *run)
     return corpus;
 }
 
+static bool of_bytes(const Saved *run)
+{
+    return strcmp(tokenizer_words(run->tokenizer), "byte") == 0;
+}
+
 static Corpus read_own_corpus(const Saved *run)
 {
     const char *file[FILES_MOST];
@@ -121,10 +126,14 @@ static Corpus read_own_corpus(const Saved *run)
 
     while (n < FILES_MOST && (file[n] = saved_file(run, n)))
         n++;
-    Corpus corpus = n > 0 ? corpus_read((CorpusFiles){ file, n, saved_option(run, "val-file"),
-                                                       trained_number(run, "val-share") })
-                          : read_stories(run);
-    if (corpus_hash(&corpus) != saved_corpus(run))
+    Corpus corpus =
+        n > 0 ? corpus_read((CorpusFiles){ .path = file,
+                                           .n = n,
+                                           .validation_path = saved_option(run, "val-file"),
+                                           .held_back = trained_number(run, "val-share"),
+                                           .may_stay = of_bytes(run) })
+              : read_stories(run);
+    if (corpus.hash != saved_corpus(run))
         warn("this is not the text on which %.200s was trained", run->path);
     return corpus;
 }
@@ -145,14 +154,19 @@ void trained_warn(const Saved *run, TextChoice choice)
 Tokens trained_text(const Saved *run, TextChoice choice)
 {
     const bool own = choice.files == 0, all = !own && isnan(choice.share);
-    Corpus corpus =
-        own ? read_own_corpus(run)
-            : corpus_read((CorpusFiles){ choice.file, choice.files, NULL, all ? 0 : choice.share });
-    Tokens tokens = tokens_of(run->tokenizer, all ? corpus.train : corpus.validation);
+    Corpus corpus = own ? read_own_corpus(run)
+                        : corpus_read((CorpusFiles){ .path = choice.file,
+                                                     .n = choice.files,
+                                                     .held_back = all ? 0 : choice.share,
+                                                     .may_stay = of_bytes(run) });
+    Tokens tokens =
+        corpus_tokens(&corpus, all ? &corpus.train : &corpus.validation, run->tokenizer);
 
-    corpus_free(&corpus);
     if (choice.most > 0 && tokens.n > (size_t)choice.most)
         tokens.n = (size_t)choice.most;
+    if (tokens.disk)
+        tokens = tokens_into_memory(tokens);
+    corpus_free(&corpus);
     return tokens;
 }
 

@@ -1,0 +1,32 @@
+/* What a run of ./train learns from: texts, labelled texts, or the rows of a task. */
+#ifndef TOOLS_TRAIN_LESSON_H
+#define TOOLS_TRAIN_LESSON_H
+
+#include "data/corpus.h"
+#include "tools/train/job.h"
+
+typedef struct {
+    Corpus corpus[CLASSES_MAX]; /* one, or one per class */
+    int n;
+    uint64_t hash;
+    Tokenizer *tokenizer;
+    TextSource text;
+    ClassSource classes;
+    RowSource rows;
+    LabelCorpus labelled;
+    Labels names;
+    LabelRows of_labels[2]; /* to train on, and to validate */
+    LabelSource labels;
+    Lra lra;
+    LraSource arena, test;
+    Source *source; /* one of these */
+} Lesson;
+
+/* Reads the data of a run, and learns their tokenizer; the job gets the size of the vocabulary. */
+Lesson *lesson_open(Job *job);
+void lesson_free(Lesson *l, const Job *job);
+
+/* The files of labelled texts, and how many there are. */
+int lesson_files(const Lesson *l, CorpusFile file[2]);
+
+#endif
