@@ -81,13 +81,13 @@ ops/base 2650
 ops/kernel 2060
 ops/attention 4730
 ops/attention/engine 9050
-ops/attention/plain 3070
+ops/attention/plain 3075
 model 4310
-data 4350
+data 4650
 data/synthetic 1130
 training 5340
 tools 940
-tools/common 3770
+tools/common 3790
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 690
 tools/report 2410
-tools/train 2025
+tools/train 2075
 tools/lib 1170
 END
 

@@ -107,11 +107,11 @@ LabelCorpus trained_labels(const Saved *run)
 {
     const LabelFiles files = { saved_option(run, "labels"), saved_option(run, "labels-val"),
                                trained_number(run, "val-share"), seed_of(run) };
-    LabelCorpus corpus = label_corpus(files);
+    LabelCorpus labels = label_corpus(files);
 
-    if (corpus.hash != saved_corpus(run))
+    if (labels.hash != saved_corpus(run))
         warn("these are not the texts on which %.200s was trained", run->path);
-    return corpus;
+    return labels;
 }
 
 static bool of_bytes(const Saved *run)
