@@ -77,7 +77,7 @@ while read -r folder budget; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
 ops 3670
-ops/base 2650
+ops/base 2750
 ops/kernel 2060
 ops/attention 4730
 ops/attention/engine 9050

@@ -1,6 +1,6 @@
 /*
- * Files, in and out, as a whole but for file_open(). A file is copied to memory before it is used, so later
- * changes to it have no effect. A write replaces the old file atomically:
+ * Files, in and out, as a whole but for file_open(). A file is copied to memory before it is used,
+ * so later changes to it have no effect. A write replaces the old file atomically:
  *
  *     dir/.NAME.PID.tmp   write, fsync, close   --rename-->   dir/NAME, fsync dir
  *

@@ -20,7 +20,8 @@ static OpRun run_new(Bench *b, const OpRow *row, OpSize s)
         if (r.call.x[i])
             bench_fill(b, r.call.x[i]->data, r.call.x[i]->n);
     tape_reset(&b->tape);
-    r.dy = bench_numbers(b, op_run(&b->tape, &r.call)->n); /* y has more numbers than x in some ops */
+    r.dy =
+        bench_numbers(b, op_run(&b->tape, &r.call)->n); /* y has more numbers than x in some ops */
     return r;
 }
 
