@@ -490,6 +490,26 @@ START_TEST(masked_tokens_are_predicted_from_their_context)
 }
 END_TEST
 
+START_TEST(a_text_is_shuffled_if_asked_for)
+{
+    enum { B = 3, T = 8 };
+    Arena *mem = arena_new();
+    TextSource s = source_text(noise(mem, 200, 50, 1), noise(mem, 20, 50, 2), T, -1);
+    int id[3][B * T], target[3][B * T];
+
+    s.source.seed = 9;
+    for (int shuffled = 0; shuffled < 2; shuffled++) {
+        s.shuffled = shuffled;
+        s.source.batch(&s.source, 4, (Batch){ .B = B, .T = T, .id = id[0], .target = target[0] });
+        tokens_batch(s.train, 9, 4, (Batch){ .B = B, .T = T, .id = id[1], .target = target[1] });
+        tokens_shuffled(s.train, 9, 4, (Batch){ .B = B, .T = T, .id = id[2], .target = target[2] });
+        ck_assert_mem_eq(id[0], id[1 + shuffled], sizeof *id);
+        ck_assert_mem_ne(id[0], id[2 - shuffled], sizeof *id);
+    }
+    arena_free(mem);
+}
+END_TEST
+
 Suite *suite_evaluate(void)
 {
     Suite *s = suite_create("evaluate");
@@ -508,6 +528,7 @@ Suite *suite_evaluate(void)
     tcase_add_test(t, noise_is_not_predictable);
     tcase_add_test(t, masked_noise_is_predicted_only_if_visible);
     tcase_add_test(t, masked_tokens_are_predicted_from_their_context);
+    tcase_add_test(t, a_text_is_shuffled_if_asked_for);
     tcase_add_test(t, a_text_has_to_hold_a_window_and_the_token_after_it);
     return s;
 }
