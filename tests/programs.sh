@@ -662,6 +662,8 @@ for cut in 1 4 7 9; do
 done
 check 'a run that stops at 3' part 130 again $steps --stop-at 3 $text
 check 'and at 5' part 130 again --resume --stop-at 5
+refused 'stopping where a run is already' 2 'is at update 5 already' $train --resume --stop-at 5 ../out/again
+refused 'stopping where a run has been' 2 '--stop-at 3' $train --resume --stop-at 3 ../out/again
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
 check 'a run interrupted twice equals an uninterrupted one' same_run again whole
 check 'a run with --recompute stops at 4' part 130 less $steps --recompute --stop-at 4 $text

@@ -97,6 +97,15 @@ static void restore_files(Job *job)
     job->file = file; /* valid as long as the program */
 }
 
+/* A run only stops at updates that are still to come. */
+static void check_stop(const Job *job)
+{
+    const int at = job->training.stop_at, step = job->from->progress.step;
+
+    if (at > 0 && at <= step)
+        die(EXIT_USAGE, "--stop-at %d: the run is at update %d already", at, step);
+}
+
 void job_check_restored(const Job *job)
 {
     const char *before = saved_option(job->from, "optimizer");
@@ -120,6 +129,7 @@ void job_check_restored(const Job *job)
             averaged ? "it needs" : "it has no");
     if (before && strcmp(before, now) != 0)
         die(EXIT_USAGE, "a resumed run keeps its optimizer: %s, not %s", before, now);
+    check_stop(job);
 }
 
 /* The run's folder is --out-dir or the first argument. */
