@@ -115,7 +115,7 @@ goes_on() { # after a kill
     set -- here/*/model.safetensors
     [ -s "$1" ] || { set -- here/*/.replaced/model.safetensors && [ -s "$1" ]; } || [ "$flow" = train ] || return 1
     [ ! -s here/run/log.jsonl ] && [ ! -d here/run/.replaced ] && [ "$flow" = train ] && return 0
-    (cd here && "$root/train" --resume --threads 1 --stop-at 2 run >../out 2>../err)
+    (cd here && "$root/train" --resume --threads 1 run >../out 2>../err)
     case $? in 0 | 130) ;; *) return 1 ;; esac
     [ -z "$(find here -name '*.tmp' -o -name .replaced)" ]
 }
