@@ -6,6 +6,7 @@
 #include "ops/base/hash.h"
 #include "ops/base/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -134,10 +135,11 @@ static Corpus on_disk(const char *const *path, int n, const CorpusFiles *files)
 
     for (int i = 0; i < n; i++)
         all += disk_text_bytes(c.disk, i);
-    warn(PATH
-         "%s: %.1f GB are too much for the memory; the text stays on disk and is read as it is "
-         "needed, after one pass to hash it",
-         path[0], n > 1 ? " and others" : "", (double)all / 1e9);
+    warn(
+        PATH
+        "%s: %.1f GB do not fit in memory; the text stays on disk and is read as needed, after one "
+        "pass to hash it",
+        path[0], n > 1 ? " and others" : "", (double)all / 1e9);
     c.train.n = files->validation_path ? all - disk_text_bytes(c.disk, n - 1)
                                        : split_on_disk(c.disk, all, split_of(files, all));
     c.validation.n = all - c.train.n;
@@ -171,7 +173,7 @@ static bool too_large(const char *const *path, int n, size_t most)
             return false;
         all += (double)st.st_size;
     }
-    return all > (double)most && all <= 64 * (double)most;
+    return all > (double)most && all <= fmin(64 * (double)most, (double)SIZE_MAX / 2);
 }
 
 Corpus corpus_read(CorpusFiles files)

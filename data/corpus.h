@@ -1,6 +1,6 @@
 /*
  * The text that a model is trained on: bytes, the last part of them held back for validation. They
- * are in memory, or stay on disk if they are more than fit and each is a token.
+ * are in memory or, if they do not fit there and each is a token, on disk.
  */
 #ifndef DATA_CORPUS_H
 #define DATA_CORPUS_H
@@ -37,7 +37,7 @@ typedef struct {
     const char *validation_path;
     double held_back;
     bool may_stay; /* on disk, if there are more than `most` bytes, but at most 64 times as many */
-    size_t most;   /* 0: what fits into the memory */
+    size_t most;   /* 0: what fits in memory */
 } CorpusFiles;
 Corpus corpus_read(CorpusFiles files);
 
@@ -48,7 +48,7 @@ Corpus corpus_stories(uint64_t seed, size_t bytes);
 
 void corpus_free(Corpus *corpus);
 
-/* The tokens of one of the two parts. Those of a corpus on disk need it as long as they live. */
+/* The tokens of one of the two parts; those of a corpus on disk are valid until it is freed. */
 Tokens corpus_tokens(const Corpus *corpus, const Bytes *part, const Tokenizer *t);
 
 #endif

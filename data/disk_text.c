@@ -64,7 +64,7 @@ static noreturn void changed(const File *f)
 {
     die(EXIT_IO,
         PATH " has changed while it was in use: train on a copy that nothing writes to, or on a "
-             "part that fits into the memory",
+             "part that fits in memory",
         f->path);
 }
 

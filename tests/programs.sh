@@ -1353,7 +1353,7 @@ if (ulimit -v 600000 && exec "$train" --version) >/dev/null 2>&1; then
     too_little() { little "$@"; [ $? = 5 ] && said 'room for' || no "$(cat "$dir/err")"; }
     check 'a text too large for the memory stays on disk' \
         little "$train" $small --seed 3 --val-share 0.0001 --out-dir ../out/disk "$dir/large"
-    check 'which is said' said '0.2 GB are too much for the memory; the text stays on disk'
+    check 'which is said' said '0.2 GB do not fit in memory; the text stays on disk'
     check 'and changes nothing' cmp -s ../out/disk/model.safetensors "$in_memory/model.safetensors"
     check 'and takes little of it' little_memory
     check 'a part of it is evaluated' little "$evaluate" --lengths 16 --max-tokens 1000 ../out/disk

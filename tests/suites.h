@@ -40,7 +40,7 @@
     ONCE(file)        /* whole files, in and out */                                                \
     ONCE(stories)     /* the built-in text and its exact probability */                            \
     ONCE(corpus)      /* text files and batches of them */                                         \
-    ONCE(disk_text)   /* texts too large for the memory */                                         \
+    ONCE(disk_text)   /* texts too large for memory */                                             \
     ONCE(tokenizer)   /* text as tokens, and back */                                               \
     ROW(bpe)          /* byte pair encoding, and the pieces of a text */                           \
     ONCE(gpt2)        /* the tokenizers of imported models */                                      \

@@ -1,4 +1,4 @@
-/* Texts that stay on disk: the same corpus, tokens and batches as in memory. */
+/* Texts that stay on disk give the same corpus, tokens and batches as in memory. */
 #include "data/corpus.h"
 #include "ops/base/error.h"
 #include "tests/folder.h"

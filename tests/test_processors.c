@@ -45,11 +45,18 @@ static void remove_groups(void)
         remove(made[--n_made]);
 }
 
-static void check_quota(const char *groups, double want)
+typedef double Limit(const char *groups, const char *root);
+
+static void check_limit(Limit *limit, const char *groups, double want)
 {
     put(in_folder("own"), groups, strlen(groups));
-    double got = groups_processors(in_folder("own"), in_folder("all"));
+    double got = limit(in_folder("own"), in_folder("all"));
     ck_assert_msg(got == want, "%s: %g, not %g", groups, got, want);
+}
+
+static void check_quota(const char *groups, double want)
+{
+    check_limit(groups_processors, groups, want);
 }
 
 START_TEST(the_smallest_quota_of_all_groups_counts)
@@ -81,8 +88,7 @@ END_TEST
 
 static void check_memory(const char *groups, double want)
 {
-    put(in_folder("own"), groups, strlen(groups));
-    ck_assert_double_eq(groups_memory(in_folder("own"), in_folder("all")), want);
+    check_limit(groups_memory, groups, want);
 }
 
 START_TEST(the_smallest_memory_of_all_groups_counts)

@@ -19,9 +19,8 @@ static OpRun run_new(Bench *b, const OpRow *row, OpSize s)
     for (int i = 0; i < OP_OPERANDS; i++)
         if (r.call.x[i])
             bench_fill(b, r.call.x[i]->data, r.call.x[i]->n);
-    tape_reset(&b->tape);
-    r.dy =
-        bench_numbers(b, op_run(&b->tape, &r.call)->n); /* y has more numbers than x in some ops */
+    tape_reset(&b->tape); /* the size of y differs from that of x in some ops */
+    r.dy = bench_numbers(b, op_run(&b->tape, &r.call)->n);
     return r;
 }
 

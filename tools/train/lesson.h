@@ -22,7 +22,7 @@ typedef struct {
     Source *source; /* one of these */
 } Lesson;
 
-/* Reads the data of a run, and learns their tokenizer; the job gets the size of the vocabulary. */
+/* Reads the data of a run and learns its tokenizer; sets the job's vocabulary size. */
 Lesson *lesson_open(Job *job);
 void lesson_free(Lesson *l, const Job *job);
 
