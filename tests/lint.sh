@@ -80,7 +80,7 @@ ops 3670
 ops/base 2750
 ops/kernel 2060
 ops/attention 4730
-ops/attention/engine 9050
+ops/attention/engine 9100
 ops/attention/plain 3075
 model 4310
 data 4650

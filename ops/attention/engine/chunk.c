@@ -93,3 +93,26 @@ void state_pass(real *S, int height, real by, Rows A, Rows B)
         S[i] *= by;
     rows_multiply_over(S, height, A, B, TILE);
 }
+
+States states_keep(Node *node, const Mix *in, size_t size)
+{
+    const size_t heads = (size_t)(in->q->dim[0] * in->q->dim[2]);
+    States x = { .chunks = (in->q->dim[1] + TILE - 1) / TILE, .size = size };
+
+    if (!node->tape->forward_only)
+        x.at = tape_keep(node, heads * (size_t)x.chunks * size * sizeof(real));
+    return x;
+}
+
+real *states_of(const States *x, const Head *head, int t0)
+{
+    const size_t number = (size_t)(head->b * head->H + head->h);
+
+    return x->at + (number * (size_t)x->chunks + (size_t)(t0 / TILE)) * x->size;
+}
+
+void states_put(const States *x, const Head *head, int t0, const real *S)
+{
+    if (x->at)
+        memcpy(states_of(x, head, t0), S, x->size * sizeof(real));
+}

@@ -22,6 +22,7 @@
 #define OPS_ATTENTION_ENGINE_CHUNK_H
 
 #include "ops/attention/engine/head.h"
+#include "ops/tape.h"
 
 typedef struct {
     int n;        /* the chunk's keys that are not padding; -1: nothing has been computed yet */
@@ -52,5 +53,15 @@ void rows_dot(real *to, Rows a, Rows b, int n);
 
 /* S = by S + A^T B, where S is (height, B.ld), as in rows_multiply_over(). */
 void state_pass(real *S, int height, real by, Rows A, Rows B);
+
+/* The states S_0 of all chunks of all heads, of `size` numbers each, for the backward pass. */
+typedef struct {
+    real *at;   /* NULL: there will be no backward pass */
+    int chunks; /* of a head */
+    size_t size;
+} States;
+States states_keep(Node *node, const Mix *in, size_t size);
+real *states_of(const States *x, const Head *head, int t0);
+void states_put(const States *x, const Head *head, int t0, const real *S);
 
 #endif

@@ -17,9 +17,10 @@
  *     dV   = A^T G + (K * after) R
  *     R_0  = diag(all) R + (Q * before)^T G           the R of the chunk before
  *
- * A sweep to the right with S computes dQ; one to the left with R computes dK and dV. With B_t the
- * sum of g_s over all s <= t of the sequence, B_td occurs only as a factor e^(B_td) of q_td and
- * e^(-B_td) of k_td, so dB_t = q_t * dq_t - k_t * dk_t, and as g_t is in all B_s with s >= t,
+ * The S_0 of each chunk is stored for the backward pass, which visits each chunk once, from the
+ * last to the first. With B_t the sum of g_s over all s <= t of the sequence, B_td occurs only as a
+ * factor e^(B_td) of q_td and e^(-B_td) of k_td, so dB_t = q_t * dq_t - k_t * dk_t, and as g_t is
+ * in all B_s with s >= t,
  *
  *     dg_t = sum over s >= t of (q_s * dq_s - k_s * dk_s)
  *
@@ -37,6 +38,7 @@ typedef struct {
     Mix in;
     MixSize s;
     Tensor *g;
+    States S;
     Grad dq, dk, dv, dg;
 } Fading;
 
@@ -52,7 +54,7 @@ typedef struct {
     real *A, *P;          /* (TILE + MR, TILE) */
     real *own;            /* (TILE): P_tt */
     real *S, *St;         /* S or R, (D, E); transposed, (E, D) */
-    real *products;       /* (T, D): q * dq without P_tt; in the backward pass only */
+    real *products;       /* (TILE, D): q * dq without P_tt */
     real *sum, *within;   /* (D): sums for dg, of the chunks to the right, and of this */
 } Chunk;
 
@@ -61,13 +63,13 @@ static Rows rows(real **free, int ld)
     return (Rows){ carve(free, TILE + MR, ld), ld, 0, TILE };
 }
 
-static size_t scratch(const Fading *op, bool back)
+static size_t scratch(const Fading *op)
 {
     const size_t D = (size_t)up_to(op->s.D, NR), E = (size_t)up_to(op->s.E, NR), all = TILE + MR;
     const size_t high = (size_t)up_to(op->s.D, MR), wide = (size_t)up_to(op->s.E, MR);
 
-    return all * (5 * D + 3 * E + 2 * TILE) + TILE * (D + E + 1) + segments_room((int)D) +
-           high * E + wide * D + 2 * D + (back ? D * (size_t)up_to(op->s.T, TILE) : 0) + MR;
+    return all * (5 * D + 3 * E + 2 * TILE) + TILE * (2 * D + E + 1) + segments_room((int)D) +
+           high * E + wide * D + 2 * D + MR;
 }
 
 static Chunk open(const Fading *op, int number)
@@ -85,8 +87,14 @@ static Chunk open(const Fading *op, int number)
     x.by = segments_open(&free, x.D);
     x.S = carve(&free, up_to(op->s.D, MR), x.E), x.St = carve(&free, up_to(op->s.E, MR), x.D);
     x.sum = carve(&free, 1, x.D), x.within = carve(&free, 1, x.D);
-    x.products = free;
+    x.products = carve(&free, TILE, x.D);
     return x;
+}
+
+/* Numbers of S that are kept of a chunk. */
+static size_t state_size(const Fading *op)
+{
+    return (size_t)(op->s.D * up_to(op->s.E, NR));
 }
 
 /* Every chunk, in one direction, with a state of zeros at first. */
@@ -130,9 +138,9 @@ static Rows scaled(const Chunk *x, Rows of, const real *by)
     return x->scaled;
 }
 
+/* A, from kt, which changes. */
 static void make_scores(Chunk *x)
 {
-    rows_transpose(scaled(x, x->k, x->by.key), x->kt, TILE, x->D);
     segments_scores(&x->by, x->A, scaled(x, x->q, x->by.row), x->kt);
 }
 
@@ -159,6 +167,8 @@ static void forward_chunk(Chunk *x, int t0)
     const int D = x->op->s.D;
 
     load_chunk(x, t0);
+    states_put(&x->op->S, &x->head, t0, x->S);
+    rows_transpose(scaled(x, x->k, x->by.key), x->kt, TILE, x->D);
     make_scores(x);
     multiply_values(x);
     rows_times(x->q, x->by.before, TILE);
@@ -193,10 +203,10 @@ static void make_gradients(Chunk *x)
     }
 }
 
-/* dx += the part from the state, S of the rows `of`, by factors. */
-static void add_far(const Chunk *x, Rows of, const real *by)
+/* dx += the part from a state, S_0 or R, of the rows `of`, by factors. */
+static void add_far(const Chunk *x, real *S, Rows of, const real *by)
 {
-    rows_transpose((Rows){ x->S, x->E, 0, x->op->s.D }, x->St, x->D, x->op->s.E);
+    rows_transpose((Rows){ S, x->E, 0, x->op->s.D }, x->St, x->D, x->op->s.E);
     rows_multiply(x->far, of, x->op->s.E, x->St, false);
     rows_times(x->far, by, TILE);
     for (int i = 0; i < TILE * x->D; i++)
@@ -212,30 +222,24 @@ static void put_gradient(const Chunk *x, Grad to, Rows others)
     head_scatter(&x->head, to, x->dx, x->op->s.D);
 }
 
-/* dQ */
-static void backward_queries(Chunk *x, int t0)
+/* dQ; `scaled` is k by segments, and changes. */
+static void put_dq(Chunk *x, int t0)
 {
-    real *products = row_of(x->products, t0, x->D);
-
-    load_chunk(x, t0);
-    make_gradients(x);
-    segments_rows(&x->by, x->dx, x->P, scaled(x, x->k, x->by.key));
-    add_far(x, x->go, x->by.before);
+    segments_rows(&x->by, x->dx, x->P, x->scaled);
+    add_far(x, states_of(&x->op->S, &x->head, t0), x->go, x->by.before);
     for (int i = 0; i < TILE * x->D; i++)
-        products[i] = x->q.at[i] * x->dx.at[i];
+        x->products[i] = x->q.at[i] * x->dx.at[i];
     put_gradient(x, x->op->dq, x->k);
-    rows_times(x->k, x->by.after, TILE);
-    state_pass_each(x->S, x->op->s.D, x->by.all, x->k, x->v);
 }
 
 /* dg, in `far`, from dK without P_tt. */
-static void put_dg(Chunk *x, int t0)
+static void put_dg(Chunk *x)
 {
     const int D = x->D;
 
     memset(x->within, 0, (size_t)D * sizeof(real));
     for (int t = TILE - 1; t >= 0; t--) {
-        const real *qdq = row_of(x->products, t0 + t, D), *k = row_of(x->k.at, t, D);
+        const real *qdq = row_of(x->products, t, D), *k = row_of(x->k.at, t, D);
         real *dg = row_of(x->far.at, t, D), *dk = row_of(x->dx.at, t, D);
 
         for (int d = 0; d < D; d++) {
@@ -260,23 +264,33 @@ static void gather_values(const Chunk *x)
                    false);
 }
 
-/* dK, dV and dg; S is R here. */
-static void backward_keys(Chunk *x, int t0)
+/* dK and dg; `scaled` is q by segments. S is R in the backward pass. */
+static void put_dk(Chunk *x)
 {
-    const int D = x->op->s.D;
+    segments_keys(&x->by, x->dx, x->P, x->scaled);
+    add_far(x, x->S, x->v, x->by.after);
+    put_dg(x);
+    put_gradient(x, x->op->dk, x->q);
+}
 
+static void put_dv(Chunk *x)
+{
+    gather_values(x);
+    rows_multiply(x->o, scaled(x, x->k, x->by.after), x->op->s.D, x->S, true);
+    head_scatter(&x->head, x->op->dv, x->o, x->op->s.E);
+}
+
+static void backward_chunk(Chunk *x, int t0)
+{
     load_chunk(x, t0);
     make_gradients(x);
+    rows_transpose(scaled(x, x->k, x->by.key), x->kt, TILE, x->D);
+    put_dq(x, t0);
     make_scores(x);
-    segments_keys(&x->by, x->dx, x->P, x->scaled);
-    add_far(x, x->v, x->by.after);
-    gather_values(x);
-    put_dg(x, t0);
-    put_gradient(x, x->op->dk, x->q);
-    rows_multiply(x->o, scaled(x, x->k, x->by.after), D, x->S, true);
-    head_scatter(&x->head, x->op->dv, x->o, x->op->s.E);
+    put_dk(x);
+    put_dv(x);
     rows_times(x->q, x->by.before, TILE);
-    state_pass_each(x->S, D, x->by.all, x->q, x->go);
+    state_pass_each(x->S, x->op->s.D, x->by.all, x->q, x->go);
 }
 
 static void backward(void *ctx, int begin, int end)
@@ -284,8 +298,7 @@ static void backward(void *ctx, int begin, int end)
     for (int number = begin; number < end; number++) {
         Chunk x = open(ctx, number);
 
-        sweep(&x, 1, backward_queries);
-        sweep(&x, -1, backward_keys);
+        sweep(&x, -1, backward_chunk);
     }
 }
 
@@ -299,7 +312,7 @@ static void fading_backward(Node *node)
     op->dk = tape_grad(tape, op->in.k);
     op->dv = tape_grad(tape, op->in.v);
     op->dg = tape_grad(tape, op->g);
-    pool_reserve(tape->pool, scratch(op, true) * sizeof(real));
+    pool_reserve(tape->pool, scratch(op) * sizeof(real));
     pool_for(tape->pool, op->in.q->dim[0] * op->s.H, 1, backward, op);
 }
 
@@ -308,7 +321,8 @@ static Tensor *fading_mix(Tape *tape, const Mix *in)
     Fading *op = tape_node(tape, sizeof *op, fading_backward, 4, in->v->dim);
 
     op->in = *in, op->s = mix_size(in), op->g = mix_tensor(in, "ga");
-    pool_reserve(tape->pool, scratch(op, false) * sizeof(real));
+    op->S = states_keep(&op->node, in, state_size(op));
+    pool_reserve(tape->pool, scratch(op) * sizeof(real));
     pool_for(tape->pool, in->q->dim[0] * op->s.H, 1, forward, op);
     return op->node.y;
 }
@@ -319,9 +333,16 @@ static double fading_cost(const MixSize *s)
     return s->H * (2.0 * s->D * s->E + fmin(0.5 * TILE, s->T) * (s->D + s->E));
 }
 
+/* The states between chunks. */
+static MixMemory fading_memory(const MixSize *s)
+{
+    return (MixMemory){ .kept = s->H * (double)s->D * s->E / TILE };
+}
+
 const Engine engine_decay_each = {
     .mix = fading_mix,
     .step = decay_step,
     .state = decay_state,
     .cost = fading_cost,
+    .memory = fading_memory,
 };

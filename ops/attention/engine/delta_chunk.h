@@ -17,7 +17,8 @@ typedef struct {
     const DeltaRule *rule;
     const struct Fading *fading;
     Tensor *beta, *g, *a, *b; /* NULL: no operand of the row */
-    real *u, *S;              /* kept: (B, T, H, E), and what each chunk finds; or NULL */
+    real *u;                  /* kept: (B, T, H, E); NULL: there will be no backward pass */
+    States S;
     Grad dq, dk, dv, dbeta, dg, da, db;
 } Delta;
 

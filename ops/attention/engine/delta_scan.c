@@ -43,23 +43,10 @@
 
 const Projection delta_beta = { .f = &activation_sigmoid, .twice = "negative" };
 
-static int chunks(const Delta *op)
-{
-    return (op->s.T + TILE - 1) / TILE;
-}
-
 /* Numbers of S that are kept of a chunk. */
-static int state_size(const Delta *op)
+static size_t state_size(const Delta *op)
 {
-    return op->s.D * up_to(op->s.E, NR);
-}
-
-static real *kept_state(const Chunk *x, int t0)
-{
-    const size_t place =
-        (size_t)(x->head.b * x->op->s.H + x->head.h) * (size_t)chunks(x->op) + (size_t)(t0 / TILE);
-
-    return x->op->S + place * (size_t)state_size(x->op);
+    return (size_t)(op->s.D * up_to(op->s.E, NR));
 }
 
 static void find_u(Chunk *x)
@@ -75,10 +62,9 @@ static void find_u(Chunk *x)
 
 static void keep(const Chunk *x)
 {
-    if (!x->op->u)
-        return;
-    head_scatter(&x->head, (Grad){ x->op->u, false }, x->side[0].y, x->op->s.E);
-    memcpy(kept_state(x, x->t0), x->S, (size_t)state_size(x->op) * sizeof(real));
+    states_put(&x->op->S, &x->head, x->t0, x->S);
+    if (x->op->u)
+        head_scatter(&x->head, (Grad){ x->op->u, false }, x->side[0].y, x->op->s.E);
 }
 
 static void forward_chunk(Chunk *x, int t0)
@@ -167,7 +153,7 @@ static void back_reads(Chunk *x)
 {
     const int E = x->op->s.E;
 
-    transpose_state(x, kept_state(x, x->t0));
+    transpose_state(x, states_of(&x->op->S, &x->head, x->t0));
     rows_multiply(x->dq, x->go, E, x->St, false);
     rows_multiply(x->da, x->side[0].dy, E, x->St, false);
     transpose_state(x, x->R);
@@ -194,7 +180,7 @@ static void backward_chunk(Chunk *x, int t0)
     back_pairs(x);
     back_reads(x);
     fading->back(x);
-    fading->gradient(x, t0 + TILE < x->T ? kept_state(x, t0 + TILE) : NULL);
+    fading->gradient(x, t0 + TILE < x->T ? states_of(&x->op->S, &x->head, t0 + TILE) : NULL);
     back_self(x);
     back_state(x);
     chunk_put(x);
@@ -253,11 +239,8 @@ static Tensor *delta_mix(Tape *tape, const Mix *in)
 
     op->s = mix_size(in);
     take_operands(op, in);
-    op->u = op->S = NULL;
-    if (!tape->forward_only) {
-        op->u = tape_keep(&op->node, in->v->n * sizeof(real));
-        op->S = tape_keep(&op->node, heads * (size_t)(chunks(op) * state_size(op)) * sizeof(real));
-    }
+    op->u = tape->forward_only ? NULL : tape_keep(&op->node, in->v->n * sizeof(real));
+    op->S = states_keep(&op->node, in, state_size(op));
     pool_reserve(tape->pool, chunk_scratch(op) * sizeof(real));
     pool_for(tape->pool, (int)heads, 1, forward, op);
     return op->node.y;
