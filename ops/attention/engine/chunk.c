@@ -94,14 +94,20 @@ void state_pass(real *S, int height, real by, Rows A, Rows B)
     rows_multiply_over(S, height, A, B, TILE);
 }
 
-States states_keep(Node *node, const Mix *in, size_t size)
+States states_keep(Node *node, const Mix *in, int height)
 {
     const size_t heads = (size_t)(in->q->dim[0] * in->q->dim[2]);
-    States x = { .chunks = (in->q->dim[1] + TILE - 1) / TILE, .size = size };
+    States x = { .chunks = (in->q->dim[1] + TILE - 1) / TILE,
+                 .size = (size_t)(height * up_to(in->v->dim[3], NR)) };
 
     if (!node->tape->forward_only)
-        x.at = tape_keep(node, heads * (size_t)x.chunks * size * sizeof(real));
+        x.at = tape_keep(node, heads * (size_t)x.chunks * x.size * sizeof(real));
     return x;
+}
+
+double states_cost(const MixSize *s, int height)
+{
+    return s->H * (double)height * up_to(s->E, NR) / TILE;
 }
 
 real *states_of(const States *x, const Head *head, int t0)

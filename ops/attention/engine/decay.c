@@ -14,9 +14,8 @@
  *     dV  = ((Q K^T) * L)^T G + diag(after) K R
  *     R_0 = e^(b_C) R + Q^T diag(before) G          the R of the chunk before
  *
- * A sweep to the right with S computes dQ; one to the left with R computes dK and dV. If
- * bidirectional, L is symmetric, and the same sweeps in the opposite directions add the chunks on
- * the other side.
+ * The S_0 of each chunk is stored for the backward pass, a sweep to the left. If bidirectional, L
+ * is symmetric, and the same sweeps in the opposite directions add the chunks on the other side.
  *
  * dg is that of crossing.h, with W = A * dA, into_i = q_i . (row i of diag(before) G S_0^T) and
  * out_j = k_j . (row j of diag(after) V R^T). Padded keys are zeroed here, and their g is 0.
@@ -35,6 +34,7 @@ typedef struct {
     const DecayRule *rule;
     const real *angles; /* (T, D), or NULL */
     Tensor *g;          /* NULL: fixed */
+    States left, right; /* those that a chunk finds in the first sweep, and in the second */
     Grad dq, dk, dv, dg;
 } Decayed;
 
@@ -47,11 +47,11 @@ typedef struct {
     bool pairs;          /* the sweep that computes the chunks' own pairs, the first of its kind */
     Decays d;
     real scale;
-    Rows q, k, v, go, o, dx; /* go: G; o: also dV; dx: dQ, or dK */
-    real *kt, *vt;           /* K and V transposed: (D, TILE), (E, TILE) */
-    real *A, *P, *W;         /* (TILE, TILE) */
-    real *S, *St;            /* S or R, (D, E); transposed, (E, D) */
-    Crossing crossing;       /* only with g */
+    Rows q, k, v, go, o, dq, dk; /* go: G; o: also dV */
+    real *kt, *vt;               /* K and V transposed: (D, TILE), (E, TILE) */
+    real *A, *P, *W;             /* (TILE, TILE) */
+    real *S, *St;                /* S or R, (D, E); a state transposed, (E, D) */
+    Crossing crossing;           /* only with g */
 } Chunk;
 
 real decay_scale(const DecayRule *rule, int D)
@@ -69,7 +69,7 @@ static size_t scratch(const Decayed *op)
     size_t D = (size_t)up_to(op->s.D, NR), E = (size_t)up_to(op->s.E, NR);
     size_t sums = op->g ? crossing_room(op->s.T) : 0;
 
-    return TILE * (4 * D + 4 * E + 3 * TILE) + DECAYS_ROOM + (size_t)up_to(op->s.D, MR) * E +
+    return TILE * (5 * D + 4 * E + 3 * TILE) + DECAYS_ROOM + (size_t)up_to(op->s.D, MR) * E +
            (size_t)up_to(op->s.E, MR) * D + sums + MR; /* MR: the kernel reads beyond a column */
 }
 
@@ -80,7 +80,8 @@ static Chunk open(const Decayed *op, int number)
 
     x.length = view_of(&op->in, x.head.b).length;
     x.D = up_to(op->s.D, NR), x.E = up_to(op->s.E, NR), x.scale = decay_scale(op->rule, op->s.D);
-    x.q = rows(&free, x.D), x.k = rows(&free, x.D), x.dx = rows(&free, x.D);
+    x.q = rows(&free, x.D), x.k = rows(&free, x.D);
+    x.dq = rows(&free, x.D), x.dk = rows(&free, x.D);
     x.v = rows(&free, x.E), x.go = rows(&free, x.E), x.o = rows(&free, x.E);
     x.kt = carve(&free, TILE, x.D), x.vt = carve(&free, TILE, x.E);
     x.A = carve(&free, TILE, TILE), x.P = carve(&free, TILE, TILE), x.W = carve(&free, TILE, TILE);
@@ -100,6 +101,13 @@ static const real *seen(const Chunk *x)
 static const real *taken(const Chunk *x)
 {
     return x->direction > 0 ? x->d.after : x->d.before;
+}
+
+/* The states that chunks find in this sweep, or found in the sweep that this one is the gradient
+ * of. */
+static const States *states(const Chunk *x)
+{
+    return x->pairs ? &x->op->left : &x->op->right;
 }
 
 /* Every chunk, with states that are zeros at first. */
@@ -145,7 +153,7 @@ static void load_keys(Chunk *x, int t0)
     else
         decays_fixed(&x->d, R(x->op->rule->log_decay(&x->op->s, x->head.h)), n);
     load(x, &x->k, t0, x->op->in.k, 1);
-    x->v.t0 = x->o.t0 = x->dx.t0 = t0;
+    x->v.t0 = x->o.t0 = x->dq.t0 = x->dk.t0 = t0;
     head_gather(&x->head, x->v, x->op->in.v->data, x->op->s.E);
     rows_clear(x->k, n);
     rows_clear(x->v, n);
@@ -154,12 +162,6 @@ static void load_keys(Chunk *x, int t0)
 static void load_queries(Chunk *x, int t0)
 {
     load(x, &x->q, t0, x->op->in.q, x->scale);
-}
-
-static void load_gradient(Chunk *x, int t0)
-{
-    x->go.t0 = t0;
-    head_gather(&x->head, x->go, x->op->node.y->grad, x->op->s.E);
 }
 
 /* The chunk's own pairs. */
@@ -203,6 +205,7 @@ static void forward_chunk(Chunk *x, int t0)
 
     load_keys(x, t0);
     load_queries(x, t0);
+    states_put(states(x), &x->head, t0, x->S);
     if (x->pairs) {
         Tiles t = tiles_of(x);
 
@@ -225,46 +228,22 @@ static void forward(void *ctx, int begin, int end)
     }
 }
 
-static void put_gradient(const Chunk *x, Grad to, real scale)
+static void put_gradient(const Chunk *x, Grad to, Rows dx, real scale)
 {
-    const int n = min(TILE, x->T - x->dx.t0);
+    const int n = min(TILE, x->T - dx.t0);
 
-    rows_rotate((Rows){ x->dx.at, x->D, x->dx.t0, n }, x->op->angles, x->op->s.D, true);
+    rows_rotate((Rows){ dx.at, x->D, dx.t0, n }, x->op->angles, x->op->s.D, true);
     for (int i = 0; scale != 1 && i < n * x->D; i++)
-        x->dx.at[i] *= scale;
-    head_scatter(&x->head, onto(x, to), x->dx, x->op->s.D);
+        dx.at[i] *= scale;
+    head_scatter(&x->head, onto(x, to), dx, x->op->s.D);
 }
 
-/* dQ; St goes on to the next chunk. */
-static void backward_queries(Chunk *x, int t0)
-{
-    const int E = x->op->s.E;
-
-    load_keys(x, t0);
-    load_gradient(x, t0);
-    rows_multiply(x->dx, x->go, E, x->St, false);
-    rows_scale(x->dx, seen(x));
-    if (x->op->g) {
-        load_queries(x, t0);
-        rows_dot((x->direction > 0 ? x->crossing.into : x->crossing.out) + t0, x->q, x->dx, TILE);
-    }
-    if (x->pairs) {
-        Tiles t = tiles_of(x);
-
-        t.dq = x->dx.at;
-        rows_transpose(x->v, x->vt, TILE, E);
-        tiles_backward(&t, t0);
-    }
-    put_gradient(x, x->op->dq, x->scale);
-    rows_scale(x->v, taken(x));
-    state_pass(x->St, E, x->d.all, x->v, x->k);
-}
-
+/* The chunk's own pairs, added to what the states give. */
 static void backward_pairs(Chunk *x, int t0)
 {
     Tiles t = tiles_of(x);
 
-    t.dk = x->dx.at, t.dv = x->o.at;
+    t.dq = x->dq.at, t.dk = x->dk.at, t.dv = x->o.at;
     t.W = x->op->g ? x->W : NULL;
     if (t.W)
         memset(t.W, 0, (size_t)(TILE * TILE) * sizeof(real));
@@ -275,27 +254,44 @@ static void backward_pairs(Chunk *x, int t0)
         crossing_pairs(&x->crossing, t0, t.W, x->d.both);
 }
 
-/* dK and dV; S, which is R here, goes on to the chunk before. */
-static void backward_keys(Chunk *x, int t0)
+/* to = by (rows of `of`) S^T */
+static void read_back(const Chunk *x, Rows to, Rows of, real *S, const real *by)
 {
-    const int D = x->op->s.D, E = x->op->s.E;
+    rows_transpose((Rows){ S, x->E, 0, x->op->s.D }, x->St, x->D, x->op->s.E);
+    rows_multiply(to, of, x->op->s.E, x->St, false);
+    rows_scale(to, by);
+}
 
+/* What the rows of a chunk get from the state before it, and its keys from the one after it. */
+static void backward_states(Chunk *x, int t0)
+{
+    const bool left = x->direction < 0;
+
+    read_back(x, x->dq, x->go, states_of(states(x), &x->head, t0), taken(x));
+    read_back(x, x->dk, x->v, x->S, seen(x));
+    rows_multiply(x->o, x->k, x->op->s.D, x->S, false);
+    rows_scale(x->o, seen(x));
+    if (x->op->g) {
+        rows_dot((left ? x->crossing.into : x->crossing.out) + t0, x->q, x->dq, TILE);
+        rows_dot((left ? x->crossing.out : x->crossing.into) + t0, x->k, x->dk, TILE);
+    }
+}
+
+/* S is R here, and goes on to the chunk before. */
+static void backward_chunk(Chunk *x, int t0)
+{
     load_keys(x, t0);
     load_queries(x, t0);
-    load_gradient(x, t0);
-    rows_transpose((Rows){ x->S, x->E, 0, D }, x->St, x->D, E);
-    rows_multiply(x->dx, x->v, E, x->St, false);
-    rows_multiply(x->o, x->k, D, x->S, false);
-    rows_scale(x->dx, seen(x));
-    rows_scale(x->o, seen(x));
-    if (x->op->g)
-        rows_dot((x->direction < 0 ? x->crossing.out : x->crossing.into) + t0, x->k, x->dx, TILE);
+    x->go.t0 = t0;
+    head_gather(&x->head, x->go, x->op->node.y->grad, x->op->s.E);
+    backward_states(x, t0);
     if (x->pairs)
         backward_pairs(x, t0);
-    put_gradient(x, x->op->dk, 1);
-    head_scatter(&x->head, onto(x, x->op->dv), x->o, E);
+    put_gradient(x, x->op->dq, x->dq, x->scale);
+    put_gradient(x, x->op->dk, x->dk, 1);
+    head_scatter(&x->head, onto(x, x->op->dv), x->o, x->op->s.E);
     rows_scale(x->go, taken(x));
-    state_pass(x->S, D, x->d.all, x->q, x->go);
+    state_pass(x->S, x->op->s.D, x->d.all, x->q, x->go);
 }
 
 static void backward(void *ctx, int begin, int end)
@@ -303,8 +299,7 @@ static void backward(void *ctx, int begin, int end)
     for (int number = begin; number < end; number++) {
         Chunk x = open(ctx, number);
 
-        sweep_all(&x, 1, backward_queries);
-        sweep_all(&x, -1, backward_keys);
+        sweep_all(&x, -1, backward_chunk);
         if (x.op->g)
             crossing_put(&x.crossing, &x.head, x.length, x.op->dg);
     }
@@ -332,6 +327,8 @@ static Tensor *decay_mix(Tape *tape, const Mix *in)
 
     op->in = *in, op->s = s, op->rule = in->attention->rule;
     op->g = op->rule->log_decay ? NULL : mix_tensor(in, "g");
+    op->left = states_keep(&op->node, in, s.D);
+    op->right = in->causal ? (States){ 0 } : states_keep(&op->node, in, s.D);
     op->angles = in->rope ? rope_angles(tape, s.T, s.D, in->rope_scale) : NULL;
     pool_reserve(tape->pool, scratch(op) * sizeof(real));
     pool_for(tape->pool, in->q->dim[0] * s.H, 1, forward, op);
@@ -346,9 +343,16 @@ static double decay_cost(const MixSize *s)
     return sides * s->H * (2.0 * s->D * s->E + fmin(0.5 * TILE, s->T) * (s->D + s->E));
 }
 
+/* The states between chunks. */
+static MixMemory decay_memory(const MixSize *s)
+{
+    return (MixMemory){ .kept = (s->causal ? 1 : 2) * states_cost(s, s->D) };
+}
+
 const Engine engine_decay = {
     .mix = decay_mix,
     .step = decay_step,
     .state = decay_state,
     .cost = decay_cost,
+    .memory = decay_memory,
 };

@@ -91,12 +91,6 @@ static Chunk open(const Fading *op, int number)
     return x;
 }
 
-/* Numbers of S that are kept of a chunk. */
-static size_t state_size(const Fading *op)
-{
-    return (size_t)(op->s.D * up_to(op->s.E, NR));
-}
-
 /* Every chunk, in one direction, with a state of zeros at first. */
 static void sweep(Chunk *x, int direction, void (*visit)(Chunk *x, int t0))
 {
@@ -321,7 +315,7 @@ static Tensor *fading_mix(Tape *tape, const Mix *in)
     Fading *op = tape_node(tape, sizeof *op, fading_backward, 4, in->v->dim);
 
     op->in = *in, op->s = mix_size(in), op->g = mix_tensor(in, "ga");
-    op->S = states_keep(&op->node, in, state_size(op));
+    op->S = states_keep(&op->node, in, op->s.D);
     pool_reserve(tape->pool, scratch(op) * sizeof(real));
     pool_for(tape->pool, in->q->dim[0] * op->s.H, 1, forward, op);
     return op->node.y;
@@ -336,7 +330,7 @@ static double fading_cost(const MixSize *s)
 /* The states between chunks. */
 static MixMemory fading_memory(const MixSize *s)
 {
-    return (MixMemory){ .kept = s->H * (double)s->D * s->E / TILE };
+    return (MixMemory){ .kept = states_cost(s, s->D) };
 }
 
 const Engine engine_decay_each = {

@@ -43,12 +43,6 @@
 
 const Projection delta_beta = { .f = &activation_sigmoid, .twice = "negative" };
 
-/* Numbers of S that are kept of a chunk. */
-static size_t state_size(const Delta *op)
-{
-    return (size_t)(op->s.D * up_to(op->s.E, NR));
-}
-
 static void find_u(Chunk *x)
 {
     const Side *b = &x->side[0], *k = &x->side[1];
@@ -240,7 +234,7 @@ static Tensor *delta_mix(Tape *tape, const Mix *in)
     op->s = mix_size(in);
     take_operands(op, in);
     op->u = tape->forward_only ? NULL : tape_keep(&op->node, in->v->n * sizeof(real));
-    op->S = states_keep(&op->node, in, state_size(op));
+    op->S = states_keep(&op->node, in, op->s.D);
     pool_reserve(tape->pool, chunk_scratch(op) * sizeof(real));
     pool_for(tape->pool, (int)heads, 1, forward, op);
     return op->node.y;
@@ -258,7 +252,7 @@ static double delta_cost(const MixSize *s)
 /* u, and the states between chunks. */
 static MixMemory delta_memory(const MixSize *s)
 {
-    return (MixMemory){ .kept = s->H * (s->E + (double)s->D * s->E / TILE) };
+    return (MixMemory){ .kept = s->H * s->E + states_cost(s, s->D) };
 }
 
 const Engine engine_delta = { .mix = delta_mix,
