@@ -94,20 +94,19 @@ void state_pass(real *S, int height, real by, Rows A, Rows B)
     rows_multiply_over(S, height, A, B, TILE);
 }
 
-States states_keep(Node *node, const Mix *in, int height)
+States states_keep(Node *node, const Mix *in, int size)
 {
     const size_t heads = (size_t)(in->q->dim[0] * in->q->dim[2]);
-    States x = { .chunks = (in->q->dim[1] + TILE - 1) / TILE,
-                 .size = (size_t)(height * up_to(in->v->dim[3], NR)) };
+    States x = { .chunks = (in->q->dim[1] + TILE - 1) / TILE, .size = (size_t)size };
 
     if (!node->tape->forward_only)
         x.at = tape_keep(node, heads * (size_t)x.chunks * x.size * sizeof(real));
     return x;
 }
 
-double states_cost(const MixSize *s, int height)
+double states_cost(const MixSize *s, int size)
 {
-    return s->H * (double)height * up_to(s->E, NR) / TILE;
+    return s->H * (double)size / TILE;
 }
 
 real *states_of(const States *x, const Head *head, int t0)

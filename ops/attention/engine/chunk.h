@@ -54,17 +54,23 @@ void rows_dot(real *to, Rows a, Rows b, int n);
 /* S = by S + A^T B, where S is (height, B.ld), as in rows_multiply_over(). */
 void state_pass(real *S, int height, real by, Rows A, Rows B);
 
-/* The states S_0 of all chunks of all heads, (height, width of v rounded up to NR) each. */
+/* The states S_0 of all chunks of all heads, of `size` numbers each. */
 typedef struct {
     real *at;   /* NULL: there will be no backward pass */
     int chunks; /* of a head */
     size_t size;
 } States;
-States states_keep(Node *node, const Mix *in, int height);
+States states_keep(Node *node, const Mix *in, int size);
 real *states_of(const States *x, const Head *head, int t0);
 void states_put(const States *x, const Head *head, int t0, const real *S);
 
 /* Their numbers per position. */
-double states_cost(const MixSize *s, int height);
+double states_cost(const MixSize *s, int size);
+
+/* Numbers of a state (height, E), whose rows are padded. */
+static inline int state_size(int height, int E)
+{
+    return height * up_to(E, NR);
+}
 
 #endif

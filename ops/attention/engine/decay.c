@@ -327,8 +327,8 @@ static Tensor *decay_mix(Tape *tape, const Mix *in)
 
     op->in = *in, op->s = s, op->rule = in->attention->rule;
     op->g = op->rule->log_decay ? NULL : mix_tensor(in, "g");
-    op->left = states_keep(&op->node, in, s.D);
-    op->right = in->causal ? (States){ 0 } : states_keep(&op->node, in, s.D);
+    op->left = states_keep(&op->node, in, state_size(s.D, s.E));
+    op->right = in->causal ? (States){ 0 } : states_keep(&op->node, in, state_size(s.D, s.E));
     op->angles = in->rope ? rope_angles(tape, s.T, s.D, in->rope_scale) : NULL;
     pool_reserve(tape->pool, scratch(op) * sizeof(real));
     pool_for(tape->pool, in->q->dim[0] * s.H, 1, forward, op);
@@ -346,7 +346,7 @@ static double decay_cost(const MixSize *s)
 /* The states between chunks. */
 static MixMemory decay_memory(const MixSize *s)
 {
-    return (MixMemory){ .kept = (s->causal ? 1 : 2) * states_cost(s, s->D) };
+    return (MixMemory){ .kept = (s->causal ? 1 : 2) * states_cost(s, state_size(s->D, s->E)) };
 }
 
 const Engine engine_decay = {

@@ -315,7 +315,7 @@ static Tensor *fading_mix(Tape *tape, const Mix *in)
     Fading *op = tape_node(tape, sizeof *op, fading_backward, 4, in->v->dim);
 
     op->in = *in, op->s = mix_size(in), op->g = mix_tensor(in, "ga");
-    op->S = states_keep(&op->node, in, op->s.D);
+    op->S = states_keep(&op->node, in, state_size(op->s.D, op->s.E));
     pool_reserve(tape->pool, scratch(op) * sizeof(real));
     pool_for(tape->pool, in->q->dim[0] * op->s.H, 1, forward, op);
     return op->node.y;
@@ -330,7 +330,7 @@ static double fading_cost(const MixSize *s)
 /* The states between chunks. */
 static MixMemory fading_memory(const MixSize *s)
 {
-    return (MixMemory){ .kept = states_cost(s, s->D) };
+    return (MixMemory){ .kept = states_cost(s, state_size(s->D, s->E)) };
 }
 
 const Engine engine_decay_each = {

@@ -234,7 +234,7 @@ static Tensor *delta_mix(Tape *tape, const Mix *in)
     op->s = mix_size(in);
     take_operands(op, in);
     op->u = tape->forward_only ? NULL : tape_keep(&op->node, in->v->n * sizeof(real));
-    op->S = states_keep(&op->node, in, op->s.D);
+    op->S = states_keep(&op->node, in, state_size(op->s.D, op->s.E));
     pool_reserve(tape->pool, chunk_scratch(op) * sizeof(real));
     pool_for(tape->pool, (int)heads, 1, forward, op);
     return op->node.y;
@@ -252,7 +252,7 @@ static double delta_cost(const MixSize *s)
 /* u, and the states between chunks. */
 static MixMemory delta_memory(const MixSize *s)
 {
-    return (MixMemory){ .kept = s->H * s->E + states_cost(s, s->D) };
+    return (MixMemory){ .kept = s->H * s->E + states_cost(s, state_size(s->D, s->E)) };
 }
 
 const Engine engine_delta = { .mix = delta_mix,

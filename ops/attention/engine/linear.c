@@ -127,6 +127,10 @@ static Linear *mix(Tape *tape, const Mix *in)
     size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
     op->c = tape_keep(&op->node, rows * sizeof(real));
     op->stat = op->stats ? tape_keep(&op->node, rows * (size_t)op->stats * sizeof(real)) : NULL;
+    if (in->causal && !op->window) {
+        op->S = states_keep(&op->node, in, state_size(op->F, op->E));
+        op->z = states_keep(&op->node, in, op->F);
+    }
     pool_reserve(tape->pool, (op->window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
     pool_for(tape->pool, op->B * op->H, 1, op->window ? band_forward : scan_forward, op);
     return op;
@@ -343,19 +347,23 @@ double linear_cost(const MixSize *s)
     return s->H * (2 * F * s->E + fmin(pairs, s->T) * (F + s->E));
 }
 
-/* c and stat; dz, if phi is divided by z; the gradients of an operand that is learned. */
+/* c and stat; the sums before chunks; dz, if phi is divided by z; the gradients of an operand that
+ * is learned. */
 MixMemory linear_memory(const MixSize *s)
 {
     const FeatureMap *map = map_of(s->attention);
     int F = map->features(s->D, s->m), stats = map->stats ? map->stats(F) : 0;
     const double dz = linear_has_quotient(map) ? 0 : F;
     const Operand *of[] = { learned(s->attention, &s->set, 0), learned(s->attention, &s->set, 1) };
+    const bool chunks = s->causal && setting(&s->set, "window") == 0;
     double dw = 0;
 
     for (int key = 0; key < 2; key++)
         if (of[key] && !(key && of[1] == of[0]))
             dw += (double)linear_learned_size(operand_dimension(s, of[key]->shape[1]), s->D) / s->T;
-    return (MixMemory){ s->H * (1.0 + stats), s->H * (dz + dw) };
+    return (MixMemory){ s->H * (1.0 + stats) +
+                            (chunks ? states_cost(s, state_size(F, s->E) + F) : 0),
+                        s->H * (dz + dw) };
 }
 
 int linear_rotated(const MixSize *s)

@@ -47,6 +47,7 @@
 #ifndef OPS_ATTENTION_ENGINE_LINEAR_H
 #define OPS_ATTENTION_ENGINE_LINEAR_H
 
+#include "ops/attention/engine/chunk.h"
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/tiles.h"
 
@@ -58,9 +59,10 @@ typedef struct {
     const real *angles; /* of the features (T, ladder), or NULL */
     const real *before; /* of q and k, instead (T, D), or NULL */
     const void *prepared;
-    real *c;    /* (B, H, T) */
-    real *stat; /* (B, H, T, stats) */
-    real *dz;   /* (B, H, T, F), in the backward pass, where phi is divided by z */
+    real *c;     /* (B, H, T) */
+    real *stat;  /* (B, H, T, stats) */
+    States S, z; /* causal without a window: the sums before each chunk */
+    real *dz;    /* (B, H, T, F), in the backward pass, where phi is divided by z */
     Grad dq, dk, dv;
     /* In the backward pass, by side: a learned operand and (B, H, size of a head) of it; or NULL */
     Tensor *w[2];

@@ -26,10 +26,10 @@
  *
  * Bidirectional, S, R and r are sums over all positions, and the second column is empty.
  *
- * So one pass runs forward, updating S and computing dq, and a second runs backward, updating R
- * and r and computing dk and dv; both compute the features again. Bidirectional there are three
- * passes: S and z; then dq, R and r; then dk and dv. States only ever grow by addition: nothing
- * is recovered by subtraction.
+ * The forward pass keeps S and z as they are before each chunk. The backward pass computes the
+ * features again, and runs from the last chunk to the first, updating R and r. Bidirectional there
+ * are three passes: S and z; then dq, R and r; then dk and dv. States only ever grow by addition:
+ * nothing is recovered by subtraction.
  */
 #include "ops/attention/engine/linear.h"
 
@@ -43,9 +43,10 @@ typedef struct {
     bool causal;
     Features q, k;
     Rows v, g, o, dphi, dpsi, dv;
-    real *kt, *vt, *s, *ds;  /* rotated psi and v transposed, and the chunk's pairs */
-    real *z, *dz, *sum, *dc; /* z of the chunk's rows (TILE, F'); a row; z before it; (TILE) */
-    real *S, *St;            /* S or R, (F, E'); transposed, (E, F') */
+    real *kt, *vt, *s, *ds; /* rotated psi and v transposed, and the chunk's pairs */
+    real *z, *dz, *dc;      /* z of the chunk's rows (TILE, F'); a row; (TILE) */
+    real *sum, *later;      /* z before the chunk; r */
+    real *S, *St;           /* S or R, (F, E'); one of them transposed, (E, F') */
 } Scan;
 
 static Rows rows(real **free, int ld)
@@ -75,9 +76,11 @@ static Scan scan_open(const Linear *op, int number)
     x.kt = carve(&free, TILE, F), x.vt = carve(&free, TILE, E);
     x.s = carve(&free, TILE, TILE), x.ds = carve(&free, TILE, TILE);
     x.z = carve(&free, TILE, F), x.dz = carve(&free, 1, F), x.sum = carve(&free, 1, F);
+    x.later = carve(&free, 1, F);
     x.dc = carve(&free, 1, TILE);
     x.S = carve(&free, deep, E), x.St = carve(&free, wide, F);
     memset(x.sum, 0, (size_t)F * sizeof(real));
+    memset(x.later, 0, (size_t)F * sizeof(real));
     memset(x.S, 0, (size_t)deep * (size_t)E * sizeof(real));
     memset(x.St, 0, (size_t)wide * (size_t)F * sizeof(real));
     return x;
@@ -88,7 +91,7 @@ size_t scan_scratch(const Linear *op)
     size_t D = (size_t)up_to(op->D, NR), E = (size_t)up_to(op->E, NR);
     size_t F = (size_t)up_to(op->F, NR), deep = (size_t)up_to(op->F, MR);
 
-    return TILE * (4 * D + 8 * F + 5 * E + 2 * TILE + 1) + 4 * D + 2 * F + deep * E +
+    return TILE * (4 * D + 8 * F + 5 * E + 2 * TILE + 1) + 4 * D + 3 * F + deep * E +
            (size_t)up_to(op->E, MR) * F + MR; /* MR: the kernel reads that far beyond a column */
 }
 
@@ -174,6 +177,8 @@ static void load_queries(Scan *x, const real *z, int ldz)
 static void forward_causal(Scan *x)
 {
     for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
+        states_put(&x->h.op->S, &x->h.head, t0, x->S);
+        states_put(&x->h.op->z, &x->h.head, t0, x->sum);
         load_keys(x, t0);
         run_z(x);
         load_queries(x, x->z, x->h.F);
@@ -217,30 +222,11 @@ static void finish_queries(Scan *x, const real *z, int ldz)
     linear_chain_queries(&x->h, x->q, x->dphi, x->dc, z, ldz);
 }
 
-/* Forward again: S, transposed, and dq. */
-static void backward_queries(Scan *x)
-{
-    for (int t0 = 0; t0 < x->h.op->T; t0 += TILE) {
-        load_keys(x, t0);
-        run_z(x);
-        linear_queries(&x->h, x->q);
-        linear_gather_g(&x->h, x->g, x->dc);
-        rows_multiply(x->dphi, x->g, x->h.op->E, x->St, false);
-
-        Tiles t = pairs(x);
-        rows_transpose(x->v, x->vt, TILE, x->h.op->E);
-        t.dq = x->dphi.at;
-        tiles_backward(&t, t0);
-        finish_queries(x, x->z, x->h.F);
-        rows_multiply_over(x->St, x->h.op->E, x->v, x->k.rotated, keys_of(x));
-    }
-}
-
 /* Adds to each dpsi_j of the chunk the dz_i of all i >= j. */
 static void add_later_dz(Scan *x)
 {
     int F = x->h.F;
-    real *so_far = x->z; /* its rows are not needed in this pass */
+    real *so_far = x->z; /* its rows are no longer needed */
 
     memset(so_far, 0, (size_t)F * sizeof(real));
     for (int r = min(TILE, x->h.op->T - x->v.t0) - 1; r >= 0; r--) {
@@ -249,11 +235,11 @@ static void add_later_dz(Scan *x)
         linear_dz(&x->h, x->v.t0 + r, row_of(x->q.f.at, r, F), x->dc[r], x->dz);
         for (int f = 0; f < x->h.op->F; f++) {
             so_far[f] += x->dz[f];
-            dpsi[f] += x->sum[f] + so_far[f];
+            dpsi[f] += x->later[f] + so_far[f];
         }
     }
     for (int f = 0; f < x->h.op->F; f++)
-        x->sum[f] += so_far[f];
+        x->later[f] += so_far[f];
 }
 
 /* The contribution of R to the chunk's keys. */
@@ -271,20 +257,39 @@ static void rotate_back(Scan *x)
     linear_rotate(x->h.op, (Rows){ x->dpsi.at, x->h.F, x->v.t0, n }, true);
 }
 
-/* From the last chunk to the first: R, r, dk and dv. */
-static void backward_keys(Scan *x)
+/* dphi of the chunks before, and z of the chunk's rows, from the states that were kept. */
+static void read_states(Scan *x, int t0)
+{
+    const Linear *op = x->h.op;
+
+    memcpy(x->sum, states_of(&op->z, &x->h.head, t0), op->z.size * sizeof(real));
+    run_z(x);
+    rows_transpose((Rows){ states_of(&op->S, &x->h.head, t0), x->h.E, 0, op->F }, x->St, x->h.F,
+                   op->E);
+    rows_multiply(x->dphi, x->g, op->E, x->St, false);
+}
+
+static void backward_pairs(Scan *x)
+{
+    Tiles t = pairs(x);
+
+    rows_transpose(x->k.rotated, x->kt, TILE, x->h.op->F);
+    rows_transpose(x->v, x->vt, TILE, x->h.op->E);
+    t.dq = x->dphi.at, t.dk = x->dpsi.at, t.dv = x->dv.at;
+    tiles_backward(&t, x->v.t0);
+}
+
+/* From the last chunk to the first: dq, dk, dv; R and r. */
+static void backward_causal(Scan *x)
 {
     x->h.head.ahead = -TILE;
     for (int t0 = (x->h.op->T - 1) / TILE * TILE; t0 >= 0; t0 -= TILE) {
         load_keys(x, t0);
         linear_queries(&x->h, x->q);
         linear_gather_g(&x->h, x->g, x->dc);
-
-        Tiles t = pairs(x);
-        rows_transpose(x->k.rotated, x->kt, TILE, x->h.op->F);
-        rows_transpose(x->v, x->vt, TILE, x->h.op->E);
-        t.dk = x->dpsi.at, t.dv = x->dv.at;
-        tiles_backward(&t, t0);
+        read_states(x, t0);
+        backward_pairs(x);
+        finish_queries(x, x->z, x->h.F);
         add_state(x, true);
         rotate_back(x);
         add_later_dz(x);
@@ -338,12 +343,9 @@ void scan_backward(void *ctx, int begin, int end)
     for (int number = begin; number < end; number++) {
         Scan x = scan_open(ctx, number);
 
-        if (!x.causal) {
+        if (x.causal)
+            backward_causal(&x);
+        else
             backward_bidirectional(&x);
-            continue;
-        }
-        backward_queries(&x);
-        memset(x.sum, 0, (size_t)x.h.F * sizeof(real));
-        backward_keys(&x);
     }
 }
