@@ -22,6 +22,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 100000 };
 
@@ -231,8 +232,12 @@ static void grow(Buffer *b, size_t bytes)
 
 void pool_reserve(Pool *pool, size_t bytes)
 {
-    for (int i = 0; i <= pool->workers; i++)
+    for (int i = 0; i <= pool->workers; i++) {
         grow(&pool->scratch[i], bytes);
+#ifdef PROOF
+        memset(pool->scratch[i].at, 0xff, bytes); /* NaN: whoever reads before writing shows */
+#endif
+    }
 }
 
 void *pool_scratch(void)
