@@ -87,7 +87,7 @@ data 4650
 data/synthetic 1130
 training 5340
 tools 940
-tools/common 3790
+tools/common 3800
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710

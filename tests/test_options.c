@@ -310,10 +310,10 @@ START_TEST(names_must_be_complete_and_one_dash_is_accepted)
     refuses(ARGS("--epochs=3"), "there is no --epochs: training is counted in steps: --max-iters");
     refuses(ARGS("--learn-my-rate", "3"), "--learn-my-rate: --help lists all\n");
     accepts(ARGS("-o", "there"), "\"out_dir\": \"there\"");
-    refuses(ARGS("--learning", "3"), "unknown option --learning: --help lists all\n");
+    refuses(ARGS("--learning", "3"), "unknown option --learning: did you mean --learning-rate?\n");
     refuses(ARGS("-n-layer", "3"), "unknown option -n-layer: did you mean --n-layer?\n");
     refuses(ARGS("--hepl"), "did you mean --help?\n");
-    refuses(ARGS("--Model"), "unknown option --Model");
+    refuses(ARGS("--l"), "unknown option --l: --help lists all\n");
     refuses(ARGS("--no-"), "unknown option");
     refuses(ARGS("--no-n-layer"), "unknown option");
 }

@@ -49,7 +49,7 @@ static const char *const elsewhere[][2] = {
     { "device", "everything runs on the processor: --threads" },
     { "cuda", "everything runs on the processor: --threads" },
     { "gpu", "everything runs on the processor: --threads" },
-    { "dtype", "numbers are 32-bit floating point" },
+    { "dtype", "--precision float or bf16 is the format of the operands of products" },
     { "compile", "there is nothing to compile" },
     { "num-epochs", "training is counted in steps: --max-iters, or --max-time" },
     { "num-train-epochs", "training is counted in steps: --max-iters, or --max-time" },
@@ -68,6 +68,17 @@ static bool is_elsewhere(const char *name, size_t n, const char *known)
     return n >= m && options_same(name, m, known) && (n == m || name[m] == '-' || name[m] == '_');
 }
 
+/* The options that begin with the n bytes at `given`: "--out-norm, --out-gate". */
+static Text begun(const Program *program, const char *given, size_t n)
+{
+    Text names = { 0 };
+
+    for (const Option *o = program->options; n > 1 && o->name; o++)
+        if (o->kind != OPTION_GROUP && strlen(o->name) > n && options_begins(o->name, given, n))
+            text_add(&names, "%s--%s", names.n ? ", " : "", o->name);
+    return names;
+}
+
 static noreturn void refuse_name(const Program *program, const char *arg)
 {
     const char *name = arg + strspn(arg, "-");
@@ -82,9 +93,9 @@ static noreturn void refuse_name(const Program *program, const char *arg)
         if (is_elsewhere(name, near.n, elsewhere[i][0]))
             die(EXIT_USAGE, "there is no --%.*s: %s", near.n < SHOWN ? (int)near.n : SHOWN, name,
                 options_installed(elsewhere[i][1]).at);
-    if (near.name)
-        die(EXIT_USAGE, "unknown option %s: did you mean --%s?", text_cut(arg, SHOWN).at,
-            near.name);
+    const Text meant = near.name ? text_format("--%s", near.name) : begun(program, name, near.n);
+    if (meant.n)
+        die(EXIT_USAGE, "unknown option %s: did you mean %s?", text_cut(arg, SHOWN).at, meant.at);
     die(EXIT_USAGE, "unknown option %s: --help lists all", text_cut(arg, SHOWN).at);
 }
 

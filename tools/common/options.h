@@ -171,8 +171,9 @@ Text options_names(const Option *o);
 bool options_read(const Option *o, const char *value);
 void options_take(Option *o, const char *value);
 
-/* Whether the n bytes at `given` are that name, where '-' equals '_'. */
+/* Whether the n bytes at `given` are that name, or its beginning, where '-' equals '_'. */
 bool options_same(const char *given, size_t n, const char *name);
+bool options_begins(const char *name, const char *given, size_t n);
 
 /* Sets an option unless the command line or its preset did. False: no such option, or not valid. */
 bool options_restore(const Program *program, const char *name, const char *value);

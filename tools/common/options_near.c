@@ -11,7 +11,7 @@ static char dashed(char c)
     return c == '_' ? '-' : c;
 }
 
-static bool begins(const char *name, const char *given, size_t n)
+bool options_begins(const char *name, const char *given, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (dashed(given[i]) != dashed(name[i]))
@@ -21,7 +21,7 @@ static bool begins(const char *name, const char *given, size_t n)
 
 bool options_same(const char *given, size_t n, const char *name)
 {
-    return begins(name, given, n) && !name[n];
+    return options_begins(name, given, n) && !name[n];
 }
 
 /* The edit distance of a (n bytes) and b; large if a name is too long. */
