@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -337,6 +338,28 @@ START_TEST(a_folder_that_cannot_be_locked_is_an_error)
 }
 END_TEST
 
+/* Writes a line of the log for which there is room, and half of the next. */
+static void log_beyond_the_limit(const char *path)
+{
+    const Origin none = { 0 };
+    Run *run = run_open(path, NULL, false, &none);
+    struct stat log;
+
+    signal(SIGXFSZ, SIG_IGN);
+    run_log(run, (LogLine){ .step = 1, .split = "train", .loss = 1 });
+    ck_assert_int_eq(stat(in_folder("run/log.jsonl"), &log), 0);
+    const rlim_t most = (rlim_t)log.st_size * 3 / 2;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &(struct rlimit){ most, most }), 0);
+    run_log(run, (LogLine){ .step = 2, .split = "train", .loss = 1 });
+}
+
+START_TEST(a_log_that_cannot_be_written_ends_the_run)
+{
+    check_dies(log_beyond_the_limit, in_folder("run"), EXIT_IO, "run/log.jsonl: File too large");
+    ck_assert(!is_there("run/.lock"));
+}
+END_TEST
+
 Suite *suite_folder(void)
 {
     Suite *s = suite_create("folder");
@@ -353,5 +376,6 @@ Suite *suite_folder(void)
     tcase_add_test(t, temporary_files_of_killed_runs_are_removed_and_no_others);
     tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);
     tcase_add_test(t, a_folder_that_was_moved_or_replaced_gets_no_checkpoint);
+    tcase_add_test(t, a_log_that_cannot_be_written_ends_the_run);
     return s;
 }
