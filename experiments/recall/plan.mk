@@ -9,6 +9,6 @@ gated   = gla gated-delta mamba2
 asked   = softmax relu cosformer based deltanet $(gated) $(gated:%=%_no-out-gate)
 plan    = $(foreach attn,$(asked),$(call series,synthetic,$(subst $(space),$(comma),$(swept)), \
               --task mqar --attn $(subst _, --,$(attn)) --conv 4 --symbols $(call full,8192,64) --items 4 $(with) $(call steps,2000) --optimizer muon))
-plan   += $(foreach attn,$(gated),$(call series,synthetic,$(subst $(space),$(comma),$(swept)), \
+plan   += $(foreach attn,gated-delta mamba2,$(call series,synthetic,$(subst $(space),$(comma),$(swept)), \
               --task mqar --attn $(attn) --layer-norm layer --conv 4 --symbols $(call full,8192,64) --items 4 \
               $(with) $(call steps,4000) --optimizer muon))
