@@ -7,6 +7,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { CHUNK = 128 }; /* tokens read at once where others have been read before */
 
 struct Decoder {
     const Model *model;
@@ -90,12 +93,48 @@ size_t decoder_held(const Decoder *d)
     return decoding_held(d->tape.decoding) + arena_held(d->tape.mem);
 }
 
+static const real *run(Decoder *d, const int *token, int n)
+{
+    Decoding *at = d->tape.decoding;
+
+    if (n > at->most - at->t)
+        BUG("decoder: more than %d tokens", at->most);
+    tape_reset(&d->tape);
+    d->tape.row_by_row = n == 1;
+    const Tensor *logits = model_next(&d->tape, d->model, token, n);
+    at->t += n;
+    return logits->data;
+}
+
 const real *decoder_step(Decoder *d, int token)
 {
-    if (d->tape.decoding->t == d->tape.decoding->most)
-        BUG("decoder: more than %d tokens", d->tape.decoding->most);
-    tape_reset(&d->tape);
-    const Tensor *logits = model_logits(&d->tape, d->model, &token, 1, 1, 0);
-    d->tape.decoding->t++;
-    return logits->data;
+    return run(d, &token, 1);
+}
+
+/* Frees the memory of a long prompt's layers, and keeps the logits. */
+static const real *shrink(Decoder *d, const real *logits)
+{
+    Arena *mem = arena_new();
+    const size_t bytes = (size_t)d->model->config.vocab * sizeof *logits;
+    const real *kept = memcpy(arena_take(mem, bytes), logits, bytes);
+
+    arena_free(d->tape.mem);
+    d->tape.mem = mem;
+    return kept;
+}
+
+const real *decoder_read(Decoder *d, const int *token, int n)
+{
+    const int context = d->model->config.context;
+    const real *logits = NULL;
+
+    for (int some, i = 0; i < n; i += some) {
+        const int most = d->tape.decoding->t == 0 || context < CHUNK ? context : CHUNK;
+
+        some = n - i < most ? n - i : most;
+        logits = run(d, token + i, some);
+    }
+    if (!logits)
+        BUG("decoder: no tokens");
+    return n > 1 ? shrink(d, logits) : logits;
 }

@@ -24,6 +24,13 @@ void decoder_free(Decoder *d);
  * no longer calls malloc(). */
 const real *decoder_step(Decoder *d, int token);
 
+/*
+ * The same for n tokens, as after the last of them. Layers multiply all rows of many tokens at
+ * once, and mixes of the first ones, up to the context, are computed as in training: a prompt takes
+ * about the time of a forward pass. The logits differ by rounding from those of steps.
+ */
+const real *decoder_read(Decoder *d, const int *token, int n);
+
 /* Forgets all tokens. */
 void decoder_reset(Decoder *d);
 

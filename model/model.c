@@ -324,6 +324,15 @@ Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T
     return logits(&p, model, id, B, T);
 }
 
+Tensor *model_next(Tape *tape, const Model *model, const int *id, int n)
+{
+    Pass p = pass_of(tape, model);
+    Tensor *x = run(&p, model, (Embedding){ .id = id, .B = 1, .T = n });
+    const int last = n - 1;
+
+    return head(&p, model, op_pick(tape, x, &last, 1));
+}
+
 Tensor *model_watch(Tape *tape, const Model *model, const int *id, int T, Watch watch)
 {
     Pass p = pass_of(tape, model);

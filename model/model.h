@@ -61,8 +61,11 @@ typedef struct {
 Asked model_asked(Tape *tape, const Model *model, Batch batch);
 Tensor *model_answers(Tape *tape, const Model *model, Batch batch, Asked asked, uint64_t dropout);
 
-/* The logits for tokens id (B, T) without padding; when decoding, for one more token (1, 1). */
+/* The logits for tokens id (B, T) without padding. */
 Tensor *model_logits(Tape *tape, const Model *model, const int *id, int B, int T, uint64_t dropout);
+
+/* The logits (1, V) after the last of n tokens of one sequence; when decoding, of the next n. */
+Tensor *model_next(Tape *tape, const Model *model, const int *id, int n);
 
 /* The logits for one sequence, or what a classifier pools, calling `watch` for each mix and layer.
  */

@@ -148,26 +148,38 @@ void sampler_begin(Sampler *s, uint64_t number)
     s->n = s->at = 0;
 }
 
-/* Drops the first half of the window and reads the second half again. */
-static void read_again(Sampler *s)
+/* Drops the first half of the window; the second is to be read again. */
+static void drop_half(Sampler *s)
 {
-    int kept = s->window / 2;
-
-    memmove(s->seen, s->seen + s->window - kept, (size_t)kept * sizeof *s->seen);
+    s->at = s->window / 2;
+    memmove(s->seen, s->seen + s->window - s->at, (size_t)s->at * sizeof *s->seen);
     decoder_reset(s->decoder);
-    for (s->at = 0; s->at < kept; s->at++)
-        decoder_step(s->decoder, s->seen[s->at]);
 }
 
-void sampler_read(Sampler *s, int token)
+/* Into the window, or what is left of it after the last time that it was full. */
+static void read_window(Sampler *s, const int *token, int n)
 {
-    if (s->n++ == s->most)
+    int from = s->at;
+
+    for (int i = 0; i < n; i++) {
+        if (s->at == s->window) {
+            drop_half(s);
+            from = 0;
+        }
+        s->seen[s->at++] = token[i];
+    }
+    s->logits = decoder_read(s->decoder, s->seen + from, s->at - from);
+}
+
+void sampler_read(Sampler *s, const int *token, int n)
+{
+    if (n > s->most - s->n)
         BUG("sampler: more than %d tokens", s->most);
-    if (s->window && s->at == s->window)
-        read_again(s);
+    s->n += n;
     if (s->window)
-        s->seen[s->at++] = token;
-    s->logits = decoder_step(s->decoder, token);
+        read_window(s, token, n);
+    else
+        s->logits = decoder_read(s->decoder, token, n);
 }
 
 int sampler_draw(const Sampler *s)

@@ -34,7 +34,8 @@ void sampler_free(Sampler *s);
 /* Forgets all tokens. The draws of a sample depend on the seed, its number and the position. */
 void sampler_begin(Sampler *s, uint64_t number);
 
-void sampler_read(Sampler *s, int token);
+/* The next n tokens; a long prompt is faster at once than token by token. */
+void sampler_read(Sampler *s, const int *token, int n);
 
 /* Draws the next token, which is not yet read; at least one token must have been read. */
 int sampler_draw(const Sampler *s);

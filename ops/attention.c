@@ -123,19 +123,67 @@ bool attention_decodes(const Attention *a)
     return a->engine->step && !(a->traits & BIDIRECTIONAL_ONLY);
 }
 
-/* The mix of one position, from the state left by earlier positions. */
-static Tensor *step(Tape *tape, const Mix *in)
+/* A mix of one position, whose operands are rows of another's. */
+typedef struct {
+    Mix in;
+    Tensor x[OPERANDS_MAX];
+} OneRow;
+
+static bool has_rows(const Attention *a, int operand)
 {
-    Tensor *o = tensor_new(tape->mem, 4, in->v->dim);
+    return strncmp(attention_operand(a, operand)->shape, "BN", 2) == 0;
+}
+
+static void take_row(OneRow *to, const Mix *in, int row)
+{
+    to->in = *in;
+    for (int i = 0; attention_operand(in->attention, i); i++) {
+        Tensor *x = &to->x[i];
+
+        if (!in->x[i] || !has_rows(in->attention, i))
+            continue;
+        *x = *in->x[i];
+        x->n /= (size_t)x->dim[1];
+        x->data += (size_t)row * x->n;
+        x->dim[1] = 1;
+        to->in.x[i] = x;
+    }
+}
+
+/* Runs a step; `in` has one position. */
+static void step(Step s, const Mix *in)
+{
+    s.in = in;
+    s.padding = in->length && s.t >= in->length[0];
+    in->attention->engine->step(&s);
+}
+
+/*
+ * The mix of the next positions, from the state left by earlier positions. Where there are none,
+ * several positions are computed as in training, and only the state is computed one by one.
+ */
+static Tensor *steps(Tape *tape, const Mix *in)
+{
+    const int n = in->q->dim[1], from = tape->decoding->t;
+    const size_t width = in->v->n / (size_t)n;
     MixSize size = mix_size(in);
-    Step s = { .tape = tape, .in = in, .t = tape->decoding->t, .o = o->data };
+    Step s = { .tape = tape, .state_only = from == 0 && n > 1 };
+    OneRow one;
 
     if (!attention_decodes(in->attention))
         BUG("%s cannot decode", in->attention->name);
     size.T = tape->decoding->most;
     s.state = tape_state(tape, attention_state(&size));
-    s.padding = in->length && s.t >= in->length[0];
-    in->attention->engine->step(&s);
+    Tensor *o =
+        s.state_only ? in->attention->engine->mix(tape, in) : tensor_new(tape->mem, 4, in->v->dim);
+    real *unread = s.state_only ? arena_take(tape->mem, width * sizeof *unread) : NULL;
+    for (int i = 0; i < n; i++) {
+        s.t = from + i;
+        s.o = s.state_only ? unread : o->data + (size_t)i * width;
+        if (n > 1)
+            take_row(&one, in, i);
+        step(s, n > 1 ? &one.in : in);
+    }
     return o;
 }
 
@@ -170,7 +218,7 @@ Tensor *attention_mix(Tape *tape, const Mix *in)
 {
     if (!tape->decoding || tape->decoding->t == 0) /* while decoding, shapes do not change */
         check_operands(in);
-    return tape->decoding ? step(tape, in) : in->attention->engine->mix(tape, in);
+    return tape->decoding ? steps(tape, in) : in->attention->engine->mix(tape, in);
 }
 
 double attention_cost(const MixSize *size)

@@ -132,7 +132,8 @@ typedef struct {
     Tape *tape;
     const Mix *in;
     int t;
-    bool padding; /* the key of this position stays hidden, now and later */
+    bool padding;    /* the key of this position stays hidden, now and later */
+    bool state_only; /* only the state will be read: o is memory that need not be written */
     real *state, *o;
 } Step;
 

@@ -127,12 +127,10 @@ static void conv_backward(Node *node)
     arena_give(tape->mem, op->dw, bytes);
 }
 
-/* The position of a decoding tape: one row. */
-static void step(const Convolution *op)
+/* Position t of a decoding tape: a row. */
+static void step_row(const Convolution *op, int t, real *kept, const real *x, real *y)
 {
-    Tape *tape = op->node.tape;
-    const int K = op->in.K, C = op->C, t = tape->decoding->t;
-    real *kept = tape_state(tape, (size_t)((K - 1) * C)), *y = op->node.y->data;
+    const int K = op->in.K, C = op->C;
 
     memset(y, 0, (size_t)C * sizeof *y);
     if (op->in.length && op->in.length[0] == 0) {
@@ -140,11 +138,22 @@ static void step(const Convolution *op)
             memset(kept + (size_t)(t % (K - 1) * C), 0, (size_t)C * sizeof *kept);
         return;
     }
-    add_product(y, op->in.w->data, op->in.x->data, C);
+    add_product(y, op->in.w->data, x, C);
     for (int j = 1; j < K && j <= t; j++)
         add_product(y, op->in.w->data + (size_t)(j * C), kept + (size_t)((t - j) % (K - 1) * C), C);
     if (K > 1)
-        memcpy(kept + (size_t)(t % (K - 1) * C), op->in.x->data, (size_t)C * sizeof *kept);
+        memcpy(kept + (size_t)(t % (K - 1) * C), x, (size_t)C * sizeof *kept);
+}
+
+/* The next positions of a decoding tape. */
+static void step(const Convolution *op)
+{
+    Tape *tape = op->node.tape;
+    real *kept = tape_state(tape, (size_t)((op->in.K - 1) * op->C));
+
+    for (int i = 0; i < op->T; i++)
+        step_row(op, tape->decoding->t + i, kept, op->in.x->data + (size_t)(i * op->C),
+                 op->node.y->data + (size_t)(i * op->C));
 }
 
 Tensor *op_conv(Tape *tape, Conv operands)

@@ -1,7 +1,7 @@
 /*
- * State that lasts from one position to the next. A decoding tape runs a model on one position at a
- * time; an op that depends on earlier positions (an attention, a convolution) asks the tape for
- * memory, and finds there what it stored at the position before.
+ * State that lasts from one position to the next. A decoding tape runs a model on the next
+ * positions of a sequence, usually one; an op that depends on earlier positions (an attention, a
+ * convolution) asks the tape for memory, and finds there what it stored at the position before.
  *
  * Pieces are assigned by call order: the k-th call of tape_state() in a step gets the k-th piece,
  * so every step must make the same calls. tape_reset() begins the next step.

@@ -60,12 +60,37 @@ static real *decoded(const Small *s, const int *id, int n, int positions, int th
     return logits;
 }
 
+/* Reads most of n tokens in two pieces, steps through the rest, and compares where it has logits.
+ */
+static void check_read(const char *name, const Small *s, int n, const double *want)
+{
+    const int wide = s->model.config.vocab, piece[] = { n / 2 + 1, n / 3 };
+    real *got = arena_take(s->mem, (size_t)(n * wide) * sizeof *got);
+    double *its = arena_take(s->mem, (size_t)(n * wide) * sizeof *its);
+    Pool *pool = pool_new(2);
+    Decoder *d = decoder_new(&s->model, pool, n);
+    int rows = 0;
+
+    for (int t = 0, i = 0; t < n; i++, rows++) {
+        const int some = i < 2 && piece[i] > 0 ? piece[i] : 1;
+        const real *logits = decoder_read(d, s->batch.id + t, some);
+
+        t += some;
+        memcpy(got + rows * wide, logits, (size_t)wide * sizeof *got);
+        memcpy(its + rows * wide, want + (t - 1) * wide, (size_t)wide * sizeof *its);
+    }
+    check_close(name, got, its, (size_t)(rows * wide), forward_tolerance);
+    decoder_free(d);
+    pool_free(pool);
+}
+
 static void check_decoded(const char *name, const Small *s, int n)
 {
     const double *want = whole(s, s->batch.id, n);
     const real *got = decoded(s, s->batch.id, n, n, 2);
 
     check_close(name, got, want, (size_t)(n * VOCAB), forward_tolerance);
+    check_read(name, s, n, want);
 }
 
 START_TEST(after_every_token_the_logits_are_those_of_the_whole_model)

@@ -19,11 +19,10 @@ static void sample(const Small *s, Sampling how, int threads, int *out)
     Sampler *w = sampler_new(&s->model, pool, how, PROMPT + SAMPLE);
 
     sampler_begin(w, 1);
-    for (int t = 0; t < PROMPT; t++)
-        sampler_read(w, s->batch.id[t]);
+    sampler_read(w, s->batch.id, PROMPT);
     for (int i = 0; i < SAMPLE; i++) {
         out[i] = sampler_draw(w);
-        sampler_read(w, out[i]);
+        sampler_read(w, &out[i], 1);
     }
     sampler_free(w);
     pool_free(pool);
@@ -58,9 +57,11 @@ START_TEST(a_sample_depends_on_its_number_and_on_no_other)
 
     for (int k = 0; k < 3; k++) {
         sampler_begin(w, number[k]);
-        sampler_read(w, s->batch.id[0]);
-        for (int i = 0; i < SAMPLE; i++)
-            sampler_read(w, token[k][i] = sampler_draw(w));
+        sampler_read(w, s->batch.id, 1);
+        for (int i = 0; i < SAMPLE; i++) {
+            token[k][i] = sampler_draw(w);
+            sampler_read(w, &token[k][i], 1);
+        }
     }
     ck_assert_mem_eq(token[2], token[0], sizeof token[0]);
     ck_assert_mem_ne(token[1], token[0], sizeof token[0]);
@@ -291,8 +292,7 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
 
     for (uint64_t number = 0; number < N; number++) {
         sampler_begin(w, number);
-        for (int t = 0; t < PROMPT; t++)
-            sampler_read(w, s->batch.id[t]);
+        sampler_read(w, s->batch.id, PROMPT);
         count[sampler_draw(w)]++;
     }
     for (int c = 0; c < VOCAB; c++)

@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TIMED: tokens at the start and at the end whose median time is reported. */
-enum { TOKENS = 1 << 24, TIMED = 64 };
+/* TIMED: tokens at the start and at the end whose median time is reported; PIECE: tokens of a
+ * prompt that are read before a signal is heard. */
+enum { TOKENS = 1 << 24, TIMED = 64, PIECE = 8192 };
 
 static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
 static const char *prompt_text, *prompt_path;
@@ -109,8 +110,7 @@ static void settle(int files)
 
 typedef struct {
     Bytes text;
-    Token *token;
-    size_t n;
+    int *token, n;
 } Prompt;
 
 /* An empty prompt is a newline, as a model needs a token to start from. */
@@ -118,12 +118,16 @@ static Prompt prompt_of(const Tokenizer *tokenizer, Bytes text)
 {
     static const unsigned char newline[] = "\n";
     const Bytes from = text.n ? text : (Bytes){ newline, 1 };
-    Prompt p = { .text = text, .token = xmalloc(from.n * sizeof *p.token) };
+    Token *token = xmalloc(from.n * sizeof *token);
+    const size_t n = tokenizer_encode(tokenizer, from, token);
 
-    p.n = tokenizer_encode(tokenizer, from, p.token);
-    if (p.n > (size_t)(TOKENS - tokens))
-        die(EXIT_USAGE, "a prompt of %zu tokens and --tokens %d are more than %d in total", p.n,
+    if (n > (size_t)(TOKENS - tokens))
+        die(EXIT_USAGE, "a prompt of %zu tokens and --tokens %d are more than %d in total", n,
             tokens, TOKENS);
+    Prompt p = { .text = text, .token = xmalloc(n * sizeof *p.token), .n = (int)n };
+    for (int i = 0; i < p.n; i++)
+        p.token[i] = token[i];
+    free(token);
     return p;
 }
 
@@ -174,8 +178,8 @@ static void write_sample(const Saved *w, const Prompt *p, Sampler *s, Buffer *al
     Clock clock = { 0 };
 
     check_written(all || stream_write(&out, p->text));
-    for (size_t i = 0; i < p->n && !stop; i++)
-        sampler_read(s, p->token[i]);
+    for (int i = 0; i < p->n && !stop; i += PIECE)
+        sampler_read(s, p->token + i, p->n - i < PIECE ? p->n - i : PIECE);
     double before = clock.start = seconds_now();
     while (clock.n < tokens && !stop && !until.met) {
         int token = sampler_draw(s);
@@ -185,7 +189,7 @@ static void write_sample(const Saved *w, const Prompt *p, Sampler *s, Buffer *al
         if (all)
             buffer_add(all, bytes.at, bytes.n);
         if (clock.n + 1 < tokens)
-            sampler_read(s, token);
+            sampler_read(s, &token, 1);
         double now = seconds_now();
         clock_tick(&clock, now - before);
         before = now;
@@ -206,7 +210,7 @@ static void write_samples(const Saved *w, Pool *pool)
 
     text.at = file ? file : text.at;
     Prompt prompt = prompt_of(w->tokenizer, text);
-    Sampler *s = sampler_new(&w->model, pool, how, (int)prompt.n + tokens);
+    Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens);
     for (int k = 0; k < samples && !stop; k++) {
         if (k > 0 && !raw)
             puts("---");
@@ -228,7 +232,7 @@ static void converse(const Saved *w, Pool *pool)
             all.n = 0;
         buffer_add(&all, line.at, line.n);
         Prompt prompt = prompt_of(w->tokenizer, (Bytes){ all.at, all.n });
-        Sampler *s = sampler_new(&w->model, pool, how, (int)prompt.n + tokens);
+        Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens);
         catch_signals();
         sampler_begin(s, number);
         write_sample(w, &prompt, s, &all);

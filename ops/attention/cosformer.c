@@ -138,7 +138,7 @@ static void step_state(void *ctx, int first, int end)
 
         s.t -= k * x->half;
         s.state += (size_t)(k % 2) * x->size;
-        s.o = i ? NULL : s.o;
+        s.state_only |= i > 0;
         if (s.t == 0)
             memset(s.state, 0, x->size * sizeof(real));
         linear_step(&s);

@@ -323,7 +323,7 @@ static void synthesizer_step(const Step *s)
 
     hidden[s->t] = s->padding;
     memcpy(values + (size_t)s->t * (size_t)n, s->in->v->data, (size_t)n * sizeof(real));
-    for (int h = 0; h < H; h++)
+    for (int h = 0; h < H && !s->state_only; h++)
         step_head(s, h, hidden, values, scores);
 }
 

@@ -331,12 +331,11 @@ int attnc_model_sample(attnc_model *m, const char *words, const int *prompt, int
             SAMPLE_MOST);
     check_range("token", prompt, n, 0, m->model.config.vocab);
     Sampler *s = sampler_new(&m->model, m->tape.pool, wanted_sampling(words), n + most);
-    for (int i = 0; i < n; i++)
-        sampler_read(s, prompt[i]);
+    sampler_read(s, prompt, n);
     for (int i = 0; i < most; i++) {
         out[i] = sampler_draw(s);
         if (i + 1 < most)
-            sampler_read(s, out[i]);
+            sampler_read(s, &out[i], 1);
     }
     sampler_free(s);
     return guard_leave();

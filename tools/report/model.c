@@ -28,13 +28,13 @@ static void write_sample(const Report *report, const Saved *s, Pool *pool, FILE 
     Sampler *sampler =
         sampler_new(&s->model, pool, (Sampling){ 0.8, 0, 1, 1337, false }, report->sample + 1);
     Buffer text = { 0 };
-    Token token = '\n';
+    int token = '\n';
 
     sampler_begin(sampler, 0);
     for (int i = 0; i < report->sample; i++) {
-        sampler_read(sampler, (int)token);
-        token = (Token)sampler_draw(sampler);
-        const Bytes bytes = tokenizer_token(s->tokenizer, (int)token);
+        sampler_read(sampler, &token, 1);
+        token = sampler_draw(sampler);
+        const Bytes bytes = tokenizer_token(s->tokenizer, token);
 
         buffer_add(&text, bytes.at, bytes.n);
     }

@@ -252,7 +252,7 @@ static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t 
     next = *token;
     printf("\na sample:\n");
     for (int i = 0; i < job->sample_tokens && !*stop; i++) {
-        sampler_read(sampler, next);
+        sampler_read(sampler, &next, 1);
         next = sampler_draw(sampler);
         stream_write(&out, tokenizer_token(s->tokenizer, next));
     }

@@ -278,7 +278,7 @@ static void step_head(StepHead *x)
         step_keep_window(x, v);
     else
         step_keep(x, v);
-    if (!x->s->o)
+    if (x->s->state_only)
         return;
     real *o = x->s->o + x->head * x->E;
     step_row(x, x->s->in->q);

@@ -202,6 +202,8 @@ void pairs_step(const Step *s)
         step_keep(in, angles, cache + (size_t)slot_at(&view, s->t) * (size_t)wide);
         s->state[0] += 1;
     }
+    if (s->state_only)
+        return;
     view.T = s->t + 1, view.length = (int)s->state[0], view.causal = true;
     step_rows(s,
               (StepRow){ .weighting = how.weighting,

@@ -131,6 +131,6 @@ void pools_step(const Step *s)
     memcpy(r.keys + at * D, s->in->k->data, D * sizeof(real));
     memcpy(r.values + at * E, s->in->v->data, E * sizeof(real));
     memset(s->o, 0, E * sizeof(real));
-    for (r.h = 0; r.h < r.H; r.h++)
+    for (r.h = 0; r.h < r.H && !s->state_only; r.h++)
         step_head(&r);
 }
