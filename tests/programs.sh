@@ -1548,6 +1548,8 @@ check 'its CSV has every attention at every position, once' [ "$(grep -c '^decod
     "$(without 'bidirectional only' | wc -l | awk '{ print 2 * $1 }')" ]
 check 'with a time of a token' [ "$(grep '^decode,' ../out/csv | awk -F, '!($NF > 0)' | wc -l)" = 0 ]
 check 'it says how that grows' grep -q '^relu  *from 2 to 9 positions ' "$dir/stdout"
+check 'bench of prompts' benches --only prompt --lengths 9,2 --attn relu,gla
+check 'has a row for each mechanism and length' [ "$(grep -c '^prompt,"[rg].* 1 x 16, prompt of [29];' ../out/csv)" = 4 ]
 
 # Against what was measured before, made faster or slower in the file.
 saved=../out/saved

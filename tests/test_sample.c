@@ -124,6 +124,19 @@ static int likeliest_after(const Small *s, const int *id, int n, bool extrapolat
     return best;
 }
 
+/* What is drawn after n tokens that are read at once. */
+static int drawn_after(const Small *s, Sampling how, const int *id, int n)
+{
+    Pool *pool = pool_new(1);
+    Sampler *w = sampler_new(&s->model, pool, how, n);
+
+    sampler_read(w, id, n);
+    const int next = sampler_draw(w);
+    sampler_free(w);
+    pool_free(pool);
+    return next;
+}
+
 /* _i: the context */
 START_TEST(at_temperature_0_the_likeliest_token_follows)
 {
@@ -141,10 +154,13 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
             id[t] = likeliest_after(s, id, t, i % 2);
         int got[SAMPLE];
         const double temperature = cold[i % COUNT(cold)];
+        const Sampling how = { temperature, 0, 1, 5, i % 2 };
 
-        sample(s, (Sampling){ temperature, 0, 1, 5, i % 2 }, 1, got);
+        sample(s, how, 1, got);
         ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g%s", i / 2,
                       temperature, i % 2 ? ", extrapolating" : "");
+        for (int n = PROMPT; n < PROMPT + SAMPLE; n += 6)
+            ck_assert_int_eq(drawn_after(s, how, id, n), id[n]);
         small_close(s);
     }
 }

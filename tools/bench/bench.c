@@ -16,9 +16,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, SHOWN = 60, TRIES = 3 };
+enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, PROMPT, SHOWN = 60, TRIES = 3 };
 static const char *const sections[] = { "gemm",    "ops",    "attention", "step",
-                                        "scaling", "decode", NULL };
+                                        "scaling", "decode", "prompt",    NULL };
 
 static int threads, section = -1, batch, precision, most_quadratic = 8192;
 static double seconds = 0.3, margin = 5;
@@ -46,10 +46,11 @@ static Option options[] = {
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "also write the rows to this file" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "plot the time per token against the length" },
-    { .name = "Attention alone, training step, decoding" },
+    { .name = "Attention alone, training step, decoding, prompt" },
     { "attn", OPTION_TEXT, &names, .word = "NAMES", .help = names_help.at },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
-      .help = "contexts (alone: 1024,4096,16384,65536; step: 64,512; decoding: 64,256,1024)" },
+      .help = "contexts (alone: 1024,4096,16384,65536; step: 64,512; decoding: 64,256,1024; "
+              "prompt: 512,4096)" },
     { "batch-size", OPTION_INT, &batch, .max = 1 << 20,
       .help = "sequences; 0: 131072 tokens for attention alone, 4096 for a step" },
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
@@ -70,7 +71,8 @@ static Program program = {
     .usage = "./bench [options]",
     .summary =
         "Measures the machine's peak speed, and relative to it the speed of matrix products, ops, "
-        "attention alone and training steps; decoding is relative to memory bandwidth. --against "
+        "attention alone and training steps; decoding is relative to memory bandwidth, reading a "
+        "prompt to a forward pass. --against "
         "compares all rows with those of an earlier run.",
     .options = options,
 };
@@ -154,6 +156,13 @@ static Mechanisms decoded(void)
     return mechanisms(attentions, (OptionList){ 3, { 64, 256, 1024 } }, NEED_DECODING);
 }
 
+static Mechanisms prompted(void)
+{
+    static const Attention *const both[] = { &attention_softmax, &attention_relu, NULL };
+
+    return mechanisms(both, (OptionList){ 2, { 512, 4096 } }, NEED_DECODING);
+}
+
 /* Whether a part with mechanisms runs. */
 static bool has_mechanisms(void)
 {
@@ -163,7 +172,7 @@ static bool has_mechanisms(void)
 /* All checks are made before anything is measured or written. */
 static void check(int argc, char **argv)
 {
-    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
+    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded(), p = prompted();
     const char *setting = settings_given(&program);
 
     if (argc > 0)
@@ -174,8 +183,10 @@ static void check(int argc, char **argv)
     if (!runs(STEP) && recompute)
         die(EXIT_USAGE, "--recompute is for training steps: --only %s has none", sections[section]);
     if (named() && has_mechanisms())
-        bench_check_need(&a, named(), section == DECODE ? NEED_DECODING : direction());
-    settings_check_some(&program, runs(ATTENTION) || runs(DECODE) ? a.attentions : t.attentions);
+        bench_check_need(&a, named(), section >= DECODE ? NEED_DECODING : direction());
+    settings_check_some(&program, runs(ATTENTION) || section < 0 || section >= DECODE
+                                      ? a.attentions
+                                      : t.attentions);
     if (runs(ATTENTION))
         bench_attention_check(&a);
     if (runs(STEP))
@@ -184,6 +195,8 @@ static void check(int argc, char **argv)
         bench_step_check(&s);
     if (runs(DECODE))
         bench_decode_check(&d);
+    if (runs(PROMPT))
+        bench_prompt_check(&p);
 }
 
 /* All options but those that only name files, or the margin. */
@@ -269,7 +282,7 @@ static bool due(const Bench *b, int part)
 
 static void measure(Bench *b, FILE *svg)
 {
-    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded();
+    Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded(), p = prompted();
 
     if (due(b, GEMM))
         bench_gemm(b);
@@ -283,6 +296,8 @@ static void measure(Bench *b, FILE *svg)
         bench_scaling(b, &s);
     if (due(b, DECODE))
         bench_decode(b, &d);
+    if (due(b, PROMPT))
+        bench_prompt(b, &p);
 }
 
 /* A slower row may have hit a busy moment: it is measured again, and the fastest time counts. */

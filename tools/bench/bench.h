@@ -176,11 +176,13 @@ void bench_attention(Bench *b, const Mechanisms *m, FILE *svg);
 void bench_step(Bench *b, const Mechanisms *m);
 void bench_scaling(Bench *b, const Mechanisms *m);
 void bench_decode(Bench *b, const Mechanisms *m);
+void bench_prompt(Bench *b, const Mechanisms *m);
 
 /* These die of what cannot be measured, before anything is. */
 void bench_attention_check(const Mechanisms *m);
 void bench_step_check(const Mechanisms *m);
 void bench_decode_check(const Mechanisms *m);
+void bench_prompt_check(const Mechanisms *m);
 
 /* One mechanism at its lengths, shortest first: how time and memory grow. */
 typedef struct {
