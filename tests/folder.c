@@ -4,9 +4,11 @@
 #include "tests/tests.h"
 
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +85,27 @@ void leaks_are_expected(void)
 {
     if (__lsan_disable)
         __lsan_disable();
+}
+
+static void lift_limit(void)
+{
+    struct rlimit most;
+
+    getrlimit(RLIMIT_FSIZE, &most);
+    most.rlim_cur = most.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &most);
+}
+
+/* Counters of coverage are written at the end, and would be lost for all tests if cut short. */
+void limit_file_size(size_t bytes)
+{
+    struct rlimit most;
+
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(atexit(lift_limit), 0);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &most), 0);
+    most.rlim_cur = bytes;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &most), 0);
 }
 
 int exit_code_through(const int pipes[2], void (*f)(const char *path), const char *path)

@@ -32,6 +32,9 @@ int exit_code_of(void (*f)(const char *path), const char *path);
 /* The same, where what it writes to the second file comes out of the first; closes the second. */
 int exit_code_through(const int pipes[2], void (*f)(const char *path), const char *path);
 
+/* From now on no file of this process gets longer; when it exits it may write again. */
+void limit_file_size(size_t bytes);
+
 /* It stops with that code and one line that has `words` in it. */
 void check_dies(void (*f)(const char *path), const char *path, int code, const char *words);
 

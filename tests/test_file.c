@@ -198,12 +198,11 @@ START_TEST(a_file_may_shrink_and_grow_while_it_is_read)
 }
 END_TEST
 
-static rlim_t limit;
+static size_t limit;
 
 static void write_within_a_limit(const char *path)
 {
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ limit, limit });
+    limit_file_size(limit);
     write_new(path);
 }
 

@@ -10,11 +10,9 @@
 #include "training/tensorboard.h"
 
 #include <dirent.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -393,8 +391,7 @@ static void fill_a_small_disk(const char *path)
 {
     Tensorboard *t = tensorboard_open(path, (Instant){ -1, 1e9 });
 
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &(struct rlimit){ sizeof golden - 1, sizeof golden - 1 });
+    limit_file_size(sizeof golden - 1);
     tensorboard_scalars(t, (Instant){ 1, 1e9 }, &(Scalar){ "train/loss", 1 }, 1);
 }
 

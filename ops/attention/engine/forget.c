@@ -120,7 +120,7 @@ static void take_own(const Forget *f, int t0, const real *ds)
     for (int t = min(f->tile, f->T - t0) - 1; t > 0; t--) {
         for (int j = 0; j < t; j++)
             sum[j] += ds[t * f->tile + j];
-        f->within[t0 + t] += row_sum(sum, t);
+        f->within[t0 + t] = row_sum(sum, t);
     }
 }
 
