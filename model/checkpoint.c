@@ -251,7 +251,7 @@ void checkpoint_model(const Safetensors *s, const char *path, Model *model, Aren
     int entries = 0;
 
     check_size(s, path, &c);
-    model_init(model, c, mem, 0);
+    model_init_undrawn(model, c, mem);
     for (int i = 0; i < s->entries; i++)
         entries += !is_beside(&s->entry[i]);
     if (entries != model->params.count)

@@ -66,12 +66,10 @@ static const Block *first_of(const Model *model, int l)
     return NULL;
 }
 
-void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
+static void make(Model *model, Arena *mem)
 {
-    const Config *c = &config;
+    const Config *c = &model->config;
 
-    *model = (Model){ .config = config };
-    params_init(&model->params, mem, seed);
     model->embedding = params_normal(&model->params, "embed", TABLE, SHAPE(c->vocab, c->width));
     if (c->position == POSITION_LEARNED)
         model->position =
@@ -91,6 +89,21 @@ void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
     model->head = c->tied ? model->embedding
                           : params_normal(&model->params, "head", TABLE,
                                           SHAPE(config_outputs(c), config_head_width(c)));
+}
+
+void model_init(Model *model, Config config, Arena *mem, uint64_t seed)
+{
+    *model = (Model){ .config = config };
+    params_init(&model->params, mem, seed);
+    make(model, mem);
+}
+
+void model_init_undrawn(Model *model, Config config, Arena *mem)
+{
+    *model = (Model){ .config = config };
+    params_init(&model->params, mem, 0);
+    model->params.undrawn = true;
+    make(model, mem);
 }
 
 void model_redraw(Model *model, uint64_t seed, int update)

@@ -30,6 +30,9 @@ typedef struct {
 /* Parameters in `mem`, drawn from `seed`. */
 void model_init(Model *model, Config config, Arena *mem, uint64_t seed);
 
+/* The same for weights that are about to be read: matrices have no numbers yet. */
+void model_init_undrawn(Model *model, Config config, Arena *mem);
+
 /*
  * Before the update after `update`: with --redraw N, and if N divides `update`, draws the fixed
  * operands again, by the seed and `update` alone.

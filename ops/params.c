@@ -42,7 +42,7 @@ Tensor *params_normal(Params *params, const char *name, double std, int ndim, co
     Param *p = add_trained(params, name, ndim, dim);
     const Random r = random_of(params);
 
-    for (size_t i = 0; i < p->tensor->n; i++)
+    for (size_t i = 0; !params->undrawn && i < p->tensor->n; i++)
         p->tensor->data[i] = R(std * random_normal(r, i));
     return p->tensor;
 }

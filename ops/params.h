@@ -21,6 +21,7 @@ typedef struct Param {
 typedef struct {
     Arena *mem;
     uint64_t seed;
+    bool undrawn; /* matrices have no numbers yet: they will be read */
     int count;
     Param *first, **end;
 } Params;

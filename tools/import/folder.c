@@ -75,7 +75,7 @@ void import_fill(Import *in, Model *model, int context)
 
     if (context > in->config.context)
         die(EXIT_USAGE, "--block-size %d: the model's context is %d", context, in->config.context);
-    model_init(model, in->config, in->mem, 0);
+    model_init_undrawn(model, in->config, in->mem);
     in->model = model;
     in->class->tensors(in);
     for (const Param *p = model->params.first; p; p = p->next)
