@@ -17,14 +17,14 @@ done | awk -v files="${FILES:-0}" '
         if (place != "") seen[place]
     }
     function row(name, l, ls, b, bs) {
-        printf "%-28s %6d lines %6.1f%%   %6d branches %6.1f%%\n", name, ls, 100 * l / (ls ? ls : 1), bs, bs ? 100 * b / bs : 100
+        return sprintf("%-28s %6d lines %6.1f%%   %6d branches %6.1f%%", name, ls, 100 * l / (ls ? ls : 1), bs, bs ? 100 * b / bs : 100)
     }
     END {
         for (p in seen) {
-            row(p, line[p], lines[p], branch[p], branches[p]) | "sort"
+            print row(p, line[p], lines[p], branch[p], branches[p]) | "sort"
             l += line[p]; ls += lines[p]; b += branch[p]; bs += branches[p]
         }
         close("sort")
-        row("all", l, ls, b, bs)
+        print row("all", l, ls, b, bs)
         exit !(ls > 0)
     }'

@@ -258,7 +258,7 @@ refused 'results where no folder is'       4 'No such file'              $a $ten
 refused 'results in place of a folder'     4 'is a directory'            $a $tensors ../in/folder
 refused 'results to a device'              4 'is a device'               $a $tensors /dev/null
 refused 'results larger than a file may be' 4 'too large' \
-    env GCOV_PREFIX=/dev/null GCOV_ERROR_FILE=/dev/null sh -c 'ulimit -f 1; exec "$@"' sh $a --matrix $tensors out
+    env GCOV_PREFIX="$dir/cut-short" GCOV_ERROR_FILE=/dev/null sh -c 'ulimit -f 1; exec "$@"' sh $a --matrix $tensors out
 
 refused 'report without a run'             2 'no run given'              "$report"
 refused 'report of a folder that is not there' 4 'is not a folder'       "$report" ../in/nowhere
@@ -1118,6 +1118,11 @@ check 'by three' samples --threads 3 $whole
 check 'is the same' cmp -s "$dir/stdout" "$dir/one"
 check 'another seed' samples --seed 5 $whole
 check 'is another sample' not_same "$dir/one" "$dir/stdout"
+check 'five samples, one at a time' samples --samples 5 --batch 1 --stop e ../out/bpe
+cp "$dir/stdout" "$dir/one"
+check 'two at a time' samples --samples 5 --batch 2 --stop e ../out/bpe
+check 'are the same samples' cmp -s "$dir/stdout" "$dir/one"
+check 'with a line between' [ "$(grep -c '^---$' "$dir/one")" = 4 ]
 check 'a sample of the likeliest, of the best' samples --best --temperature 0 --top-k 3 --top-p 0.5 $whole
 check 'a sample of pairs of bytes, beyond the context' samples --tokens 100 ../out/bpe
 check 'a sample beyond learned positions' samples --tokens 100 ../out/learned

@@ -30,8 +30,8 @@ static rlim_t size_limit;       /* of a file; 0: none */
 static void execute(const char *path)
 {
     dup2(STDERR_FILENO, STDOUT_FILENO);
-    if (size_limit) { /* without counters of coverage, which would be cut short */
-        setenv("GCOV_PREFIX", "/dev/null", 1), setenv("GCOV_ERROR_FILE", "/dev/null", 1);
+    if (size_limit) { /* counters of coverage go elsewhere, as they would be cut short */
+        setenv("GCOV_PREFIX", "build/cut-short", 1), setenv("GCOV_ERROR_FILE", "/dev/null", 1);
         setrlimit(RLIMIT_FSIZE, &(struct rlimit){ size_limit, size_limit });
     }
     execv(path, (char *const *)(uintptr_t)word);
