@@ -3,6 +3,7 @@
 #include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
+#include "ops/base/text.h"
 #include "ops/decoding.h"
 
 #include <limits.h>
@@ -14,6 +15,7 @@ enum { CHUNK = 128 }; /* tokens read at once where others have been read before 
 struct Decoder {
     const Model *model;
     Tape tape;
+    real *logits; /* (sequences, V), after reading with several */
 };
 
 /* The state of a layer with this mechanism. */
@@ -32,20 +34,22 @@ static size_t state_of(const Config *part, int positions)
     return one;
 }
 
-static void check_memory(const Config *c, int positions)
+static void check_memory(const Config *c, int positions, int sequences)
 {
     double bytes = 0, here = machine_memory();
+    const Text each = text_format(sequences > 1 ? " in each of %d samples" : "", sequences);
 
     for (int i = 0; i < config_parts(c); i++) {
         const Config part = config_part(c, i);
 
         bytes += (double)config_mixes(&part) * (double)state_of(&part, positions) * sizeof(real);
     }
+    bytes *= sequences;
     if (bytes > here)
         die(EXIT_MEMORY,
-            "the state of %d tokens with %s attention would take %.1f GiB, but the machine has "
+            "the state of %d tokens%s with %s attention would take %.1f GiB, but the machine has "
             "%.1f: use fewer tokens",
-            positions, config_mechanisms(c).at, bytes / 0x1p30, here / 0x1p30);
+            positions, each.at, config_mechanisms(c).at, bytes / 0x1p30, here / 0x1p30);
 }
 
 /* The first mechanism that cannot decode. */
@@ -58,7 +62,7 @@ static const char *not_decoding(const Config *c)
     return config_part(c, i).attention->name;
 }
 
-Decoder *decoder_new(const Model *model, Pool *pool, int positions)
+Decoder *decoder_new(const Model *model, Pool *pool, int positions, int sequences)
 {
     Decoder *d = xmalloc(sizeof *d);
 
@@ -69,10 +73,12 @@ Decoder *decoder_new(const Model *model, Pool *pool, int positions)
     if (!config_decodes(&model->config))
         die(EXIT_USAGE, "%s attention cannot decode: its models cannot continue a text",
             not_decoding(&model->config));
-    check_memory(&model->config, positions);
+    check_memory(&model->config, positions, sequences);
     *d = (Decoder){ .model = model };
+    if (sequences > 1)
+        d->logits = xmalloc((size_t)sequences * (size_t)model->config.vocab * sizeof *d->logits);
     d->tape = (Tape){ arena_new(), pool, .forward_only = true, .row_by_row = true };
-    d->tape.decoding = decoding_new(positions);
+    d->tape.decoding = decoding_new(positions, sequences);
     return d;
 }
 
@@ -80,6 +86,7 @@ void decoder_free(Decoder *d)
 {
     decoding_free(d->tape.decoding);
     arena_free(d->tape.mem);
+    free(d->logits);
     free(d);
 }
 
@@ -93,29 +100,49 @@ size_t decoder_held(const Decoder *d)
     return decoding_held(d->tape.decoding) + arena_held(d->tape.mem);
 }
 
-static const real *run(Decoder *d, const int *token, int n)
+static void begin(Decoder *d, int n)
 {
-    Decoding *at = d->tape.decoding;
+    const Decoding *at = d->tape.decoding;
 
     if (n > at->most - at->t)
         BUG("decoder: more than %d tokens", at->most);
     tape_reset(&d->tape);
     d->tape.row_by_row = n == 1;
+}
+
+const real *decoder_step(Decoder *d, const int *token)
+{
+    Decoding *at = d->tape.decoding;
+
+    begin(d, 1);
+    at->b = 0;
+    const Tensor *logits = model_logits(&d->tape, d->model, token, at->B, 1, 0);
+    at->t++;
+    return logits->data;
+}
+
+/* The next tokens of sequence b. */
+static const real *run(Decoder *d, int b, const int *token, int n)
+{
+    Decoding *at = d->tape.decoding;
+
+    begin(d, n);
+    at->b = b;
     const Tensor *logits = model_next(&d->tape, d->model, token, n);
     at->t += n;
     return logits->data;
 }
 
-const real *decoder_step(Decoder *d, int token)
+static size_t bytes_of_logits(const Decoder *d)
 {
-    return run(d, &token, 1);
+    return (size_t)d->model->config.vocab * sizeof *d->logits;
 }
 
 /* Frees the memory of a long prompt's layers, and keeps the logits. */
 static const real *shrink(Decoder *d, const real *logits)
 {
     Arena *mem = arena_new();
-    const size_t bytes = (size_t)d->model->config.vocab * sizeof *logits;
+    const size_t bytes = bytes_of_logits(d);
     const real *kept = memcpy(arena_take(mem, bytes), logits, bytes);
 
     arena_free(d->tape.mem);
@@ -123,7 +150,7 @@ static const real *shrink(Decoder *d, const real *logits)
     return kept;
 }
 
-const real *decoder_read(Decoder *d, const int *token, int n)
+static const real *read(Decoder *d, int b, const int *token, int n)
 {
     const int context = d->model->config.context;
     const real *logits = NULL;
@@ -132,9 +159,36 @@ const real *decoder_read(Decoder *d, const int *token, int n)
         const int most = d->tape.decoding->t == 0 || context < CHUNK ? context : CHUNK;
 
         some = n - i < most ? n - i : most;
-        logits = run(d, token + i, some);
+        logits = run(d, b, token + i, some);
     }
     if (!logits)
         BUG("decoder: no tokens");
     return n > 1 ? shrink(d, logits) : logits;
+}
+
+const real *decoder_read(Decoder *d, const int *token, int n)
+{
+    const real *logits = read(d, 0, token, n);
+
+    if (!d->logits)
+        return logits;
+    decoding_share(d->tape.decoding);
+    for (int b = 0; b < d->tape.decoding->B; b++)
+        memcpy(d->logits + b * d->model->config.vocab, logits, bytes_of_logits(d));
+    return d->logits;
+}
+
+const real *decoder_read_each(Decoder *d, const int *token, int n, int apart)
+{
+    Decoding *at = d->tape.decoding;
+    const int from = at->t;
+
+    if (!d->logits)
+        return read(d, 0, token, n);
+    for (int b = 0; b < at->B; b++) {
+        at->t = from;
+        memcpy(d->logits + b * d->model->config.vocab, read(d, b, token + b * apart, n),
+               bytes_of_logits(d));
+    }
+    return d->logits;
 }

@@ -13,25 +13,33 @@
 typedef struct Decoder Decoder;
 
 /*
- * For at most this many tokens; learned and sinusoidal positions end with the context. The model
+ * For `sequences` at a time, which are always at the same position, and at most this many tokens in
+ * each; learned and sinusoidal positions end with the context. The model
  * must be causal. Dies if the mechanism cannot decode (EXIT_USAGE), or if the states need more
  * memory than the machine has (EXIT_MEMORY).
  */
-Decoder *decoder_new(const Model *model, Pool *pool, int positions);
+Decoder *decoder_new(const Model *model, Pool *pool, int positions, int sequences);
 void decoder_free(Decoder *d);
 
-/* The logits (V) of the token after this one, valid until the next call. After the second call it
- * no longer calls malloc(). */
-const real *decoder_step(Decoder *d, int token);
+/*
+ * A token for each sequence: the logits (sequences, V) of the tokens after these, valid until the
+ * next call. The weights are read once for all sequences, whose bits do not depend on the others.
+ * After the second call it no longer calls malloc().
+ */
+const real *decoder_step(Decoder *d, const int *token);
 
 /*
  * The same for n tokens, as after the last of them. Layers multiply all rows of many tokens at
  * once, and mixes of the first ones, up to the context, are computed as in training: a prompt takes
  * about the time of a forward pass. The logits differ by rounding from those of steps.
+ *
+ * They are the next tokens of all sequences, which have read the same so far; or each sequence
+ * reads its own, where those of one are `apart` from those of the one before.
  */
 const real *decoder_read(Decoder *d, const int *token, int n);
+const real *decoder_read_each(Decoder *d, const int *token, int n, int apart);
 
-/* Forgets all tokens. */
+/* Forgets all tokens of all sequences. */
 void decoder_reset(Decoder *d);
 
 /* The memory that it holds besides the model, in bytes. */

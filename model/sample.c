@@ -109,25 +109,28 @@ int sample_draw(Sampling how, const real *logits, int V, double u, Candidate *ro
 
 struct Sampler {
     Sampling how;
-    Random random;
+    uint64_t number; /* of the first of them */
+    int samples;
     Decoder *decoder;
-    const real *logits; /* of the next token */
+    const real *logits; /* (samples, V), of the next tokens */
     int V, n, most;     /* tokens read, and the most allowed */
-    int window, at;     /* the size of the window (0: unlimited), and the tokens in it */
-    int *seen;          /* the tokens in the window */
+    int window, at;     /* the size of the windows (0: unlimited), and the tokens in each */
+    int *seen;          /* (samples, window), the tokens in the windows */
     Candidate *room;
 };
 
-Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens)
+Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens, int samples)
 {
     const Config *c = &model->config;
     bool slides = config_ends(c) || (!how.extrapolate && config_keeps_keys(c));
     int window = slides ? c->context : 0;
     Sampler *s = xmalloc(sizeof *s);
 
-    *s = (Sampler){ .how = how, .V = c->vocab, .most = tokens, .window = window };
-    s->decoder = decoder_new(model, pool, window ? window : tokens);
-    s->seen = xmalloc((size_t)s->window * sizeof *s->seen);
+    *s = (Sampler){
+        .how = how, .V = c->vocab, .most = tokens, .window = window, .samples = samples
+    };
+    s->decoder = decoder_new(model, pool, window ? window : tokens, samples);
+    s->seen = xmalloc((size_t)samples * (size_t)s->window * sizeof *s->seen);
     s->room = xmalloc((size_t)s->V * sizeof *s->room);
     sampler_begin(s, 0);
     return s;
@@ -144,47 +147,78 @@ void sampler_free(Sampler *s)
 void sampler_begin(Sampler *s, uint64_t number)
 {
     decoder_reset(s->decoder);
-    s->random = random_stream(s->how.seed, RANDOM_SAMPLE, number);
+    s->number = number;
     s->n = s->at = 0;
 }
 
-/* Drops the first half of the window; the second is to be read again. */
-static void drop_half(Sampler *s)
+static int *window_of(const Sampler *s, int sample)
 {
-    s->at = s->window / 2;
-    memmove(s->seen, s->seen + s->window - s->at, (size_t)s->at * sizeof *s->seen);
-    decoder_reset(s->decoder);
+    return s->seen + (size_t)sample * (size_t)s->window;
 }
 
-/* Into the window, or what is left of it after the last time that it was full. */
+/* Drops the first halves of the windows if they are full; the second ones are to be read again. */
+static bool drop_halves(Sampler *s)
+{
+    const int left = s->window / 2;
+
+    if (s->at < s->window)
+        return false;
+    for (int k = 0; k < s->samples; k++)
+        memmove(window_of(s, k), window_of(s, k) + s->window - left,
+                (size_t)left * sizeof *s->seen);
+    s->at = left;
+    decoder_reset(s->decoder);
+    return true;
+}
+
+static void count(Sampler *s, int n)
+{
+    if (n > s->most - s->n)
+        BUG("sampler: more than %d tokens", s->most);
+    s->n += n;
+}
+
+/* Into the windows, or what is left of them after the last time that they were full. */
 static void read_window(Sampler *s, const int *token, int n)
 {
     int from = s->at;
 
-    for (int i = 0; i < n; i++) {
-        if (s->at == s->window) {
-            drop_half(s);
+    for (int i = 0; i < n; i++, s->at++) {
+        if (drop_halves(s))
             from = 0;
-        }
-        s->seen[s->at++] = token[i];
+        for (int k = 0; k < s->samples; k++)
+            window_of(s, k)[s->at] = token[i];
     }
     s->logits = decoder_read(s->decoder, s->seen + from, s->at - from);
 }
 
 void sampler_read(Sampler *s, const int *token, int n)
 {
-    if (n > s->most - s->n)
-        BUG("sampler: more than %d tokens", s->most);
-    s->n += n;
+    count(s, n);
     if (s->window)
         read_window(s, token, n);
     else
         s->logits = decoder_read(s->decoder, token, n);
 }
 
-int sampler_draw(const Sampler *s)
+void sampler_step(Sampler *s, const int *token)
 {
+    const bool again = s->window && drop_halves(s);
+
+    count(s, 1);
+    for (int k = 0; s->window && k < s->samples; k++)
+        window_of(s, k)[s->at] = token[k];
+    s->at++;
+    s->logits = again ? decoder_read_each(s->decoder, s->seen, s->at, s->window)
+                      : decoder_step(s->decoder, token);
+}
+
+int sampler_draw(const Sampler *s, int sample)
+{
+    const Random random = random_stream(s->how.seed, RANDOM_SAMPLE, s->number + (uint64_t)sample);
+
     if (s->n == 0)
         BUG("sampler: no prompt");
-    return sample_draw(s->how, s->logits, s->V, random_uniform(s->random, (uint64_t)s->n), s->room);
+    return sample_draw(s->how, s->logits + (size_t)sample * (size_t)s->V, s->V,
+                       random_uniform(random, (uint64_t)s->n), s->room);
 }

@@ -19,7 +19,7 @@ typedef struct {
 } Sampling;
 
 /*
- * A model and the tokens it has read. Beyond the trained context, a mechanism whose state has
+ * A model and the tokens it has read, of several samples of the same length. Beyond the trained context, a mechanism whose state has
  * constant size continues. One that keeps all keys would attend over distances that it has
  * never seen, so the sampler drops the first half of the context whenever it is full and reads
  * the other half again, unless it is to extrapolate. With learned and sinusoidal positions,
@@ -27,18 +27,25 @@ typedef struct {
  */
 typedef struct Sampler Sampler;
 
-/* For samples of at most this many tokens, including the prompt. */
-Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens);
+/* For so many samples at a time, of at most this many tokens each, including the prompt. */
+Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens, int samples);
 void sampler_free(Sampler *s);
 
-/* Forgets all tokens. The draws of a sample depend on the seed, its number and the position. */
+/*
+ * Forgets all tokens. The samples have this number and those that follow it; the draws of each
+ * depend only on the seed, its number and the position.
+ */
 void sampler_begin(Sampler *s, uint64_t number);
 
-/* The next n tokens; a long prompt is faster at once than token by token. */
+/* The next n tokens of all samples, before their first step; a long prompt is faster at once than
+ * token by token. */
 void sampler_read(Sampler *s, const int *token, int n);
 
-/* Draws the next token, which is not yet read; at least one token must have been read. */
-int sampler_draw(const Sampler *s);
+/* A token for each sample. */
+void sampler_step(Sampler *s, const int *token);
+
+/* Draws the next token of a sample, which is not yet read; at least one must have been read. */
+int sampler_draw(const Sampler *s, int sample);
 
 /* The most likely of V tokens; the first if there are several. */
 int sample_likeliest(const real *logits, int V);

@@ -137,15 +137,16 @@ static bool has_rows(const Attention *a, int operand)
 static void take_row(OneRow *to, const Mix *in, int row)
 {
     to->in = *in;
+    to->in.length = in->length ? in->length + row / in->q->dim[1] : NULL;
     for (int i = 0; attention_operand(in->attention, i); i++) {
         Tensor *x = &to->x[i];
 
         if (!in->x[i] || !has_rows(in->attention, i))
             continue;
         *x = *in->x[i];
-        x->n /= (size_t)x->dim[1];
+        x->n /= (size_t)(x->dim[0] * x->dim[1]);
         x->data += (size_t)row * x->n;
-        x->dim[1] = 1;
+        x->dim[0] = x->dim[1] = 1;
         to->in.x[i] = x;
     }
 }
@@ -164,8 +165,8 @@ static void step(Step s, const Mix *in)
  */
 static Tensor *steps(Tape *tape, const Mix *in)
 {
-    const int n = in->q->dim[1], from = tape->decoding->t;
-    const size_t width = in->v->n / (size_t)n;
+    const int n = in->q->dim[1], rows = in->q->dim[0] * n, from = tape->decoding->t;
+    const size_t width = in->v->n / (size_t)rows;
     MixSize size = mix_size(in);
     Step s = { .tape = tape, .state_only = from == 0 && n > 1 };
     OneRow one;
@@ -173,16 +174,18 @@ static Tensor *steps(Tape *tape, const Mix *in)
     if (!attention_decodes(in->attention))
         BUG("%s cannot decode", in->attention->name);
     size.T = tape->decoding->most;
-    s.state = tape_state(tape, attention_state(&size));
+    const size_t of_each = attention_state(&size);
+    real *state = tape_state(tape, of_each);
     Tensor *o =
         s.state_only ? in->attention->engine->mix(tape, in) : tensor_new(tape->mem, 4, in->v->dim);
     real *unread = s.state_only ? arena_take(tape->mem, width * sizeof *unread) : NULL;
-    for (int i = 0; i < n; i++) {
-        s.t = from + i;
+    for (int i = 0; i < rows; i++) {
+        s.t = from + i % n;
+        s.state = state + (size_t)(i / n) * of_each;
         s.o = s.state_only ? unread : o->data + (size_t)i * width;
-        if (n > 1)
+        if (rows > 1)
             take_row(&one, in, i);
-        step(s, n > 1 ? &one.in : in);
+        step(s, rows > 1 ? &one.in : in);
     }
     return o;
 }

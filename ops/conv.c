@@ -127,13 +127,15 @@ static void conv_backward(Node *node)
     arena_give(tape->mem, op->dw, bytes);
 }
 
-/* Position t of a decoding tape: a row. */
-static void step_row(const Convolution *op, int t, real *kept, const real *x, real *y)
+/* Row number i of a decoding tape, position t of its sequence. */
+static void step_row(const Convolution *op, int i, int t, real *kept)
 {
     const int K = op->in.K, C = op->C;
+    const real *x = op->in.x->data + (size_t)(i * C);
+    real *y = op->node.y->data + (size_t)(i * C);
 
     memset(y, 0, (size_t)C * sizeof *y);
-    if (op->in.length && op->in.length[0] == 0) {
+    if (op->in.length && op->in.length[i / op->T] == 0) {
         if (K > 1)
             memset(kept + (size_t)(t % (K - 1) * C), 0, (size_t)C * sizeof *kept);
         return;
@@ -149,11 +151,11 @@ static void step_row(const Convolution *op, int t, real *kept, const real *x, re
 static void step(const Convolution *op)
 {
     Tape *tape = op->node.tape;
-    real *kept = tape_state(tape, (size_t)((op->in.K - 1) * op->C));
+    const size_t of_each = (size_t)((op->in.K - 1) * op->C);
+    real *kept = tape_state(tape, of_each);
 
-    for (int i = 0; i < op->T; i++)
-        step_row(op, tape->decoding->t + i, kept, op->in.x->data + (size_t)(i * op->C),
-                 op->node.y->data + (size_t)(i * op->C));
+    for (int i = 0; i < op->in.x->dim[0] * op->T; i++)
+        step_row(op, i, tape->decoding->t + i % op->T, kept + (size_t)(i / op->T) * of_each);
 }
 
 Tensor *op_conv(Tape *tape, Conv operands)

@@ -7,15 +7,15 @@
 
 typedef struct State {
     struct State *next;
-    size_t n;
+    size_t n; /* of each sequence */
     real *at;
 } State;
 
-Decoding *decoding_new(int most)
+Decoding *decoding_new(int most, int sequences)
 {
     Decoding *d = xmalloc(sizeof *d);
 
-    *d = (Decoding){ .most = most };
+    *d = (Decoding){ .most = most, .B = sequences };
     d->next = &d->first;
     return d;
 }
@@ -34,7 +34,14 @@ void decoding_reset(Decoding *d)
 {
     d->t = 0;
     for (State *s = d->first; s; s = s->next)
-        memset(s->at, 0, s->n * sizeof(real));
+        memset(s->at, 0, (size_t)d->B * s->n * sizeof(real));
+}
+
+void decoding_share(Decoding *d)
+{
+    for (const State *s = d->first; s; s = s->next)
+        for (int b = 1; b < d->B; b++)
+            memcpy(s->at + (size_t)b * s->n, s->at, s->n * sizeof(real));
 }
 
 size_t decoding_held(const Decoding *d)
@@ -43,26 +50,28 @@ size_t decoding_held(const Decoding *d)
 
     for (const State *s = d->first; s; s = s->next)
         n += s->n;
-    return n * sizeof(real);
+    return n * (size_t)d->B * sizeof(real);
 }
 
-static State *state_new(size_t n)
+static State *state_new(size_t n, int sequences)
 {
+    const size_t bytes = n * (size_t)sequences * sizeof(real);
     State *s = xmalloc(sizeof *s);
 
-    *s = (State){ .n = n, .at = xmalloc_aligned(n * sizeof(real)) };
-    memset(s->at, 0, n * sizeof(real));
+    *s = (State){ .n = n, .at = xmalloc_aligned(bytes) };
+    memset(s->at, 0, bytes);
     return s;
 }
 
 real *tape_state(Tape *tape, size_t n)
 {
-    State **place = tape->decoding->next;
+    Decoding *d = tape->decoding;
+    State **place = d->next;
 
     if (!*place)
-        *place = state_new(n);
+        *place = state_new(n, d->B);
     if ((*place)->n != n)
         BUG("decoding: a state of %zu numbers where there was one of %zu", n, (*place)->n);
-    tape->decoding->next = &(*place)->next;
-    return (*place)->at;
+    d->next = &(*place)->next;
+    return (*place)->at + (size_t)d->b * n;
 }

@@ -17,10 +17,10 @@
  *
  * On a tape with `bf16` all three products round f(x), W and g to bf16 as they pack them.
  *
- * A single row reads each number of W once, where gemm would first pack them all. So on a
- * decoder's tape y_o = W_o . f(x) is computed row by row, in the time of reading W. The order
- * of these sums differs from gemm's; hence the tape selects the method, never the number of
- * rows, and the bits of a row do not depend on its batch.
+ * The few rows of a decoder's step, one for each sequence, read each number of W once, where gemm
+ * would first pack them all. So on its tape y_o = W_o . f(x) is computed for one o after another,
+ * in about the time of reading W. The order of these sums differs from gemm's; hence the tape
+ * selects the method, never the number of rows, and the bits of a row do not depend on its batch.
  */
 #include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
@@ -148,23 +148,24 @@ static void dense_backward(Node *node)
         tape_grad_pass(node->tape, node->y, op->in.r);
 }
 
-/* One row: outputs begin .. end-1. */
 typedef struct {
     DenseNode *op;
-    int row;
     const real *fx;
-} DenseRow;
+} DenseRows;
 
-static void row_outputs(void *ctx, int begin, int end)
+/* Outputs begin .. end-1 of every row. */
+static void rows_outputs(void *ctx, int begin, int end)
 {
-    const DenseRow *r = ctx;
+    const DenseRows *r = ctx;
     const DenseNode *op = r->op;
-    const size_t from = (size_t)op->from;
-    real *y = op->node.y->data + (size_t)r->row * (size_t)op->to;
+    const size_t from = (size_t)op->from, to = (size_t)op->to;
 
     for (int o = begin; o < end; o++)
-        y[o] = row_dot(op->in.w->data + (size_t)o * from, r->fx, op->from);
-    add_bias_residual(r->op, r->row, begin, end);
+        for (size_t row = 0; row < (size_t)op->rows; row++)
+            op->node.y->data[row * to + (size_t)o] =
+                row_dot(op->in.w->data + (size_t)o * from, r->fx + row * from, op->from);
+    for (int row = 0; row < op->rows; row++)
+        add_bias_residual(r->op, row, begin, end);
 }
 
 static void forward_row_by_row(DenseNode *op)
@@ -176,8 +177,8 @@ static void forward_row_by_row(DenseNode *op)
     memcpy(fx, x->data, x->n * sizeof(real));
     if (op->in.f)
         op->in.f->apply(fx, (int)x->n);
-    for (DenseRow r = { op, 0, fx }; r.row < op->rows; r.row++, r.fx += op->from)
-        pool_for(tape->pool, op->to, GRAIN / op->from + 1, row_outputs, &r);
+    pool_for(tape->pool, op->to, GRAIN / op->from / op->rows + 1, rows_outputs,
+             &(DenseRows){ op, fx });
     arena_give(tape->mem, fx, x->n * sizeof(real));
 }
 

@@ -55,6 +55,7 @@ typedef struct Node {
 /* State that lasts from one position to the next: ops/decoding.h. */
 typedef struct {
     int t, most; /* the current position, and the largest number of positions */
+    int B, b;    /* sequences, which are at the same position, and the one (or first) at work */
     struct State *first, **next;
 } Decoding;
 

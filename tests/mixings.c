@@ -102,7 +102,7 @@ void check_steps(Arena *mem, Mixing *m, int longest)
     Tensor row[OPERANDS_MAX];
 
     tape.forward_only = true;
-    tape.decoding = decoding_new(longest);
+    tape.decoding = decoding_new(longest, 1);
     for (int b = 0; b < m->s.B; b++, decoding_reset(tape.decoding))
         for (int t = 0; t < m->s.T; t++, tape_reset(&tape)) {
             const Mix in = position(m, b, t, row);

@@ -51,10 +51,10 @@ static real *decoded(const Small *s, const int *id, int n, int positions, int th
     real *logits = arena_take(s->mem, (size_t)(n * s->model.config.vocab) * sizeof *logits);
     int width = s->model.config.vocab;
     Pool *pool = pool_new(threads);
-    Decoder *d = decoder_new(&s->model, pool, positions);
+    Decoder *d = decoder_new(&s->model, pool, positions, 1);
 
     for (int t = 0; t < n; t++)
-        memcpy(logits + t * width, decoder_step(d, id[t]), (size_t)width * sizeof *logits);
+        memcpy(logits + t * width, decoder_step(d, &id[t]), (size_t)width * sizeof *logits);
     decoder_free(d);
     pool_free(pool);
     return logits;
@@ -68,7 +68,7 @@ static void check_read(const char *name, const Small *s, int n, const double *wa
     real *got = arena_take(s->mem, (size_t)(n * wide) * sizeof *got);
     double *its = arena_take(s->mem, (size_t)(n * wide) * sizeof *its);
     Pool *pool = pool_new(2);
-    Decoder *d = decoder_new(&s->model, pool, n);
+    Decoder *d = decoder_new(&s->model, pool, n, 1);
     int rows = 0;
 
     for (int t = 0, i = 0; t < n; i++, rows++) {
@@ -228,15 +228,78 @@ START_TEST(a_reset_decoder_behaves_like_a_new_one)
         c.position = v->rope ? POSITION_ROPE : POSITION_NONE;
         Small *s = small_for_decoding(c, BEYOND);
         Pool *pool = pool_new(1);
-        Decoder *d = decoder_new(&s->model, pool, BEYOND);
+        Decoder *d = decoder_new(&s->model, pool, BEYOND, 1);
         const real *want = decoded(s, s->batch.id, BEYOND, BEYOND, 1);
 
         for (int t = 0; t < CONTEXT + 7; t++)
-            decoder_step(d, s->batch.id[BEYOND - 1 - t]);
+            decoder_step(d, &s->batch.id[BEYOND - 1 - t]);
         decoder_reset(d);
         for (int t = 0; t < BEYOND; t++)
-            ck_assert(same_bits(decoder_step(d, s->batch.id[t]), want + t * VOCAB, VOCAB));
+            ck_assert(same_bits(decoder_step(d, &s->batch.id[t]), want + t * VOCAB, VOCAB));
         decoder_free(d);
+        pool_free(pool);
+        small_close(s);
+    }
+}
+END_TEST
+
+enum { TOGETHER = 3, ALIKE = 4 };
+
+/* Tokens of several sequences, of which the first ones are the same. */
+static void set_tokens(const Small *s, int id[TOGETHER][CONTEXT])
+{
+    for (int b = 0; b < TOGETHER; b++)
+        for (int t = 0; t < CONTEXT; t++)
+            id[b][t] = (s->batch.id[t] + (t < ALIKE ? 0 : b * t)) % VOCAB;
+}
+
+/* After the last of n tokens from `from` on, which all sequences read, or one alone. */
+static void check_together(const char *name, const real *all, Decoder *alone,
+                           int id[TOGETHER][CONTEXT], int from, int n)
+{
+    const int wide = (int)VOCAB;
+
+    for (int b = 0; b < TOGETHER; b++) {
+        const real *want;
+
+        decoder_reset(alone);
+        if (from > 0)
+            decoder_read(alone, id[b], ALIKE);
+        for (int t = ALIKE; t < from; t++)
+            decoder_step(alone, &id[b][t]);
+        want = n > 1 ? decoder_read(alone, id[b] + from, n) : decoder_step(alone, id[b] + from);
+        ck_assert_msg(same_bits(all + b * wide, want, VOCAB), "%s: sequence %d at %d", name, b,
+                      from);
+    }
+}
+
+START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
+{
+    int i = 0;
+
+    for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
+        if (!attention_decodes(v->attention))
+            continue;
+        Config c = config_of(v, i);
+        int id[TOGETHER][CONTEXT];
+
+        *setting_at(&c.set, "conv") = i % 2 ? 3 : 0;
+        Small *s = small_for_decoding(c, CONTEXT);
+        Pool *pool = pool_new(2);
+        Decoder *all = decoder_new(&s->model, pool, CONTEXT, TOGETHER),
+                *alone = decoder_new(&s->model, pool, CONTEXT, 1);
+
+        set_tokens(s, id);
+        check_together(v->label, decoder_read(all, id[0], ALIKE), alone, id, 0, ALIKE);
+        for (int t = ALIKE; t < CONTEXT; t++) {
+            const int next[TOGETHER] = { id[0][t], id[1][t], id[2][t] };
+
+            check_together(v->label, decoder_step(all, next), alone, id, t, 1);
+        }
+        decoder_reset(all);
+        check_together(v->label, decoder_read_each(all, id[0], CONTEXT, CONTEXT), alone, id, 0,
+                       CONTEXT);
+        decoder_free(all), decoder_free(alone);
         pool_free(pool);
         small_close(s);
     }
@@ -247,11 +310,11 @@ END_TEST
 static size_t held_after(const Small *s, int tokens, int positions)
 {
     Pool *pool = pool_new(1);
-    Decoder *d = decoder_new(&s->model, pool, positions);
+    Decoder *d = decoder_new(&s->model, pool, positions, 1);
     size_t before = 0;
 
     for (int t = 0; t < tokens; t++) {
-        decoder_step(d, t % VOCAB);
+        decoder_step(d, &(int){ t % VOCAB });
         ck_assert(t < 3 || decoder_held(d) == before);
         before = decoder_held(d);
     }
@@ -284,9 +347,9 @@ static void decode_wrongly(const char *what)
     if (strcmp(what, "both sides") == 0)
         c.task = TASK_MLM, c.vocab++;
     Small *s = small_open(c, 1, 8);
-    Decoder *d = decoder_new(&s->model, pool_new(1), strcmp(what, "long") == 0 ? 9 : 8);
+    Decoder *d = decoder_new(&s->model, pool_new(1), strcmp(what, "long") == 0 ? 9 : 8, 1);
     for (int t = 0; t < 9; t++)
-        decoder_step(d, strcmp(what, "token") == 0 ? VOCAB : 0);
+        decoder_step(d, &(int){ strcmp(what, "token") == 0 ? VOCAB : 0 });
 }
 
 START_TEST(decoding_an_undecodable_model_is_a_bug)
@@ -305,7 +368,7 @@ static void decode_too_many(const char *ignored)
 
     (void)ignored;
     model.config.width = 128;
-    decoder_new(&model, pool_new(1), INT_MAX / 256 + 1);
+    decoder_new(&model, pool_new(1), INT_MAX / 256 + 1, 1);
 }
 
 /* A layer's would take an eighth of the memory, if they can be indexed; all take more than it. */
@@ -316,7 +379,7 @@ static void decode_too_much(const char *ignored)
 
     (void)ignored;
     model.config.layers = 1000;
-    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT);
+    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT, 1);
 }
 
 START_TEST(more_memory_than_there_is_is_refused)
@@ -328,7 +391,7 @@ END_TEST
 
 START_TEST(the_caller_of_a_step_gets_its_own_state_again)
 {
-    Tape tape = { .mem = arena_new(), .decoding = decoding_new(2) };
+    Tape tape = { .mem = arena_new(), .decoding = decoding_new(2, 1) };
     real *first = tape_state(&tape, 3), *second = tape_state(&tape, 5);
 
     ck_assert_uint_eq(decoding_held(tape.decoding), 8 * sizeof(real));
@@ -357,6 +420,7 @@ Suite *suite_decode(void)
     tcase_add_test(t, a_horizon_beyond_the_context_is_what_the_angles_reach);
     tcase_add_test(t, decoding_depends_neither_on_threads_nor_on_capacity);
     tcase_add_test(t, a_reset_decoder_behaves_like_a_new_one);
+    tcase_add_test(t, sequences_decoded_together_have_the_bits_that_they_have_alone);
     tcase_add_test(t, decoding_memory_is_constant_and_for_linear_ones_independent_of_length);
     tcase_add_test(t, the_caller_of_a_step_gets_its_own_state_again);
     tcase_add_test(t, decoding_an_undecodable_model_is_a_bug);

@@ -16,12 +16,12 @@ enum { SAMPLE = 60, PROMPT = 5 };
 static void sample(const Small *s, Sampling how, int threads, int *out)
 {
     Pool *pool = pool_new(threads);
-    Sampler *w = sampler_new(&s->model, pool, how, PROMPT + SAMPLE);
+    Sampler *w = sampler_new(&s->model, pool, how, PROMPT + SAMPLE, 1);
 
     sampler_begin(w, 1);
     sampler_read(w, s->batch.id, PROMPT);
     for (int i = 0; i < SAMPLE; i++) {
-        out[i] = sampler_draw(w);
+        out[i] = sampler_draw(w, 0);
         sampler_read(w, &out[i], 1);
     }
     sampler_free(w);
@@ -51,7 +51,7 @@ START_TEST(a_sample_depends_on_its_number_and_on_no_other)
 {
     Small *s = small_for_decoding(small_variant(1), PROMPT);
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5, false }, PROMPT + SAMPLE);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5, false }, PROMPT + SAMPLE, 1);
     static const uint64_t number[] = { 0, 1, 0 };
     int token[3][SAMPLE];
 
@@ -59,7 +59,7 @@ START_TEST(a_sample_depends_on_its_number_and_on_no_other)
         sampler_begin(w, number[k]);
         sampler_read(w, s->batch.id, 1);
         for (int i = 0; i < SAMPLE; i++) {
-            token[k][i] = sampler_draw(w);
+            token[k][i] = sampler_draw(w, 0);
             sampler_read(w, &token[k][i], 1);
         }
     }
@@ -68,6 +68,43 @@ START_TEST(a_sample_depends_on_its_number_and_on_no_other)
     sampler_free(w);
     pool_free(pool);
     small_close(s);
+}
+END_TEST
+
+/* As many as fit into a batch at a time, with a context that is shorter than they are. */
+static void sample_together(const Small *s, Sampling how, int samples, uint64_t from,
+                            int token[][SAMPLE])
+{
+    Pool *pool = pool_new(2);
+    Sampler *w = sampler_new(&s->model, pool, how, PROMPT + SAMPLE, samples);
+    int next[3];
+
+    sampler_begin(w, from);
+    sampler_read(w, s->batch.id, PROMPT);
+    for (int i = 0; i < SAMPLE; i++) {
+        for (int k = 0; k < samples; k++)
+            next[k] = token[k][i] = sampler_draw(w, k);
+        sampler_step(w, next);
+    }
+    sampler_free(w);
+    pool_free(pool);
+}
+
+START_TEST(samples_are_the_same_in_any_batch)
+{
+    for (int i = 0; i < 2 * VARIANTS; i++) {
+        Small *s = small_for_decoding(small_variant(i / 2), PROMPT);
+        const Sampling how = { 1, 0, 1, 5, i % 2 };
+        int together[3][SAMPLE], alone[1][SAMPLE];
+
+        sample_together(s, how, 3, 7, together);
+        for (int k = 0; k < 3; k++) {
+            sample_together(s, how, 1, 7 + (uint64_t)k, alone);
+            ck_assert_msg(memcmp(together[k], alone[0], sizeof alone) == 0, "variant %d, sample %d",
+                          i / 2, k);
+        }
+        small_close(s);
+    }
 }
 END_TEST
 
@@ -128,10 +165,10 @@ static int likeliest_after(const Small *s, const int *id, int n, bool extrapolat
 static int drawn_after(const Small *s, Sampling how, const int *id, int n)
 {
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, how, n);
+    Sampler *w = sampler_new(&s->model, pool, how, n, 1);
 
     sampler_read(w, id, n);
-    const int next = sampler_draw(w);
+    const int next = sampler_draw(w, 0);
     sampler_free(w);
     pool_free(pool);
     return next;
@@ -302,14 +339,14 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
     Small *s = small_for_decoding(small_variant(0), PROMPT);
     const real *logits = small_logits(s, s->batch.id, 1, PROMPT, 1) + (PROMPT - 1) * VOCAB;
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5, false }, PROMPT);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5, false }, PROMPT, 1);
     int count[VOCAB] = { 0 };
     double sum = 0, chi = 0;
 
     for (uint64_t number = 0; number < N; number++) {
         sampler_begin(w, number);
         sampler_read(w, s->batch.id, PROMPT);
-        count[sampler_draw(w)]++;
+        count[sampler_draw(w, 0)]++;
     }
     for (int c = 0; c < VOCAB; c++)
         sum += exp((double)logits[c] / 2);
@@ -332,6 +369,7 @@ Suite *suite_sample(void)
 
     tcase_add_test(t, a_sample_depends_on_its_seed_and_not_on_threads);
     tcase_add_test(t, a_sample_depends_on_its_number_and_on_no_other);
+    tcase_add_test(t, samples_are_the_same_in_any_batch);
     tcase_add_test(t, each_token_of_a_sample_is_drawn_anew);
     tcase_add_loop_test(t, at_temperature_0_the_likeliest_token_follows, 7, 9);
     tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);

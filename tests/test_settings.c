@@ -297,7 +297,7 @@ static void decode_without_step(const char *ignored)
 
     (void)ignored;
     s->model.config.attention = &stepless;
-    decoder_new(&s->model, pool_new(1), 8);
+    decoder_new(&s->model, pool_new(1), 8, 1);
 }
 
 START_TEST(a_decoder_of_an_attention_without_a_step_is_refused)

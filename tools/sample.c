@@ -16,11 +16,11 @@
 
 /* TIMED: tokens at the start and at the end whose median time is reported; PIECE: tokens of a
  * prompt that are read before a signal is heard. */
-enum { TOKENS = 1 << 24, TIMED = 64, PIECE = 8192 };
+enum { TOKENS = 1 << 24, TIMED = 64, PIECE = 8192, AT_ONCE = 8 };
 
 static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
 static const char *prompt_text, *prompt_path;
-static int tokens = 500, samples = 1, threads;
+static int tokens = 500, samples = 1, batch, threads;
 static OptionTexts stops;
 static bool best, raw, interactive;
 
@@ -34,6 +34,8 @@ static Option options[] = {
       .help = "tokens to generate" },
     { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .alias = "num-samples",
       .help = "number of samples" },
+    { "batch", OPTION_INT, &batch, .max = 4096,
+      .help = "samples to generate at a time, which takes less time and more memory; 0: up to 8" },
     { "stop", OPTION_TEXTS, &stops, .any = true, .word = "TEXT",
       .help = "end a sample before this text; may be given several times" },
     { "interactive", OPTION_FLAG, &interactive,
@@ -94,6 +96,8 @@ static void check_written(bool written)
         return;
     if (errno == EPIPE)
         exit(EXIT_SUCCESS);
+    if (errno == ENOMEM)
+        die(EXIT_MEMORY, "out of memory");
     die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
 }
 
@@ -106,6 +110,8 @@ static void settle(int files)
     if (interactive && (prompt_text || prompt_path || samples > 1))
         die(EXIT_USAGE, "--interactive reads prompts from standard input, one sample for each: "
                         "leave out --prompt, --prompt-file and --samples");
+    const int most = batch ? batch : AT_ONCE, turns = (samples + most - 1) / most;
+    batch = (samples + turns - 1) / turns;
 }
 
 typedef struct {
@@ -131,7 +137,7 @@ static Prompt prompt_of(const Tokenizer *tokenizer, Bytes text)
     return p;
 }
 
-/* The time in seconds of the first and of the last tokens. */
+/* The time in seconds of the first and of the last steps, of a token for each sample. */
 typedef struct {
     int n;
     double first[TIMED], last[TIMED], start;
@@ -157,66 +163,130 @@ static double median(double *x, int n)
     return x[n / 2];
 }
 
-static void clock_tell(Clock *c)
+static void clock_tell(Clock *c, int at_once)
 {
     double seconds = seconds_now() - c->start;
-    int timed = c->n < TIMED ? c->n : TIMED;
+    int timed = c->n < TIMED ? c->n : TIMED, n = c->n * at_once;
 
-    if (c->n > 0)
-        fprintf(stderr,
-                "%d tokens in %.2f s, %.0f per second; %.3f ms per token at the start, %.3f ms at "
-                "the end\n",
-                c->n, seconds, c->n / seconds, 1e3 * median(c->first, timed),
-                1e3 * median(c->last, timed));
+    if (n == 0)
+        return;
+    fprintf(stderr, "%d tokens in %.2f s, %.0f per second; %.3f ms per token", n, seconds,
+            n / seconds, 1e3 * median(c->first, timed));
+    if (at_once > 1)
+        fprintf(stderr, " of all %d samples", at_once);
+    fprintf(stderr, " at the start, %.3f ms at the end\n", 1e3 * median(c->last, timed));
 }
 
-/* Draws tokens after the prompt, and adds what it prints to `all`, unless that is NULL. */
-static void write_sample(const Saved *w, const Prompt *p, Sampler *s, Buffer *all)
-{
-    Stream out = { .out = stdout, .raw = raw, .skip = true };
-    Stops until = { .text = stops.at, .n = stops.n, .out = &out };
-    Clock clock = { 0 };
+/* A sample that is being generated. The first of a batch is printed at once, the others in turn. */
+typedef struct {
+    Stream out;
+    Stops until;
+    char *text; /* of what is printed later, and all of its bytes */
+    size_t bytes;
+} Voice;
 
-    check_written(all || stream_write(&out, p->text));
+static void separate(uint64_t number)
+{
+    if (number > 0 && !raw && !interactive)
+        puts("---");
+}
+
+static void voice_open(Voice *v, bool at_once, Bytes prompt)
+{
+    *v = (Voice){ .out = { .out = at_once ? stdout : open_memstream(&v->text, &v->bytes),
+                           .raw = raw,
+                           .skip = true } };
+    if (!v->out.out)
+        die(EXIT_MEMORY, "out of memory");
+    v->until = (Stops){ .text = stops.at, .n = stops.n, .out = &v->out };
+    check_written(stream_write(&v->out, prompt));
+}
+
+/* Prints what it held back. */
+static void voice_close(Voice *v, uint64_t number)
+{
+    check_written(stops_end(&v->until));
+    stops_free(&v->until);
+    if (v->out.out != stdout) {
+        check_written(fclose(v->out.out) == 0);
+        separate(number);
+        check_written(fwrite(v->text, 1, v->bytes, stdout) == v->bytes);
+        free(v->text);
+    }
+    if (!raw)
+        putchar('\n');
+    check_written(fflush(stdout) == 0);
+}
+
+static bool all_met(const Voice *v, int n)
+{
+    while (n > 0 && v[n - 1].until.met)
+        n--;
+    return n == 0;
+}
+
+static void read_prompt(Sampler *s, const Prompt *p)
+{
     for (int i = 0; i < p->n && !stop; i += PIECE)
         sampler_read(s, p->token + i, p->n - i < PIECE ? p->n - i : PIECE);
-    double before = clock.start = seconds_now();
-    while (clock.n < tokens && !stop && !until.met) {
-        int token = sampler_draw(s);
-        Bytes bytes = tokenizer_token(w->tokenizer, token);
+}
 
-        check_written(stops_write(&until, bytes));
-        if (all)
-            buffer_add(all, bytes.at, bytes.n);
+/* Draws tokens after the prompt for n samples; adds those of the first to `all`, unless it is NULL.
+ */
+static Clock draw_tokens(const Saved *w, Sampler *s, Voice *v, int n, Buffer *all)
+{
+    int *token = xmalloc((size_t)batch * sizeof *token);
+    Clock clock = { .start = seconds_now() };
+    double before = clock.start;
+
+    memset(token, 0, (size_t)batch * sizeof *token);
+    while (clock.n < tokens && !stop && !all_met(v, n)) {
+        for (int k = 0; k < n; k++) {
+            const Bytes bytes = tokenizer_token(w->tokenizer, token[k] = sampler_draw(s, k));
+
+            check_written(stops_write(&v[k].until, bytes));
+            if (all && k == 0)
+                buffer_add(all, bytes.at, bytes.n);
+        }
         if (clock.n + 1 < tokens)
-            sampler_read(s, &token, 1);
+            sampler_step(s, token);
         double now = seconds_now();
         clock_tick(&clock, now - before);
         before = now;
     }
-    check_written(stops_end(&until));
-    stops_free(&until);
-    if (!raw)
-        putchar('\n');
-    check_written(fflush(stdout) == 0);
-    if (!interactive)
-        clock_tell(&clock);
+    free(token);
+    return clock;
 }
 
-static void write_samples(const Saved *w, Pool *pool)
+/* Writes the n samples from `number` on. */
+static void write_samples(const Saved *w, const Prompt *p, Sampler *s, uint64_t number, int n,
+                          Buffer *all)
+{
+    Voice *v = xmalloc((size_t)n * sizeof *v);
+
+    sampler_begin(s, number);
+    separate(number);
+    for (int k = 0; k < n; k++)
+        voice_open(&v[k], k == 0, all ? (Bytes){ NULL, 0 } : p->text);
+    read_prompt(s, p);
+    Clock clock = draw_tokens(w, s, v, n, all);
+    for (int k = 0; k < n; k++)
+        voice_close(&v[k], number + (uint64_t)k);
+    if (!interactive)
+        clock_tell(&clock, n);
+    free(v);
+}
+
+static void write_all(const Saved *w, Pool *pool)
 {
     Bytes text = { (const unsigned char *)prompt_text, prompt_text ? strlen(prompt_text) : 0 };
     unsigned char *file = prompt_path ? file_read(prompt_path, &text.n) : NULL;
 
     text.at = file ? file : text.at;
     Prompt prompt = prompt_of(w->tokenizer, text);
-    Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens);
-    for (int k = 0; k < samples && !stop; k++) {
-        if (k > 0 && !raw)
-            puts("---");
-        sampler_begin(s, (uint64_t)k);
-        write_sample(w, &prompt, s, NULL);
-    }
+    Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens, batch);
+    for (int k = 0; k < samples && !stop; k += batch)
+        write_samples(w, &prompt, s, (uint64_t)k, samples - k < batch ? samples - k : batch, NULL);
     sampler_free(s);
     free(prompt.token);
     free(file);
@@ -232,10 +302,9 @@ static void converse(const Saved *w, Pool *pool)
             all.n = 0;
         buffer_add(&all, line.at, line.n);
         Prompt prompt = prompt_of(w->tokenizer, (Bytes){ all.at, all.n });
-        Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens);
+        Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens, batch);
         catch_signals();
-        sampler_begin(s, number);
-        write_sample(w, &prompt, s, &all);
+        write_samples(w, &prompt, s, number, 1, &all);
         stop = stop == SIGINT ? 0 : stop;
         sampler_free(s);
         free(prompt.token);
@@ -255,7 +324,7 @@ int main(int argc, char **argv)
     if (interactive)
         converse(w, pool);
     else
-        write_samples(w, pool);
+        write_all(w, pool);
     pool_free(pool);
     saved_free(w);
     return stop ? 128 + (int)stop : 0;

@@ -230,7 +230,7 @@ static Tensor *decode(Job *j)
     const int B = v->dim[0], T = v->dim[1];
     Tensor *out = tensor_new(j->mem, 4, v->dim), row[OPERANDS_MAX];
     const size_t n = out->n / (size_t)(B * T);
-    Tape tape = { arena_new(), j->tape.pool, .forward_only = true, .decoding = decoding_new(T) };
+    Tape tape = { arena_new(), j->tape.pool, .forward_only = true, .decoding = decoding_new(T, 1) };
 
     for (int b = 0; b < B; b++, decoding_reset(tape.decoding))
         for (int t = 0; t < T; t++, tape_reset(&tape)) {

@@ -178,7 +178,7 @@ static double time_step(Bench *b, const MixSize *s)
         !(bench_grows(s->attention, s) && s->T > STEPPED)) {
         one.T = 1;
         d.in = mix_of(b, &one, 1);
-        d.tape.decoding = decoding_new(s->T);
+        d.tape.decoding = decoding_new(s->T, 1);
         decode(&d, 0, d.from);
         seconds = bench_best(b, run_steps, &d) / (d.to - d.from);
         decoding_free(d.tape.decoding);

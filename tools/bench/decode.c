@@ -89,7 +89,7 @@ static void decode(DecodeCase *c)
         for (int length = c->lengths.at[i]; t < length; t++) {
             double start = seconds_now();
 
-            decoder_step(c->decoder, t % c->model.config.vocab);
+            decoder_step(c->decoder, &(int){ t % c->model.config.vocab });
             if (t >= length - LAST && t >= length / 2)
                 c->seconds[i] = fmin(c->seconds[i], seconds_now() - start);
         }
@@ -160,7 +160,7 @@ static void bench_model(Bench *b, const Mechanisms *m, const Attention *a, doubl
     model_init(&c.model, config, b->mem, 1);
     c.weights = weight_bytes(&c.model);
     c.same_bytes = peak_bandwidth(b->tape.pool, (size_t)c.weights);
-    c.decoder = decoder_new(&c.model, b->tape.pool, config.context);
+    c.decoder = decoder_new(&c.model, b->tape.pool, config.context, 1);
     while (c.lengths.at[c.lengths.n - 1] > config.context)
         c.lengths.n--;
     decode_best(&c);

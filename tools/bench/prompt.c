@@ -64,7 +64,7 @@ static void open_case(PromptCase *c, Bench *b, const Config *config)
         id[t] = t % config->vocab;
     *c = (PromptCase){ .b = b };
     model_init(&c->model, *config, b->mem, 1);
-    c->decoder = decoder_new(&c->model, b->tape.pool, config->context);
+    c->decoder = decoder_new(&c->model, b->tape.pool, config->context, 1);
     c->batch = (Batch){ .B = 1, .T = config->context, .id = id, .target = id };
 }
 

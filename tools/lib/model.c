@@ -330,10 +330,10 @@ int attnc_model_sample(attnc_model *m, const char *words, const int *prompt, int
         die(EXIT_USAGE, "a prompt of %d tokens and %d more: there must be from 1 to %d", n, most,
             SAMPLE_MOST);
     check_range("token", prompt, n, 0, m->model.config.vocab);
-    Sampler *s = sampler_new(&m->model, m->tape.pool, wanted_sampling(words), n + most);
+    Sampler *s = sampler_new(&m->model, m->tape.pool, wanted_sampling(words), n + most, 1);
     sampler_read(s, prompt, n);
     for (int i = 0; i < most; i++) {
-        out[i] = sampler_draw(s);
+        out[i] = sampler_draw(s, 0);
         if (i + 1 < most)
             sampler_read(s, &out[i], 1);
     }

@@ -26,14 +26,14 @@ static bool is_causal(const Record *r)
 static void write_sample(const Report *report, const Saved *s, Pool *pool, FILE *out)
 {
     Sampler *sampler =
-        sampler_new(&s->model, pool, (Sampling){ 0.8, 0, 1, 1337, false }, report->sample + 1);
+        sampler_new(&s->model, pool, (Sampling){ 0.8, 0, 1, 1337, false }, report->sample + 1, 1);
     Buffer text = { 0 };
     int token = '\n';
 
     sampler_begin(sampler, 0);
     for (int i = 0; i < report->sample; i++) {
         sampler_read(sampler, &token, 1);
-        token = sampler_draw(sampler);
+        token = sampler_draw(sampler, 0);
         const Bytes bytes = tokenizer_token(s->tokenizer, token);
 
         buffer_add(&text, bytes.at, bytes.n);

@@ -243,7 +243,7 @@ static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t 
 {
     const Job *job = s->job;
     Sampling how = { .temperature = job->temperature, .top_p = 1, .seed = job->seed };
-    Sampler *sampler = sampler_new(s->model, pool, how, job->sample_tokens);
+    Sampler *sampler = sampler_new(s->model, pool, how, job->sample_tokens, 1);
     Token *token = xmalloc(sizeof *token);
     Stream out = { .out = stdout, .skip = true };
     int next;
@@ -253,7 +253,7 @@ static void show_written(const Show *s, Pool *pool, const volatile sig_atomic_t 
     printf("\na sample:\n");
     for (int i = 0; i < job->sample_tokens && !*stop; i++) {
         sampler_read(sampler, &next, 1);
-        next = sampler_draw(sampler);
+        next = sampler_draw(sampler, 0);
         stream_write(&out, tokenizer_token(s->tokenizer, next));
     }
     stream_end(&out);
