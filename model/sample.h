@@ -19,11 +19,11 @@ typedef struct {
 } Sampling;
 
 /*
- * A model and the tokens it has read, of several samples of the same length. Beyond the trained context, a mechanism whose state has
- * constant size continues. One that keeps all keys would attend over distances that it has
- * never seen, so the sampler drops the first half of the context whenever it is full and reads
- * the other half again, unless it is to extrapolate. With learned and sinusoidal positions,
- * which end with the context, it always does so.
+ * A model and the tokens it has read, of several samples of the same length. Beyond the trained
+ * context, a mechanism whose state has constant size continues. One that keeps all keys would
+ * attend over distances that it has never seen, so the sampler drops the first half of the context
+ * whenever it is full and reads the other half again, unless it is to extrapolate. With learned and
+ * sinusoidal positions, which end with the context, it always does so.
  */
 typedef struct Sampler Sampler;
 

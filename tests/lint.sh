@@ -76,13 +76,13 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3730
+ops 3760
 ops/base 2750
 ops/kernel 2060
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
-model 4370
+model 4490
 data 4650
 data/synthetic 1130
 training 5340
