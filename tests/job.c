@@ -24,6 +24,7 @@ void job_open(void)
     job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
     job.kill_at = job.ask_at = job.break_at = job.stop_at_row = 0, job.test = false;
     job.skipped = 0, job.shuffled = false;
+    job.break_read = false, job.broken = R(INFINITY);
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
     job.options = (TrainOptions){
@@ -87,7 +88,7 @@ static void batch_or_die(const Source *s, uint64_t number, Batch batch)
         raise(SIGKILL);
     spoil(number);
     if (job.break_at && number == (uint64_t)job.break_at)
-        *unread = R(INFINITY);
+        *(job.break_read ? gain : unread) = job.broken;
     job.stop |= job.ask_at && number == (uint64_t)job.ask_at;
     learned.source.batch(s, number, batch);
 }

@@ -13,11 +13,13 @@ typedef struct {
     Config config;
     volatile sig_atomic_t stop;
     int kill_at, ask_at; /* the batches that kill the process, and ask it to stop; */
-    int break_at;        /* the batch with which a weight that none reads becomes infinite */
-    unsigned skipped;    /* bit s: in step s the loss is not finite */
-    int stop_at_row;     /* the row to be judged by that asks it to stop; 0: none */
-    bool test;           /* the rows to be judged by are test data, too */
-    bool shuffled;       /* the text */
+    int break_at;    /* the batch with which a weight becomes `broken` (infinite), one that no */
+    bool break_read; /* position reads, or one that all read */
+    real broken;
+    unsigned skipped; /* bit s: in step s the loss is not finite */
+    int stop_at_row;  /* the row to be judged by that asks it to stop; 0: none */
+    bool test;        /* the rows to be judged by are test data, too */
+    bool shuffled;    /* the text */
 } Job;
 extern Job job;
 

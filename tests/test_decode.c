@@ -382,10 +382,22 @@ static void decode_too_much(const char *ignored)
     decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT, 1);
 }
 
+/* The state of one sequence would fit. */
+static void decode_too_many_at_once(const char *ignored)
+{
+    Model model = { .config = small_variant(0) };
+    const double numbers = fmin(machine_memory() / sizeof(real) / 8, INT_MAX);
+
+    (void)ignored;
+    model.config.layers = 2;
+    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT, 1000);
+}
+
 START_TEST(more_memory_than_there_is_is_refused)
 {
     check_dies(decode_too_many, "", EXIT_MEMORY, "numbers per layer, more than attn.c");
     check_dies(decode_too_much, "", EXIT_MEMORY, "GiB, but the machine has");
+    check_dies(decode_too_many_at_once, "", EXIT_MEMORY, "tokens in each of 1000 samples with");
 }
 END_TEST
 

@@ -420,6 +420,27 @@ START_TEST(programs_refuse_options_that_a_setting_excludes)
 }
 END_TEST
 
+START_TEST(a_setting_may_exclude_a_direction)
+{
+    static const struct {
+        const Attention *attention;
+        const char *setting, *why;
+    } rows[] = { { &attention_softmax, "weight", "with --weight forgetting is causal only" },
+                 { &attention_gau, "norm", "with --norm forgetting is causal only" } };
+
+    for (int i = 0; i < COUNT(rows); i++) {
+        const Attention *a = rows[i].attention;
+        Values set = settings_default(a);
+
+        ck_assert_uint_eq(attention_refuses(a, &set, false).n, 0);
+        ck_assert(setting_parse(attention_takes(a, rows[i].setting), "forgetting",
+                                setting_at(&set, rows[i].setting)));
+        ck_assert_str_eq(attention_refuses(a, &set, false).at, rows[i].why);
+        ck_assert_uint_eq(attention_refuses(a, &set, true).n, 0);
+    }
+}
+END_TEST
+
 START_TEST(a_key_is_the_option_that_sets_it)
 {
     static const struct {
@@ -523,6 +544,7 @@ Suite *suite_settings(void)
     tcase_add_test(t, a_setting_applies_only_with_the_setting_it_depends_on);
     tcase_add_test(t, a_file_without_the_key_means_the_old_formula);
     tcase_add_test(t, a_value_is_read_strictly);
+    tcase_add_test(t, a_setting_may_exclude_a_direction);
     tcase_add_test(t, a_key_is_the_option_that_sets_it);
     tcase_add_test(t, a_list_of_mechanisms_is_read_as_it_is_printed);
     tcase_add_test(t, a_list_with_a_mistake_says_which);

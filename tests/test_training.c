@@ -421,6 +421,30 @@ START_TEST(non_finite_weights_are_not_saved)
 }
 END_TEST
 
+/* _i: whether the loss depends on it */
+START_TEST(a_number_out_of_range_ends_a_run_or_stays_in_its_place)
+{
+    const real numbers[] = { R(NAN), R(INFINITY), -R(INFINITY), in_double ? R(1e300) : R(1e38) };
+
+    job.config.tied = 0;
+    job.break_at = 11; /* in step 6 */
+    job.break_read = _i;
+    job.options.save_seconds = 1e-9;
+    for (int i = 0; i < COUNT(numbers); i++) {
+        Arena *mem = arena_new();
+
+        job.broken = numbers[i];
+        const int code = exit_code_of(do_job, folder);
+        if (!isfinite(numbers[i])) {
+            ck_assert_int_eq(code, EXIT_FAILED);
+            ck_assert_int_eq(saved_step(), 5);
+        }
+        model_of("model.safetensors", mem); /* dies if a number is not finite */
+        arena_free(mem);
+    }
+}
+END_TEST
+
 Suite *suite_training(void)
 {
     Suite *s = suite_create("training");
@@ -437,6 +461,7 @@ Suite *suite_training(void)
     tcase_add_test(t, checkpoints_record_their_validation_loss);
     tcase_add_test(t, every_line_of_the_log_is_a_json_object);
     tcase_add_test(t, the_log_of_a_masked_run_has_accuracy_but_no_bits_per_byte);
+    tcase_add_loop_test(t, a_number_out_of_range_ends_a_run_or_stays_in_its_place, 0, 2);
     tcase_add_test(t, a_run_that_diverges_before_it_is_evaluated_leaves_no_weights);
     tcase_add_test(t, a_run_that_diverges_later_leaves_finite_weights);
     tcase_add_test(t, non_finite_weights_are_not_saved);
