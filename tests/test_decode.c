@@ -371,33 +371,25 @@ static void decode_too_many(const char *ignored)
     decoder_new(&model, pool_new(1), INT_MAX / 256 + 1, 1);
 }
 
-/* A layer's would take an eighth of the memory, if they can be indexed; all take more than it. */
-static void decode_too_much(const char *ignored)
+/*
+ * A layer's would take an eighth of the memory, if they can be indexed; those of 1,000 layers, or
+ * of two for 1,000 sequences, take more than it.
+ */
+static void decode_too_much(const char *sequences)
 {
     Model model = { .config = small_variant(0) };
     const double numbers = fmin(machine_memory() / sizeof(real) / 8, INT_MAX);
+    const int n = atoi(sequences);
 
-    (void)ignored;
-    model.config.layers = 1000;
-    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT, 1);
-}
-
-/* The state of one sequence would fit. */
-static void decode_too_many_at_once(const char *ignored)
-{
-    Model model = { .config = small_variant(0) };
-    const double numbers = fmin(machine_memory() / sizeof(real) / 8, INT_MAX);
-
-    (void)ignored;
-    model.config.layers = 2;
-    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT, 1000);
+    model.config.layers = n > 1 ? 2 : 1000;
+    decoder_new(&model, pool_new(1), (int)(numbers / (2 * model.config.width)) - CONTEXT, n);
 }
 
 START_TEST(more_memory_than_there_is_is_refused)
 {
     check_dies(decode_too_many, "", EXIT_MEMORY, "numbers per layer, more than attn.c");
-    check_dies(decode_too_much, "", EXIT_MEMORY, "GiB, but the machine has");
-    check_dies(decode_too_many_at_once, "", EXIT_MEMORY, "tokens in each of 1000 samples with");
+    check_dies(decode_too_much, "1", EXIT_MEMORY, "GiB, but the machine has");
+    check_dies(decode_too_much, "1000", EXIT_MEMORY, "tokens in each of 1000 samples with");
 }
 END_TEST
 
