@@ -162,6 +162,29 @@ START_TEST(columns_are_found_by_their_full_names)
 }
 END_TEST
 
+START_TEST(a_row_without_names_has_a_limit_as_well)
+{
+    static char many[2 * (CSV_COLUMNS + 1) + 1];
+    unsigned char *copy = malloc(sizeof many);
+
+    memset(many, ',', CSV_COLUMNS); /* one field more than commas */
+    strcat(many, "\n1\n");
+    Csv csv = csv_open_unnamed(memcpy(copy, many, sizeof many), strlen(many));
+    ck_assert(csv_next(&csv));
+    ck_assert_str_eq(csv.wrong.at, "more than 4096 fields");
+    ck_assert(csv_next(&csv));
+    ck_assert_str_eq(csv.wrong.at, "");
+    csv_close(&csv);
+    many[CSV_COLUMNS - 1] = '\n';
+    copy = malloc(sizeof many);
+    csv = csv_open_unnamed(memcpy(copy, many, sizeof many), strlen(many));
+    ck_assert(csv_next(&csv));
+    ck_assert_int_eq(csv.fields, CSV_COLUMNS);
+    ck_assert_str_eq(csv.wrong.at, "");
+    csv_close(&csv);
+}
+END_TEST
+
 START_TEST(written_rows_are_read_back)
 {
     static const char *const field[] = { "", "x", "a,b", "\"", "a\nb", "\"x\"", "c\r", " y " };
@@ -195,6 +218,7 @@ Suite *suite_csv(void)
     tcase_add_test(t, a_zero_byte_is_a_control_character);
     tcase_add_test(t, a_file_may_be_cut_or_damaged_anywhere);
     tcase_add_test(t, columns_are_found_by_their_full_names);
+    tcase_add_test(t, a_row_without_names_has_a_limit_as_well);
     tcase_add_test(t, written_rows_are_read_back);
     return s;
 }
