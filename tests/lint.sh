@@ -76,9 +76,9 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3760
+ops 3780
 ops/base 2750
-ops/kernel 2060
+ops/kernel 2090
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
