@@ -1,10 +1,12 @@
 /* Decays from e^-50 to 1 - 1e-7 at a position: nothing overflows, and nothing small is lost. */
 #include "ops/attention/engine/chunk.h"
 #include "ops/attention/engine/decay.h"
+#include "ops/attention/engine/forget.h"
 #include "ops/ops.h"
 #include "tests/mixings.h"
 #include "tests/suites.h"
 
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +186,21 @@ static void fill_one(const Mixing *m)
         g->data[t] = R(t == 1 ? MILLIONTH : 4 * HARDLY);
 }
 
+/* Whichever of the two is the smaller one. */
+START_TEST(a_sum_of_forget_gates_keeps_what_rounding_loses)
+{
+    const real little = (in_double ? R(DBL_EPSILON) : R(FLT_EPSILON)) / 4;
+    real F[] = { -little, -1, 0, 0 };
+
+    forget_step(F, 2, 1, -1);
+    forget_step(F + 1, 2, 1, -little);
+    for (int j = 0; j < 2; j++) {
+        ck_assert_double_eq((double)F[j], -1);
+        ck_assert_double_eq((double)F[j + 2], -(double)little);
+    }
+}
+END_TEST
+
 /* In float a running sum of all g would have lost 1e-7 after a few positions. */
 START_TEST(forget_gates_are_summed_exactly_over_long_sequences)
 {
@@ -306,6 +323,7 @@ Suite *suite_decays(void)
     tcase_add_test(extremes, a_g_of_minus_infinity_forgets_everything);
     tcase_add_loop_test(extremes, forget_gates_are_summed_exactly_over_long_sequences, 0,
                         COUNT(patterns) + 1);
+    tcase_add_test(extremes, a_sum_of_forget_gates_keeps_what_rounding_loses);
     tcase_add_test(extremes, factors_of_decays_are_0_before_they_are_denormal);
     tcase_add_test(extremes, the_scan_of_a_long_sequence_is_the_recurrence);
     return s;
