@@ -160,10 +160,17 @@ static void rows_outputs(void *ctx, int begin, int end)
     const DenseNode *op = r->op;
     const size_t from = (size_t)op->from, to = (size_t)op->to;
 
-    for (int o = begin; o < end; o++)
-        for (size_t row = 0; row < (size_t)op->rows; row++)
-            op->node.y->data[row * to + (size_t)o] =
-                row_dot(op->in.w->data + (size_t)o * from, r->fx + row * from, op->from);
+    for (int o = begin; o < end; o++) {
+        const real *w = op->in.w->data + (size_t)o * from, *fx = r->fx;
+        real *y = op->node.y->data + o;
+        int row = 0;
+
+        for (; op->from % SUMS == 0 && row + DOTS <= op->rows;
+             row += DOTS, fx += DOTS * from, y += DOTS * to)
+            row_dots(w, fx, from, op->from, y, to);
+        for (; row < op->rows; row++, fx += from, y += to)
+            *y = row_dot(w, fx, op->from);
+    }
     for (int row = 0; row < op->rows; row++)
         add_bias_residual(r->op, row, begin, end);
 }

@@ -243,7 +243,7 @@ START_TEST(a_reset_decoder_behaves_like_a_new_one)
 }
 END_TEST
 
-enum { TOGETHER = 3, ALIKE = 4 };
+enum { TOGETHER = 5, ALIKE = 4 };
 
 /* Tokens of several sequences, of which the first ones are the same. */
 static void set_tokens(const Small *s, int id[TOGETHER][CONTEXT])
@@ -284,6 +284,7 @@ START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
         int id[TOGETHER][CONTEXT];
 
         *setting_at(&c.set, "conv") = i % 2 ? 3 : 0;
+        c.width = i % 3 ? c.width : 32; /* as wide as vectors are */
         Small *s = small_for_decoding(c, CONTEXT);
         Pool *pool = pool_new(2);
         Decoder *all = decoder_new(&s->model, pool, CONTEXT, TOGETHER),
@@ -292,7 +293,10 @@ START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
         set_tokens(s, id);
         check_together(v->label, decoder_read(all, id[0], ALIKE), alone, id, 0, ALIKE);
         for (int t = ALIKE; t < CONTEXT; t++) {
-            const int next[TOGETHER] = { id[0][t], id[1][t], id[2][t] };
+            int next[TOGETHER];
+
+            for (int b = 0; b < TOGETHER; b++)
+                next[b] = id[b][t];
 
             check_together(v->label, decoder_step(all, next), alone, id, t, 1);
         }

@@ -230,6 +230,26 @@ static inline real row_dot(const real *a, const real *b, int n)
     return lanes_sum(t) + rest;
 }
 
+/*
+ * row_dot() of a and each of DOTS rows of b, which lie `apart`, to places `step` apart. Every
+ * number of a is loaded once for all rows, whose sums do not wait for each other. n is a multiple
+ * of SUMS: a compiler may round single products in other places here than there.
+ */
+enum { DOTS = 4 };
+static inline void row_dots(const real *a, const real *b, size_t apart, int n, real *to,
+                            size_t step)
+{
+    Lanes t[DOTS];
+
+    for (int k = 0; k < DOTS; k++)
+        t[k] = lanes_all(0);
+    for (int i = 0; i < n; i += SUMS)
+        for (int k = 0; k < DOTS; k++)
+            t[k] = lanes_multiply_add(t[k], lanes_at(a + i), lanes_at(b + (size_t)k * apart + i));
+    for (int k = 0; k < DOTS; k++)
+        to[(size_t)k * step] = lanes_sum(t[k]) + 0;
+}
+
 static inline real row_sum(const real *a, int n)
 {
     Lanes t = lanes_all(0);
