@@ -14,9 +14,9 @@ typedef struct Decoder Decoder;
 
 /*
  * For `sequences` at a time, which are always at the same position, and at most this many tokens in
- * each; learned and sinusoidal positions end with the context. The model
- * must be causal. Dies if the mechanism cannot decode (EXIT_USAGE), or if the states need more
- * memory than the machine has (EXIT_MEMORY).
+ * each; learned and sinusoidal positions end with the context. The model must be causal. Dies if
+ * the mechanism cannot decode (EXIT_USAGE), or if the states need more memory than the machine has
+ * (EXIT_MEMORY).
  */
 Decoder *decoder_new(const Model *model, Pool *pool, int positions, int sequences);
 void decoder_free(Decoder *d);

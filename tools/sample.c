@@ -14,9 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TIMED: tokens at the start and at the end whose median time is reported; PIECE: tokens of a
- * prompt that are read before a signal is heard. */
-enum { TOKENS = 1 << 24, TIMED = 64, PIECE = 8192, AT_ONCE = 8 };
+/*
+ * TIMED: tokens at the start and at the end whose median time is reported; PIECE: tokens of a
+ * prompt that are read before a signal is heard; AT_ONCE: samples in a batch by default, if they
+ * have no more than LONG tokens together.
+ */
+enum { TOKENS = 1 << 24, TIMED = 64, PIECE = 8192, AT_ONCE = 8, LONG = 1 << 15 };
 
 static Sampling how = { .temperature = 0.8, .top_p = 1, .seed = 1337 };
 static const char *prompt_text, *prompt_path;
@@ -35,7 +38,8 @@ static Option options[] = {
     { "samples", OPTION_INT, &samples, .min = 1, .max = 1000000, .alias = "num-samples",
       .help = "number of samples" },
     { "batch", OPTION_INT, &batch, .max = 4096,
-      .help = "samples to generate at a time, which takes less time and more memory; 0: up to 8" },
+      .help = "samples to generate at a time, which takes less time and more memory; 0: up to 8, "
+              "fewer of long ones" },
     { "stop", OPTION_TEXTS, &stops, .any = true, .word = "TEXT",
       .help = "end a sample before this text; may be given several times" },
     { "interactive", OPTION_FLAG, &interactive,
@@ -110,8 +114,16 @@ static void settle(int files)
     if (interactive && (prompt_text || prompt_path || samples > 1))
         die(EXIT_USAGE, "--interactive reads prompts from standard input, one sample for each: "
                         "leave out --prompt, --prompt-file and --samples");
-    const int most = batch ? batch : AT_ONCE, turns = (samples + most - 1) / most;
-    batch = (samples + turns - 1) / turns;
+}
+
+/* Batches of about the same size. */
+static void settle_batch(void)
+{
+    const int fitting = LONG / (tokens + 1) + 1;
+    const int most = batch ? batch : fitting < AT_ONCE ? fitting : AT_ONCE;
+    const int batches = (samples + most - 1) / most;
+
+    batch = (samples + batches - 1) / batches;
 }
 
 typedef struct {
@@ -166,18 +178,19 @@ static double median(double *x, int n)
 static void clock_tell(Clock *c, int at_once)
 {
     double seconds = seconds_now() - c->start;
-    int timed = c->n < TIMED ? c->n : TIMED, n = c->n * at_once;
+    double n = (double)c->n * at_once;
+    int timed = c->n < TIMED ? c->n : TIMED;
 
-    if (n == 0)
+    if (c->n == 0)
         return;
-    fprintf(stderr, "%d tokens in %.2f s, %.0f per second; %.3f ms per token", n, seconds,
+    fprintf(stderr, "%.0f tokens in %.2f s, %.0f per second; %.3f ms per token", n, seconds,
             n / seconds, 1e3 * median(c->first, timed));
     if (at_once > 1)
         fprintf(stderr, " of all %d samples", at_once);
     fprintf(stderr, " at the start, %.3f ms at the end\n", 1e3 * median(c->last, timed));
 }
 
-/* A sample that is being generated. The first of a batch is printed at once, the others in turn. */
+/* A sample that is being generated. The first of a batch is printed as it is, the others later. */
 typedef struct {
     Stream out;
     Stops until;
@@ -191,11 +204,10 @@ static void separate(uint64_t number)
         puts("---");
 }
 
-static void voice_open(Voice *v, bool at_once, Bytes prompt)
+static void voice_open(Voice *v, bool now, Bytes prompt)
 {
-    *v = (Voice){ .out = { .out = at_once ? stdout : open_memstream(&v->text, &v->bytes),
-                           .raw = raw,
-                           .skip = true } };
+    *v = (Voice){ .out = { .raw = raw, .skip = true } };
+    v->out.out = now ? stdout : open_memstream(&v->text, &v->bytes);
     if (!v->out.out)
         die(EXIT_MEMORY, "out of memory");
     v->until = (Stops){ .text = stops.at, .n = stops.n, .out = &v->out };
@@ -318,6 +330,7 @@ static void converse(const Saved *w, Pool *pool)
 int main(int argc, char **argv)
 {
     settle(options_parse(&program, argc, argv));
+    settle_batch();
     catch_signals();
     Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
     Pool *pool = pool_new(threads);
