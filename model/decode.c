@@ -37,7 +37,7 @@ static size_t state_of(const Config *part, int positions)
 static void check_memory(const Config *c, int positions, int sequences)
 {
     double bytes = 0, here = machine_memory();
-    const Text each = text_format(sequences > 1 ? " in each of %d samples" : "", sequences);
+    Text each = { 0 };
 
     for (int i = 0; i < config_parts(c); i++) {
         const Config part = config_part(c, i);
@@ -45,6 +45,8 @@ static void check_memory(const Config *c, int positions, int sequences)
         bytes += (double)config_mixes(&part) * (double)state_of(&part, positions) * sizeof(real);
     }
     bytes *= sequences;
+    if (sequences > 1)
+        text_add(&each, " in each of %d samples", sequences);
     if (bytes > here)
         die(EXIT_MEMORY,
             "the state of %d tokens%s with %s attention would take %.1f GiB, but the machine has "
@@ -150,7 +152,7 @@ static const real *shrink(Decoder *d, const real *logits)
     return kept;
 }
 
-static const real *read(Decoder *d, int b, const int *token, int n)
+static const real *read_one(Decoder *d, int b, const int *token, int n)
 {
     const int context = d->model->config.context;
     const real *logits = NULL;
@@ -168,7 +170,7 @@ static const real *read(Decoder *d, int b, const int *token, int n)
 
 const real *decoder_read(Decoder *d, const int *token, int n)
 {
-    const real *logits = read(d, 0, token, n);
+    const real *logits = read_one(d, 0, token, n);
 
     if (!d->logits)
         return logits;
@@ -184,10 +186,10 @@ const real *decoder_read_each(Decoder *d, const int *token, int n, int apart)
     const int from = at->t;
 
     if (!d->logits)
-        return read(d, 0, token, n);
+        return read_one(d, 0, token, n);
     for (int b = 0; b < at->B; b++) {
         at->t = from;
-        memcpy(d->logits + b * d->model->config.vocab, read(d, b, token + b * apart, n),
+        memcpy(d->logits + b * d->model->config.vocab, read_one(d, b, token + b * apart, n),
                bytes_of_logits(d));
     }
     return d->logits;
