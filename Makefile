@@ -112,7 +112,7 @@ coverage:
 	tests/coverage.sh build/coverage
 covered: $(OUT)/float/check all
 	find $(OUT) -name '*.gcda' -delete
-	umask 0; EVERY_SUITE=1 CK_TIMEOUT_MULTIPLIER=20 $< # programs run as other users count, too
+	umask 0; EVERY_SUITE=1 CK_TIMEOUT_MULTIPLIER=20 $< # other users write counters, too
 	umask 0; tests/programs.sh
 check-full: test faults kills abuse same portability
 

@@ -196,7 +196,7 @@ typedef struct {
     Stops until;
     char *text; /* of what is printed later, and all of its bytes */
     size_t bytes;
-} Voice;
+} Sample;
 
 static void separate(uint64_t number)
 {
@@ -204,9 +204,9 @@ static void separate(uint64_t number)
         puts("---");
 }
 
-static void voice_open(Voice *v, bool now, Bytes prompt)
+static void sample_open(Sample *v, bool now, Bytes prompt)
 {
-    *v = (Voice){ .out = { .raw = raw, .skip = true } };
+    *v = (Sample){ .out = { .raw = raw, .skip = true } };
     v->out.out = now ? stdout : open_memstream(&v->text, &v->bytes);
     if (!v->out.out)
         die(EXIT_MEMORY, "out of memory");
@@ -215,7 +215,7 @@ static void voice_open(Voice *v, bool now, Bytes prompt)
 }
 
 /* Prints what it held back. */
-static void voice_close(Voice *v, uint64_t number)
+static void sample_close(Sample *v, uint64_t number)
 {
     check_written(stops_end(&v->until));
     stops_free(&v->until);
@@ -230,7 +230,7 @@ static void voice_close(Voice *v, uint64_t number)
     check_written(fflush(stdout) == 0);
 }
 
-static bool all_met(const Voice *v, int n)
+static bool all_met(const Sample *v, int n)
 {
     while (n > 0 && v[n - 1].until.met)
         n--;
@@ -245,7 +245,7 @@ static void read_prompt(Sampler *s, const Prompt *p)
 
 /* Draws tokens after the prompt for n samples; adds those of the first to `all`, unless it is NULL.
  */
-static Clock draw_tokens(const Saved *w, Sampler *s, Voice *v, int n, Buffer *all)
+static Clock draw_tokens(const Saved *w, Sampler *s, Sample *v, int n, Buffer *all)
 {
     int *token = xmalloc((size_t)batch * sizeof *token);
     Clock clock = { .start = seconds_now() };
@@ -274,16 +274,16 @@ static Clock draw_tokens(const Saved *w, Sampler *s, Voice *v, int n, Buffer *al
 static void write_samples(const Saved *w, const Prompt *p, Sampler *s, uint64_t number, int n,
                           Buffer *all)
 {
-    Voice *v = xmalloc((size_t)n * sizeof *v);
+    Sample *v = xmalloc((size_t)n * sizeof *v);
 
     sampler_begin(s, number);
     separate(number);
     for (int k = 0; k < n; k++)
-        voice_open(&v[k], k == 0, all ? (Bytes){ NULL, 0 } : p->text);
+        sample_open(&v[k], k == 0, all ? (Bytes){ NULL, 0 } : p->text);
     read_prompt(s, p);
     Clock clock = draw_tokens(w, s, v, n, all);
     for (int k = 0; k < n; k++)
-        voice_close(&v[k], number + (uint64_t)k);
+        sample_close(&v[k], number + (uint64_t)k);
     if (!interactive)
         clock_tell(&clock, n);
     free(v);
