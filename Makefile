@@ -105,7 +105,7 @@ abuse: all $(OUT)/fuzz/flips
 	CC='$(CC)' FLIPS=$(OUT)/fuzz/flips tests/abuse.sh
 same: all
 	tests/same.sh
-portability:
+portability: all
 	tests/portability.sh
 coverage:
 	$(MAKE) OUT=build/coverage CFLAGS='-O1 -g --coverage -fprofile-update=atomic' covered
