@@ -8,6 +8,7 @@ BEGIN {
     for (i = 1; i < words; i++) option[word[i]] = word[i + 1]
     pairs = split("task task attn attn norm norm rate learning-rate seed seed steps max-iters", word, " ")
     for (i = 1; i < pairs; i += 2) v[word[i]] = option["--" word[i + 1]]
+    gsub(/,/, "+", v["attn"]) # layers of several mechanisms
     v["trained"] = "--lengths" in option ? "mixed" : option["--block-size"]
     v["tokens"] = v["steps"] * option["--batch-size"] * option["--block-size"]
     v["text"] = text; v["commit"] = commit; v["options"] = "\"" options "\""; v["loss"] = "inf"
