@@ -11,6 +11,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MemorySanitizer does not see what libc writes into the buffer of a stream. */
+#ifdef __has_feature
+#if __has_feature(memory_sanitizer)
+#include <sanitizer/msan_interface.h>
+#define written_by_libc(at, n) __msan_unpoison(at, n)
+#endif
+#endif
+#ifndef written_by_libc
+#define written_by_libc(at, n) ((void)0)
+#endif
+
 /* Not on the stack of print_to_memory(): after a rescue its stream is flushed at the end of the
  * program. */
 typedef struct {
@@ -34,6 +45,7 @@ static ssize_t add(void *to, const char *bytes, size_t n)
             return 0;
         m->at = more, m->room = room;
     }
+    written_by_libc(bytes, n);
     memcpy(m->at + m->n, bytes, n);
     m->n += n;
     return (ssize_t)n;
