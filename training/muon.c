@@ -194,7 +194,7 @@ static void move(void *ctx, int begin, int end)
 {
     const Work *w = ctx;
     const int longer = w->rows > w->cols ? w->rows : w->cols;
-    const real rate = R(w->u->rate), size = R(0.2 * sqrt(longer));
+    const real rate = R(w->u->rate), size = R(0.2 * sqrt((double)longer));
 
     for (size_t i = product(begin, w->cols); i < product(end, w->cols); i++) {
         const real decay = update_decay(w->u, w->o.at[i], w->w[i]);

@@ -51,7 +51,7 @@ void plain_linformer(const PlainHead *x)
         const double *q = x->in.q + i * D;
 
         for (int r = 0; r < m; r++)
-            s[r] = plain_dot(q, K + r * D, D) / sqrt(D);
+            s[r] = plain_dot(q, K + r * D, D) / sqrt((double)D);
         plain_softmax_of(s, P, m);
         for (int r = 0; r < m; r++)
             plain_add(x->o + i * E, P[r], U + r * E, E);
@@ -61,8 +61,8 @@ void plain_linformer(const PlainHead *x)
         }
         plain_softmax_back(P, dP, ds, m);
         for (int r = 0; r < m && x->g; r++) {
-            plain_add(x->d.q + i * D, ds[r] / sqrt(D), K + r * D, D);
-            plain_add(dK + r * D, ds[r] / sqrt(D), q, D);
+            plain_add(x->d.q + i * D, ds[r] / sqrt((double)D), K + r * D, D);
+            plain_add(dK + r * D, ds[r] / sqrt((double)D), q, D);
         }
     }
     mix_back(x, "e", x->in.k, D, dK, x->d.k);

@@ -56,7 +56,7 @@ static double *weights(const PlainHead *x, const double *q, const double *k, int
 {
     double *s = plain_zeros(x, n * m), *A = plain_zeros(x, n * m);
 
-    product_tb(s, 1 / sqrt(x->D), q, k, (Sizes){ n, x->D, m });
+    product_tb(s, 1 / sqrt((double)x->D), q, k, (Sizes){ n, x->D, m });
     for (int i = 0; i < n; i++)
         plain_softmax_of(s + i * m, A + i * m, m);
     return A;
@@ -73,8 +73,8 @@ static void weights_back(const PlainHead *x, const double *A, const double *dA, 
 
     for (int i = 0; i < q.n; i++)
         plain_softmax_back(A + i * k.n, dA + i * k.n, ds + i * k.n, k.n);
-    product(q.d, 1 / sqrt(x->D), ds, k.rows, (Sizes){ q.n, k.n, x->D });
-    product_ta(k.d, 1 / sqrt(x->D), ds, q.rows, (Sizes){ k.n, q.n, x->D });
+    product(q.d, 1 / sqrt((double)x->D), ds, k.rows, (Sizes){ q.n, k.n, x->D });
+    product_ta(k.d, 1 / sqrt((double)x->D), ds, q.rows, (Sizes){ k.n, q.n, x->D });
 }
 
 static int begin(const Nystrom *y, int r)

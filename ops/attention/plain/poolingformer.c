@@ -64,7 +64,7 @@ static void attend(const PlainHead *x, int i, const Seen *seen)
     double *ds = plain_zeros(x, n);
 
     for (int p = 0; p < n; p++)
-        s[p] = plain_dot(x->in.q + i * D, seen->k + p * D, D) / sqrt(D);
+        s[p] = plain_dot(x->in.q + i * D, seen->k + p * D, D) / sqrt((double)D);
     plain_softmax_of(s, A, n);
     for (int p = 0; p < n; p++)
         plain_add(x->o + i * E, A[p], seen->v + p * E, E);
@@ -74,9 +74,9 @@ static void attend(const PlainHead *x, int i, const Seen *seen)
     for (int p = 0; p < n && x->g; p++) {
         const double share = 1.0 / (seen->to[p] - seen->from[p]);
 
-        plain_add(x->d.q + i * D, ds[p] / sqrt(D), seen->k + p * D, D);
+        plain_add(x->d.q + i * D, ds[p] / sqrt((double)D), seen->k + p * D, D);
         for (int j = seen->from[p]; j < seen->to[p]; j++) {
-            plain_add(x->d.k + j * D, share * ds[p] / sqrt(D), x->in.q + i * D, D);
+            plain_add(x->d.k + j * D, share * ds[p] / sqrt((double)D), x->in.q + i * D, D);
             plain_add(x->d.v + j * E, share * A[p], x->g + i * E, E);
         }
     }

@@ -92,8 +92,9 @@ static void attend(const PlainHead *x, int i, double *N, const double *k, double
         others += N[j];
     N[i] = others == 0;
     for (int j = 0; j < T; j++)
-        s[j] =
-            N[j] > 0 ? plain_dot(x->in.q + i * D, k + j * D, D) / sqrt(D) + log(N[j]) : -HUGE_VAL;
+        s[j] = N[j] > 0
+                   ? plain_dot(x->in.q + i * D, k + j * D, D) / sqrt((double)D) + log((double)N[j])
+                   : -HUGE_VAL;
     plain_softmax_of(s, A, T);
     for (int j = 0; j < T; j++)
         plain_add(x->o + i * E, A[j], x->in.v + j * E, E);
@@ -103,8 +104,8 @@ static void attend(const PlainHead *x, int i, double *N, const double *k, double
     }
     plain_softmax_back(A, dA, ds, T);
     for (int j = 0; j < T && x->g; j++) {
-        plain_add(x->d.q + i * D, ds[j] / sqrt(D), k + j * D, D);
-        plain_add(dk + j * D, ds[j] / sqrt(D), x->in.q + i * D, D);
+        plain_add(x->d.q + i * D, ds[j] / sqrt((double)D), k + j * D, D);
+        plain_add(dk + j * D, ds[j] / sqrt((double)D), x->in.q + i * D, D);
     }
 }
 
