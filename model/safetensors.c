@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Static_assert(sizeof(size_t) == 8, "sizes in files are 64 bits");
-
 enum { LENGTH_BYTES = 8, PADDED_TO = 8, HEADER_MAX = 100000000 };
 
 static const struct {
@@ -151,7 +149,7 @@ void safetensors_write_keeping(const char *path, const char *as, const Entry *en
     if (padded > HEADER_MAX)
         BUG("a header of %zu bytes", length);
     for (int i = 0; i < LENGTH_BYTES; i++)
-        prefix[i] = (unsigned char)(padded >> 8 * i);
+        prefix[i] = (unsigned char)((uint64_t)padded >> 8 * i);
     piece[0] = (Piece){ prefix, sizeof prefix };
     piece[1] = (Piece){ header, length };
     piece[2] = (Piece){ spaces, padded - length };

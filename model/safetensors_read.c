@@ -8,6 +8,7 @@
 #include "ops/base/file.h"
 #include "ops/base/json.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,14 +40,17 @@ static bool check_name(Reader *r, const char *name)
            fail(r, "has no name of 1 to %d bytes, but '%.40s'", NAME_MAX_BYTES, name);
 }
 
-/* An array of at most `most` numbers: a double has them exactly. */
+/* Numbers below 2^SIZE_BITS are exact in a double, and fit into a size_t. */
+enum { SIZE_BITS = sizeof(size_t) < 8 ? 32 : 53 };
+
+/* An array of at most `most` numbers. */
 static bool read_numbers(Reader *r, const Json *array, size_t *number, int most)
 {
     if (array->count > most)
         return fail(r, "has more than %d numbers in a row in its header", most);
     for (const Json *j = array->first; j; j = j->next) {
-        if (j->kind != JSON_NUMBER || !j->digits || j->number >= 0x1p53)
-            return fail(r, "has no plain whole number below 2^53 in its header, in %s",
+        if (j->kind != JSON_NUMBER || !j->digits || j->number >= ldexp(1, SIZE_BITS))
+            return fail(r, "has no plain whole number below 2^%d in its header, in %s", SIZE_BITS,
                         array->name);
         *number++ = (size_t)j->number;
     }
@@ -148,7 +152,8 @@ static bool foreign(Reader *r, size_t bytes)
 {
     const unsigned char *file = r->into->file;
     const char *like = file_looks_like(file, bytes);
-    size_t text = 0, large = 0;
+    size_t text = 0;
+    uint64_t large = 0;
 
     while (text < bytes && text < 64 && (file[text] >= 0x20 || memchr("\t\r\n", file[text], 3)))
         text++;
@@ -186,18 +191,18 @@ static bool read_header(Reader *r, const char *header, size_t length)
 static bool read_file(Reader *r, size_t bytes)
 {
     unsigned char *file = r->into->file;
-    size_t length = 0;
+    uint64_t length = 0;
 
     if (bytes < LENGTH_BYTES)
         return foreign(r, bytes);
     for (int i = 0; i < LENGTH_BYTES; i++)
-        length |= (size_t)file[i] << 8 * i;
+        length |= (uint64_t)file[i] << 8 * i;
     if (length < 2 || length > HEADER_MAX || length > bytes - LENGTH_BYTES ||
         file[LENGTH_BYTES] != '{')
         return foreign(r, bytes);
     r->data = file + LENGTH_BYTES + length;
-    r->bytes = bytes - LENGTH_BYTES - length;
-    return read_header(r, (const char *)file + LENGTH_BYTES, length);
+    r->bytes = bytes - LENGTH_BYTES - (size_t)length;
+    return read_header(r, (const char *)file + LENGTH_BYTES, (size_t)length);
 }
 
 static void to_our_order(Entry *e)

@@ -43,9 +43,10 @@ typedef struct {
 
 static size_t share_of_memory(double share)
 {
+    const size_t all = SIZE_MAX / 2;
     const double bytes = share * machine_memory();
 
-    return bytes < 0x1p62 ? (size_t)bytes : (size_t)1 << 62;
+    return bytes < (double)all ? (size_t)bytes : all;
 }
 
 /* O_NONBLOCK: opening a FIFO would wait for its writer. No effect on regular files. */
