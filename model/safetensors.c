@@ -48,8 +48,7 @@ static int by_dtype_then_name(const void *a, const void *b)
     return x->dtype != y->dtype ? (x->dtype < y->dtype ? 1 : -1) : strcmp(x->name, y->name);
 }
 
-/* For Entry and for Meta, which both start with their name. */
-static int by_name(const void *a, const void *b)
+int safetensors_by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -58,11 +57,12 @@ static void check_names(const void *table, int n, size_t size)
 {
     char *sorted = memcpy(xmalloc((size_t)n * size), table, (size_t)n * size), *at = sorted;
 
-    qsort(sorted, (size_t)n, size, by_name);
+    qsort(sorted, (size_t)n, size, safetensors_by_name);
     for (int i = 0; i < n; i++, at += size) {
         const char *name = *(const char *const *)(const void *)at;
 
-        if (!*name || strlen(name) > NAME_MAX_BYTES || (i && by_name(at - size, at) == 0))
+        if (!*name || strlen(name) > NAME_MAX_BYTES ||
+            (i && safetensors_by_name(at - size, at) == 0))
             BUG("a name of %zu bytes, or two %s", strlen(name), name);
     }
     free(sorted);

@@ -49,6 +49,9 @@ const char *dtype_name(Dtype dtype); /* "F32" */
 size_t dtype_size(Dtype dtype);      /* in bytes */
 Dtype dtype_find(const char *name);  /* DTYPES if unknown */
 
+/* For qsort() and bsearch(), of Entry and of Meta: both start with their name. */
+int safetensors_by_name(const void *a, const void *b);
+
 /*
  * Writes the file atomically, with file_replace(). The order of the entries does not matter; that
  * of the metadata is kept, after "format", which is added. Bytes in strings that are not UTF-8

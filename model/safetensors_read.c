@@ -124,12 +124,6 @@ static int by_data(const void *a, const void *b)
     return (x->data > y->data) - (x->data < y->data);
 }
 
-/* For Entry and Meta, which both start with a name. */
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Checks that the tensors cover all bytes without gaps or overlaps. */
 static bool check_ranges(Reader *r)
 {
@@ -224,8 +218,8 @@ Safetensors *safetensors_parse(unsigned char *file, size_t bytes, char why[SAFET
         safetensors_free(s);
         return NULL;
     }
-    qsort(s->entry, (size_t)s->entries, sizeof *s->entry, by_name);
-    qsort(s->meta, (size_t)s->metas, sizeof *s->meta, by_name);
+    qsort(s->entry, (size_t)s->entries, sizeof *s->entry, safetensors_by_name);
+    qsort(s->meta, (size_t)s->metas, sizeof *s->meta, safetensors_by_name);
     for (int i = 0; i < s->entries; i++)
         to_our_order(&s->entry[i]);
     return s;
@@ -252,12 +246,12 @@ void safetensors_free(Safetensors *s)
 
 const Entry *safetensors_find(const Safetensors *s, const char *name)
 {
-    return bsearch(&name, s->entry, (size_t)s->entries, sizeof *s->entry, by_name);
+    return bsearch(&name, s->entry, (size_t)s->entries, sizeof *s->entry, safetensors_by_name);
 }
 
 const char *safetensors_meta(const Safetensors *s, const char *key)
 {
-    const Meta *m = bsearch(&key, s->meta, (size_t)s->metas, sizeof *s->meta, by_name);
+    const Meta *m = bsearch(&key, s->meta, (size_t)s->metas, sizeof *s->meta, safetensors_by_name);
 
     return m ? m->value : NULL;
 }
