@@ -11,6 +11,7 @@
 # make same                     whatever may not matter does not: threads, memory, where a run is resumed
 # make coverage                 the shares of lines and branches that tests run (gcov)
 # make portability              other processors, in emulation, and musl (ONLY="s390x musl")
+# make valgrind                 the programs under Valgrind (ATTN="softmax relu": with these only)
 # make fuzz SECONDS=60          fuzzes the file readers (clang); FUZZ="json csv": only these
 # make mutants                  plants bugs one at a time; the tests must detect each
 # make lib                      the library; make install, make dist: see tools/install.mk
@@ -39,7 +40,7 @@ HIDE = -fPIC -fvisibility=hidden
 # gcc computes floats in double on s390x, and its vectors do not mix with these.
 CLANG := $(findstring clang,$(shell $(CC) --version))
 WIDE  := $(if $(CLANG),$(if $(filter x86_64,$(shell uname -m)),-mprefer-vector-width=512),-fexcess-precision=fast)
-ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
+ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
        -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
 PROGRAMS = train eval analyse sample fill classify bench attend tokenize export import report figure
@@ -107,6 +108,11 @@ same: all
 	tests/same.sh
 portability: all
 	tests/portability.sh
+# With vectors that Valgrind knows.
+valgrind:
+	$(MAKE) ARCH=x86-64-v3 CFLAGS='-O1 -g' valgrind-now
+valgrind-now: $(patsubst %,$(OUT)/%.linked,$(PROGRAMS) $(DOUBLE))
+	ROOT=$(OUT) tests/valgrind.sh
 coverage:
 	$(MAKE) OUT=build/coverage CFLAGS='-O1 -g --coverage -fprofile-update=atomic' covered
 	tests/coverage.sh build/coverage
@@ -203,5 +209,5 @@ $(OUT)/%.o: %.py Makefile
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults kills abuse same portability coverage covered check-full mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults kills abuse same portability valgrind valgrind-now coverage covered check-full mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))
