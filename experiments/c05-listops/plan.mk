@@ -1,8 +1,8 @@
 # Claim C5: who learns ListOps?
-lengths = 128
+lengths = 64
 tested  = --rows 4000
 seeds   = $(call full,5,1)
-with    = $(call full,--n-layer 2 --n-embd 64,--n-layer 1 --n-embd 16) --n-head 2 --block-size 128 \
+with    = $(call full,--n-layer 2 --n-embd 64,--n-layer 1 --n-embd 16) --n-head 2 --block-size 64 \
           --batch-size $(call full,32,4)
 plan    = $(foreach attn,softmax cosformer elu performer,$(call series,synthetic,$(swept), \
-              --task listops --attn $(attn) --position sinusoidal $(with) $(call for,2000) $(averaged)))
+              --task listops --attn $(attn) --position sinusoidal $(with) $(call for,4000) $(averaged)))
