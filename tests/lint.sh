@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4490
 data 4650
 data/synthetic 1130
-training 5340
+training 5360
 tools 940
 tools/common 3800
 tools/draw 1100
