@@ -78,5 +78,9 @@ int linkat(int from, const char *old, int to, const char *new, int flags)
 int renameat(int from, const char *old, int to, const char *new)
 {
     made('r');
+    if (calls.on && calls.unmoved && calls.n >= calls.unmoved) {
+        errno = EIO;
+        return -1;
+    }
     return (int)syscall(SYS_renameat2, from, old, to, new, 0);
 }

@@ -14,6 +14,7 @@ extern struct {
     int n;
     int end_at;      /* the process is killed when it makes this one, from 1; 0: it is not */
     bool interrupts; /* a write is interrupted, or writes three bytes, in turn; a read likewise */
+    int unmoved;     /* renaming fails from this call on, from 1; 0: it does not */
     bool unclosed;   /* close() reports an error, as for a full disk of another machine */
 } calls;
 

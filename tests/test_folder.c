@@ -2,6 +2,7 @@
 #include "training/folder.h"
 
 #include "ops/base/error.h"
+#include "tests/calls.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -266,6 +267,24 @@ START_TEST(an_overwritten_run_is_restored_if_the_new_one_saves_nothing)
 }
 END_TEST
 
+static void overwrite_what_cannot_be_moved(const char *path)
+{
+    calls_record();
+    calls.unmoved = 3;
+    put_aside(path);
+}
+
+START_TEST(what_cannot_be_moved_is_not_overwritten)
+{
+    put_run("old");
+    put_text("notes", "mine");
+    ck_assert_int_eq(exit_code_of(overwrite_what_cannot_be_moved, folder), EXIT_IO);
+    ck_assert_ptr_nonnull(strstr(said, "error: cannot move "));
+    ck_assert_int_eq(exit_code_of(lock_and_find_weights, folder), 0);
+    check_old_run();
+}
+END_TEST
+
 /* Between the first file that is put aside and the last, and after the new run's first checkpoint.
  */
 START_TEST(overwriting_may_be_killed_at_any_point)
@@ -369,6 +388,7 @@ Suite *suite_folder(void)
     tcase_add_test(t, a_run_that_appears_meanwhile_is_not_overwritten);
     tcase_add_test(t, an_overwritten_run_is_removed_once_the_new_one_is_saved);
     tcase_add_test(t, an_overwritten_run_is_restored_if_the_new_one_saves_nothing);
+    tcase_add_test(t, what_cannot_be_moved_is_not_overwritten);
     tcase_add_test(t, overwriting_may_be_killed_at_any_point);
     tcase_add_test(t, temporary_files_of_killed_runs_are_removed_and_no_others);
     tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);

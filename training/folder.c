@@ -177,10 +177,22 @@ static bool is_of_run(const char *name)
     return strncmp(name, EVENTS, strlen(EVENTS)) == 0 || strcmp(name, "eval.csv") == 0;
 }
 
-static void move(int dir, const char *name, int to)
+static bool moved(int dir, const char *name, int to)
 {
-    if (is_of_run(name) && renameat(dir, name, to, name) != 0)
-        warn("cannot move %s of %.200s: %s", name, held.path, strerror(errno));
+    return !is_of_run(name) || renameat(dir, name, to, name) == 0;
+}
+
+/* What stayed would be overwritten. */
+static void move_aside(int dir, const char *name, int to)
+{
+    if (!moved(dir, name, to))
+        die(EXIT_IO, "cannot move %s of %.200s: %s", name, held.path, strerror(errno));
+}
+
+static void move_back(int dir, const char *name, int to)
+{
+    if (!moved(dir, name, to))
+        warn("cannot move %s of %.200s back: %s", name, held.path, strerror(errno));
 }
 
 static void drop(int dir, const char *name, int to)
@@ -199,8 +211,8 @@ void folder_put_aside(void)
     if (aside < 0)
         die(EXIT_IO, "cannot create %.200s/" ASIDE ": %s", held.path, strerror(errno));
     if (exists(held.dir, *files))
-        move(held.dir, *files, aside);
-    if (!visit(held.dir, move, aside))
+        move_aside(held.dir, *files, aside);
+    if (!visit(held.dir, move_aside, aside))
         die(errno == ENOMEM ? EXIT_MEMORY : EXIT_IO, "cannot list the files of %.200s: %s",
             held.path, strerror(errno));
     close(aside);
@@ -210,7 +222,7 @@ void folder_put_aside(void)
  * without a list of them if there is no memory for one, as the program may end for that reason. */
 static void end_aside(bool back)
 {
-    void (*const f)(int dir, const char *name, int to) = back ? move : drop;
+    void (*const f)(int dir, const char *name, int to) = back ? move_back : drop;
     const int aside = open_in(held.dir, ASIDE);
 
     if (aside < 0)
