@@ -51,7 +51,7 @@ clean train $small --task mqar --attn relu --conv 4 --symbols 64 --items 2 --max
 clean train --resume --max-iters 4 $run
 clean train $small --init $run --max-iters 1 --out-dir tuned other
 clean classify books text
-clean fill softmax-mlm 'the [MASK] of'
+clean fill softmax-mlm 'the ___ of'
 clean analyse $run --csv a
 clean report -o r.html $run adamw muon
 clean tokenize --tokenizer bpe:270 --json t.json --check text
