@@ -140,7 +140,8 @@ void synthetic_symbol(SyntheticShape s, int token, Text *word);
 extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, synthetic_copy,
     synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,
     synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops,
-    synthetic_pathfinder, synthetic_context_recall, synthetic_noisy_recall, synthetic_arithmetic;
+    synthetic_pathfinder, synthetic_context_recall, synthetic_noisy_recall, synthetic_arithmetic,
+    synthetic_memorization;
 
 extern const char *const synthetic_difficulties[]; /* "easy", ..., ended by NULL */
 

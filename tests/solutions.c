@@ -2,6 +2,7 @@
 
 #include <check.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,6 +89,21 @@ static void solve_noisy_recall(Puzzle p)
     solve_context_recall((Puzzle){ n, word, say });
     for (int i = 0; i < n; i++)
         p.say[at[i]] = say[i];
+}
+
+/* Facts that no row tells: the first of 128 keys has the first of as many values, and each further
+ * one the value 39 places after that of the one before. */
+static void solve_memorization(Puzzle p)
+{
+    static char value[128][8];
+
+    for (int key = 0, at = 0; key < 128; key++, at = (at + 39) % 128)
+        snprintf(value[key], sizeof value[key], "v%d", at);
+    for (int t = 0; t < p.n; t += 2) {
+        must(p.word[t][0] == 'k', "a key comes first");
+        must(same_word(p.word[t + 1], "?"), "a question follows");
+        p.say[t + 1] = value[atoi(p.word[t] + 1)];
+    }
 }
 
 static void solve_induction(Puzzle p)
@@ -312,6 +328,7 @@ const Solution solutions[] = {
     { "recall", solve_recall },
     { "in-context-recall", solve_context_recall },
     { "noisy-recall", solve_noisy_recall },
+    { "memorization", solve_memorization },
     { "induction", solve_induction },
     { "copy", solve_copy },
     { "reverse", solve_reverse },

@@ -318,6 +318,23 @@ START_TEST(a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens)
 }
 END_TEST
 
+START_TEST(all_keys_of_memorization_are_asked_for_equally_often)
+{
+    enum { KEYS = 128, PAIRS = 16 };
+    Rows rows = rows_open("memorization", (SyntheticShape){ .T = 2 * PAIRS });
+    int count[KEYS] = { 0 };
+
+    for (int i = 0; i < MANY / PAIRS; i++) {
+        next_row(&rows);
+        for (int t = 0; t < 2 * PAIRS; t += 2)
+            count[rows.id[t]]++;
+    }
+    for (int key = 0; key < KEYS; key++)
+        check_share(count[key], MANY / PAIRS * PAIRS, 1.0 / KEYS);
+    rows_close(&rows);
+}
+END_TEST
+
 START_TEST(values_of_two_keys_in_context_are_independent)
 {
     enum { T = 40 };
@@ -403,6 +420,7 @@ Suite *suite_draws(void)
     tcase_add_test(t, all_keys_are_asked_for_equally_often);
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
     tcase_add_test(t, a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens);
+    tcase_add_test(t, all_keys_of_memorization_are_asked_for_equally_often);
     tcase_add_test(t, values_of_two_keys_in_context_are_independent);
     tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);

@@ -181,6 +181,7 @@ START_TEST(every_length_from_the_smallest_is_accepted)
         { "pathfinder", 144, 0 },
         { "in-context-recall", 4, 2 },
         { "noisy-recall", 4, 2 },
+        { "memorization", 2, 2 },
         { "modular-arithmetic", 2, 2 },
     };
     int tasks = 0;
@@ -217,6 +218,8 @@ START_TEST(impossible_shapes_are_refused_with_a_possible_one)
         { "in-context-recall", { .T = 7 }, "an even number of positions from 4 on, not 7" },
         { "noisy-recall", { .T = 2 }, "an even number of positions from 4 on, not 2" },
         { "noisy-recall", { .T = 8, .symbols = 3 }, "4 symbols, not 3" },
+        { "memorization", { .T = 9 }, "an even number of positions, not 9" },
+        { "memorization", { .T = 8, .symbols = 3 }, "4 symbols, not 3" },
         { "modular-arithmetic", { .T = 7 }, "an even number of positions, not 7" },
         { "induction", { .T = 3 }, "at least 4 positions, not 3" },
         { "induction", { .T = 8, .symbols = 1 }, "at least 2 different symbols, not 1" },
@@ -269,6 +272,7 @@ START_TEST(unset_shapes_get_the_tasks_defaults)
         { "recall", { .T = 22, .symbols = 5 }, { .T = 22, .symbols = 5, .items = 10 }, 7, 1 / 3.0 },
         { "in-context-recall", { .T = 20 }, { .T = 20, .symbols = 16 }, 16, 0.125 },
         { "noisy-recall", { .T = 20 }, { .T = 20, .symbols = 16 }, 32, 0.125 },
+        { "memorization", { .T = 32 }, { .T = 32, .symbols = 256 }, 257, 1 / 128.0 },
         { "modular-arithmetic", { .T = 20 }, { .T = 20 }, 9, 0.2 },
         { "induction", { .T = 20 }, { .T = 20, .symbols = 8, .items = 1 }, 10, 0.125 },
         { "copy", { .T = 33 }, { .T = 33, .symbols = 8, .items = 16 }, 10, 0.125 },
