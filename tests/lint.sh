@@ -84,7 +84,7 @@ ops/attention/engine 9100
 ops/attention/plain 3075
 model 4490
 data 4650
-data/synthetic 1200
+data/synthetic 1310
 training 5360
 tools 940
 tools/common 3800
