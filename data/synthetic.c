@@ -9,6 +9,7 @@ const Synthetic *const synthetics[] = {
     &synthetic_recall,
     &synthetic_context_recall,
     &synthetic_noisy_recall,
+    &synthetic_fuzzy_recall,
     &synthetic_memorization,
     &synthetic_induction,
     &synthetic_copy,

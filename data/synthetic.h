@@ -31,11 +31,12 @@
 
 /* The sizes of a row; 0: the task's default. */
 typedef struct {
-    int T;          /* positions of a row */
-    int least;      /* listops: a row has more tokens than this, and less than T */
-    int symbols;    /* size of the alphabet; mqar: of the vocabulary */
-    int items;      /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
-    bool noise;     /* mqar: random tokens in place of blanks */
+    int T;       /* positions of a row */
+    int least;   /* listops: a row has more tokens than this, and less than T */
+    int symbols; /* size of the alphabet; mqar: of the vocabulary */
+    int items;   /* mqar, recall, fuzzy-recall: pairs; copy: symbols; induction: triggers; passkey:
+                    digits */
+    bool noise;  /* mqar: random tokens in place of blanks */
     int difficulty; /* pathfinder: of synthetic_difficulties */
 } SyntheticShape;
 
@@ -141,7 +142,7 @@ extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, sy
     synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,
     synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops,
     synthetic_pathfinder, synthetic_context_recall, synthetic_noisy_recall, synthetic_arithmetic,
-    synthetic_memorization;
+    synthetic_memorization, synthetic_fuzzy_recall;
 
 extern const char *const synthetic_difficulties[]; /* "easy", ..., ended by NULL */
 

@@ -91,6 +91,49 @@ static void solve_noisy_recall(Puzzle p)
         p.say[at[i]] = say[i];
 }
 
+/* How many words from t on begin with the letter. */
+static int run_of(Puzzle p, int t, char letter)
+{
+    int n = 0;
+
+    while (t + n < p.n && p.word[t + n][0] == letter)
+        n++;
+    return n;
+}
+
+static bool same_words(const char *const *a, const char *const *b, int n)
+{
+    while (n > 0 && same_word(a[n - 1], b[n - 1]))
+        n--;
+    return n == 0;
+}
+
+/* Keys and values of several words; a pair begins where the one before it ends. */
+static void solve_fuzzy_recall(Puzzle p)
+{
+    int begin[1000], pairs = 0, asked = 0;
+
+    for (int t = 0, keys, values; t < p.n && p.word[t][0] == 'k'; t += keys + values) {
+        int before = 0;
+
+        keys = run_of(p, t, 'k'), values = run_of(p, t + keys, 'v');
+        must(keys >= 1 && keys <= 3 && values >= 1 && values <= 3, "both have one to three words");
+        while (before < pairs && (run_of(p, begin[before], 'k') != keys ||
+                                  !same_words(p.word + begin[before], p.word + t, keys)))
+            before++;
+        asked = before < pairs;
+        if (asked)
+            must(run_of(p, begin[before] + keys, 'v') == values &&
+                     same_words(p.word + begin[before] + keys, p.word + t + keys, values),
+                 "one key, one value");
+        for (int i = 0; asked && i < values; i++)
+            p.say[t + keys - 1 + i] = p.word[begin[before] + keys + i];
+        begin[pairs++] = t;
+    }
+    must(asked, "the last key is a question");
+    must(begin[pairs - 1] + 6 + 6 > p.n, "the rest is short");
+}
+
 /* Facts that no row tells: the first of 128 keys has the first of as many values, and each further
  * one the value 39 places after that of the one before. */
 static void solve_memorization(Puzzle p)
@@ -328,6 +371,7 @@ const Solution solutions[] = {
     { "recall", solve_recall },
     { "in-context-recall", solve_context_recall },
     { "noisy-recall", solve_noisy_recall },
+    { "fuzzy-recall", solve_fuzzy_recall },
     { "memorization", solve_memorization },
     { "induction", solve_induction },
     { "copy", solve_copy },

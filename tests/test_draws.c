@@ -335,6 +335,30 @@ START_TEST(all_keys_of_memorization_are_asked_for_equally_often)
 }
 END_TEST
 
+START_TEST(keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind)
+{
+    enum { KEYS = 8, ROWS = 20000 };
+    Rows rows = rows_open("fuzzy-recall", (SyntheticShape){ .T = 12, .items = 1 });
+    int tokens[4] = { 0 }, pairs = 0, same = 0;
+
+    for (int i = 0; i < ROWS; i++) { /* a row of one pair says it twice or more */
+        int n = 0;
+
+        next_row(&rows);
+        while (rows.id[n] < KEYS)
+            n++;
+        ck_assert(n >= 1 && n <= 3);
+        tokens[n]++;
+        pairs += n > 1;
+        same += n > 1 && rows.id[0] == rows.id[1];
+    }
+    for (int n = 1; n <= 3; n++)
+        check_share(tokens[n], ROWS, 1.0 / 3);
+    check_share(same, pairs, 1.0 / KEYS);
+    rows_close(&rows);
+}
+END_TEST
+
 START_TEST(values_of_two_keys_in_context_are_independent)
 {
     enum { T = 40 };
@@ -421,6 +445,7 @@ Suite *suite_draws(void)
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
     tcase_add_test(t, a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens);
     tcase_add_test(t, all_keys_of_memorization_are_asked_for_equally_often);
+    tcase_add_test(t, keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind);
     tcase_add_test(t, values_of_two_keys_in_context_are_independent);
     tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);

@@ -70,7 +70,7 @@ const Preset choice_presets[] = {
       lra_retrieval },
     { "zoology", "64 positions of Zoology's mqar, 8192 tokens: 2 x 64, no feed-forward", zoology },
     { "mad",
-      "recall as in MAD: 2 x 128, swiglu, 128 positions; or --task noisy-recall, memorization",
+      "recall as in MAD: 2 x 128, swiglu, 128 positions; or --task noisy-recall, fuzzy-recall, memorization",
       mad },
     { "parity", "parity of 40 bits, to evaluate at 40 and 256: 2 x 128, convolution of 4", parity },
     { NULL, NULL, NULL },
