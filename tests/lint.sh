@@ -83,7 +83,7 @@ ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
 model 4490
-data 4650
+data 4680
 data/synthetic 1310
 training 5360
 tools 940
