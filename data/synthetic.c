@@ -66,6 +66,8 @@ Text synthetic_misfit(const Synthetic *task, SyntheticShape s)
         text_add(&why, "%d items do not fit into %d positions", s.items, s.T);
     else if (task->misfit)
         task->misfit(synthetic_complete(task, s), &why);
+    if (!why.n && task->halved && synthetic_complete(task, s).symbols < 4)
+        text_add(&why, "two keys and two values are 4 symbols, not %d", s.symbols);
     return why;
 }
 
@@ -89,6 +91,13 @@ void synthetic_symbol(SyntheticShape s, int token, Text *word)
         text_add(word, "=>");
     else
         text_add(word, "%d", token);
+}
+
+void synthetic_key_or_value(SyntheticShape s, int token, Text *word)
+{
+    const int keys = s.symbols / 2;
+
+    text_add(word, token < keys ? "k%d" : "v%d", token < keys ? token : token - keys);
 }
 
 Text synthetic_word(const Synthetic *task, SyntheticShape s, int token)

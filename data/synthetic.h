@@ -138,6 +138,9 @@ static inline int prompt_of(SyntheticShape s)
 }
 void synthetic_symbol(SyntheticShape s, int token, Text *word);
 
+/* A symbol of a task that is `halved`: "k1" or "v4". */
+void synthetic_key_or_value(SyntheticShape s, int token, Text *word);
+
 extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, synthetic_copy,
     synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,
     synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops,

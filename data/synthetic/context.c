@@ -19,18 +19,12 @@ static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T % 2 || s.T < 4)
         text_add(why, "two or more pairs need an even number of positions from 4 on, not %d", s.T);
-    else if (s.symbols < 4)
-        text_add(why, "two keys and two values are 4 symbols, not %d", s.symbols);
 }
 
 static void word(SyntheticShape s, int token, Text *word_of_it)
 {
-    const int keys = s.symbols / 2;
-
-    if (token < keys)
-        text_add(word_of_it, "k%d", token);
-    else if (token < s.symbols)
-        text_add(word_of_it, "v%d", token - keys);
+    if (token < s.symbols)
+        synthetic_key_or_value(s, token, word_of_it);
     else
         text_add(word_of_it, "n%d", token - s.symbols);
 }

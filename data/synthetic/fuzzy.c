@@ -31,20 +31,14 @@ static void misfit(SyntheticShape s, Text *why)
 {
     if (s.T < 4 * MOST)
         text_add(why, "two pairs of up to 6 tokens need at least 12 positions, not %d", s.T);
-    else if (s.symbols < 4)
-        text_add(why, "two tokens of keys and two of values are 4 symbols, not %d", s.symbols);
     else if (s.items > PAIRS_MOST)
         text_add(why, "a row has at most %d pairs, not %d", PAIRS_MOST, s.items);
 }
 
 static void word(SyntheticShape s, int token, Text *word_of_it)
 {
-    const int keys = s.symbols / 2;
-
-    if (token < keys)
-        text_add(word_of_it, "k%d", token);
-    else if (token < s.symbols)
-        text_add(word_of_it, "v%d", token - keys);
+    if (token < s.symbols)
+        synthetic_key_or_value(s, token, word_of_it);
     else
         text_add(word_of_it, ".");
 }

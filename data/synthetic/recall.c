@@ -33,8 +33,6 @@ static void misfit(SyntheticShape s, Text *why)
     if (s.T < 2 * s.items + 2)
         text_add(why, "recalling one of %d pairs needs at least %d positions, not %d", s.items,
                  2 * s.items + 2, s.T);
-    else if (s.symbols < 4)
-        text_add(why, "two keys and two values are 4 symbols, not %d", s.symbols);
 }
 
 static void word(SyntheticShape s, int token, Text *word_of_it)
