@@ -253,24 +253,38 @@ static void set_tokens(const Small *s, int id[TOGETHER][CONTEXT])
             id[b][t] = (s->batch.id[t] + (t < ALIKE ? 0 : b * t)) % VOCAB;
 }
 
-/* After the last of n tokens from `from` on, which all sequences read, or one alone. */
-static void check_together(const char *name, const real *all, Decoder *alone,
+/* What all sequences have after n more tokens from `from` on, and what each has that reads them
+ * alone. */
+static void check_together(const char *name, const real *all, Decoder *const alone[TOGETHER],
                            int id[TOGETHER][CONTEXT], int from, int n)
 {
     const int wide = (int)VOCAB;
 
     for (int b = 0; b < TOGETHER; b++) {
-        const real *want;
+        int *next = id[b] + from;
+        const real *want = n > 1 ? decoder_read(alone[b], next, n) : decoder_step(alone[b], next);
 
-        decoder_reset(alone);
-        if (from > 0)
-            decoder_read(alone, id[b], ALIKE);
-        for (int t = ALIKE; t < from; t++)
-            decoder_step(alone, &id[b][t]);
-        want = n > 1 ? decoder_read(alone, id[b] + from, n) : decoder_step(alone, id[b] + from);
         ck_assert_msg(same_bits(all + b * wide, want, VOCAB), "%s: sequence %d at %d", name, b,
                       from);
     }
+}
+
+/* The first tokens, which are the same, at once; then one by one; then all of them at once. */
+static void decode_together(const char *name, Decoder *all, Decoder *const alone[TOGETHER],
+                            int id[TOGETHER][CONTEXT])
+{
+    check_together(name, decoder_read(all, id[0], ALIKE), alone, id, 0, ALIKE);
+    for (int t = ALIKE; t < CONTEXT; t++) {
+        int next[TOGETHER];
+
+        for (int b = 0; b < TOGETHER; b++)
+            next[b] = id[b][t];
+        check_together(name, decoder_step(all, next), alone, id, t, 1);
+    }
+    decoder_reset(all);
+    for (int b = 0; b < TOGETHER; b++)
+        decoder_reset(alone[b]);
+    check_together(name, decoder_read_each(all, id[0], CONTEXT, CONTEXT), alone, id, 0, CONTEXT);
 }
 
 START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
@@ -287,23 +301,15 @@ START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
         c.width = i % 3 ? c.width : 32; /* as wide as vectors are */
         Small *s = small_for_decoding(c, CONTEXT);
         Pool *pool = pool_new(2);
-        Decoder *all = decoder_new(&s->model, pool, CONTEXT, TOGETHER),
-                *alone = decoder_new(&s->model, pool, CONTEXT, 1);
+        Decoder *all = decoder_new(&s->model, pool, CONTEXT, TOGETHER), *alone[TOGETHER];
 
+        for (int b = 0; b < TOGETHER; b++)
+            alone[b] = decoder_new(&s->model, pool, CONTEXT, 1);
         set_tokens(s, id);
-        check_together(v->label, decoder_read(all, id[0], ALIKE), alone, id, 0, ALIKE);
-        for (int t = ALIKE; t < CONTEXT; t++) {
-            int next[TOGETHER];
-
-            for (int b = 0; b < TOGETHER; b++)
-                next[b] = id[b][t];
-
-            check_together(v->label, decoder_step(all, next), alone, id, t, 1);
-        }
-        decoder_reset(all);
-        check_together(v->label, decoder_read_each(all, id[0], CONTEXT, CONTEXT), alone, id, 0,
-                       CONTEXT);
-        decoder_free(all), decoder_free(alone);
+        decode_together(v->label, all, alone, id);
+        decoder_free(all);
+        for (int b = 0; b < TOGETHER; b++)
+            decoder_free(alone[b]);
         pool_free(pool);
         small_close(s);
     }
