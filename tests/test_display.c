@@ -133,6 +133,28 @@ static const char plain[] =
     "step 40/200  loss 2.5000  lr 1.00e-03  norm 98765.40  1234567 tok/s (50% of peak)  2m40s, "
     "1d20h left\n";
 
+static void say_unmeasured(const char *path)
+{
+    const LogLine line = line_of(39);
+
+    (void)path;
+    display_step(&line, UPDATES, (double)NAN, 1);
+}
+
+START_TEST(an_unknown_share_of_the_peak_is_left_out)
+{
+    ck_assert_int_eq(exit_code_of(say_unmeasured, ""), 0);
+    ck_assert_str_eq(
+        said, "step 39/200  loss 2.5000  lr 1.00e-03  norm 0.25  900 tok/s  1m57s, 1s left\n");
+    screen_open(&screen, 110);
+    ck_assert_int_eq(screen_exit_code_of(&screen, say_unmeasured, ""), 0);
+    ck_assert_str_eq(row(0),
+                     "[====>                 ] step 39/200  loss 2.5000  1s left  900 tok/s  "
+                     "lr 1.00e-03  norm 0.25  1m57s");
+    screen_close(&screen);
+}
+END_TEST
+
 START_TEST(anything_else_gets_plain_lines)
 {
     setenv("COLUMNS", "20", 1);
@@ -369,6 +391,7 @@ Suite *suite_display(void)
     tcase_add_test(t, a_text_is_wrapped_at_spaces_and_a_long_word_anywhere);
     tcase_add_test(t, a_line_fits_after_the_terminal_was_resized);
     tcase_add_loop_test(t, a_validation_line_is_bold_and_the_best_is_green, 0, 2);
+    tcase_add_test(t, an_unknown_share_of_the_peak_is_left_out);
     tcase_add_test(t, anything_else_gets_plain_lines);
     tcase_add_test(t, the_width_is_the_terminals_or_that_of_columns);
     if (access("./train", X_OK) == 0)

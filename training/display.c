@@ -61,13 +61,13 @@ void display_step(const LogLine *l, int steps, double share, double left)
                loss = text_format("loss %.4f", l->loss), rate = text_format("lr %.2e", l->rate),
                norm = text_format("norm %.2f", l->grad_norm),
                speed = text_format("%.0f tok/s", l->tokens_per_second),
-               peak = text_format("%.0f%% of peak", 100 * share),
+               peak = isnan(share) ? (Text){ 0 } : text_format("%.0f%% of peak", 100 * share),
                elapsed = display_time(l->seconds),
                eta = text_format("%s left", display_time(left).at);
 
     if (!terminal_rewrites()) {
-        fprintf(stderr, "%s  %s  %s  %s  %s (%s)  %s, %s\n", step.at, loss.at, rate.at, norm.at,
-                speed.at, peak.at, elapsed.at, eta.at);
+        fprintf(stderr, "%s  %s  %s  %s  %s%s%s%s  %s, %s\n", step.at, loss.at, rate.at, norm.at,
+                speed.at, peak.n ? " (" : "", peak.at, peak.n ? ")" : "", elapsed.at, eta.at);
         return;
     }
     Row row = { .room = terminal_columns() - 1 };
@@ -77,7 +77,8 @@ void display_step(const LogLine *l, int steps, double share, double left)
     put(&row, "  ", speed);
     put(&row, "  ", rate);
     put(&row, "  ", norm);
-    put(&row, "  ", peak);
+    if (peak.n)
+        put(&row, "  ", peak);
     put(&row, "  ", elapsed);
     terminal_rewrite(row.text.at);
 }

@@ -11,7 +11,7 @@
 /* 42s, 1m50s, 2h05m, 1d02h */
 Text display_time(double seconds);
 
-/* A step of `steps`; `share`: of the machine's peak; `left`: seconds until the end of the run. */
+/* A step of `steps`; `share`: of the machine's peak, or NaN; `left`: seconds until the end. */
 void display_step(const LogLine *line, int steps, double share, double left);
 
 void display_validation(const LogLine *line, bool best);

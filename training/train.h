@@ -22,7 +22,7 @@ typedef struct {
     int eval_interval, eval_iters, log_interval;
     double max_seconds;  /* 0: no limit */
     double save_seconds; /* a checkpoint at least this often; 0: only with evaluations */
-    double peak;         /* operations per second of the machine */
+    double peak;         /* operations per second of the machine; NaN: unknown */
 } TrainOptions;
 
 /* Why a run ended. Those before STOP_STEPS have no result yet. */

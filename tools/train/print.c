@@ -155,10 +155,13 @@ void show_banner(const Show *s)
         show_text(s);
     if (job->precision == PRECISION_BF16)
         say(stderr, "bf16 products %s", kernel_bf16_how());
-    say(stderr, "%d thread%s, vectors of %d bits, peak %.0f GFLOP/s, seed %llu; %s%s", job->threads,
-        job->threads == 1 ? "" : "s", VECTOR * 8, job->training.peak / 1e9,
-        (unsigned long long)job->seed, s->run ? "run in " : "nothing is written",
-        s->run ? shown_plain(run_path(s->run)).at : "");
+    const Text peak = isnan(job->training.peak)
+                          ? (Text){ 0 }
+                          : text_format(", peak %.0f GFLOP/s", job->training.peak / 1e9);
+
+    say(stderr, "%d thread%s, vectors of %d bits%s, seed %llu; %s%s", job->threads,
+        job->threads == 1 ? "" : "s", VECTOR * 8, peak.at, (unsigned long long)job->seed,
+        s->run ? "run in " : "nothing is written", s->run ? shown_plain(run_path(s->run)).at : "");
     show_plan(s);
 }
 

@@ -60,6 +60,18 @@ static void freeze(const Job *job, Params *params)
         die(EXIT_USAGE, "--freeze leaves nothing to train");
 }
 
+/* About half a second's work; less is done sooner than the machine is measured. */
+static const double WORTH_MEASURING = 3e10;
+
+/* The machine's operations per second, or NaN if the run is over too soon for it to matter. */
+static double peak_for(const Job *job, Pool *pool)
+{
+    const double tokens = job_load(job).tokens * job->training.accumulation * job->training.steps;
+
+    return config_flops(&job->config, 1) * tokens < WORTH_MEASURING ? (double)NAN
+                                                                    : peak_flops(pool);
+}
+
 /* New weights, or those of the resumed run, or of the initial one, in `mem`. */
 static Model make_model(const Job *job, const Lesson *l, Arena *mem, Transfer *transfer)
 {
@@ -145,7 +157,7 @@ int main(int argc, char **argv)
     origin.option = job_options(&job, mem, &origin.options);
     Transfer transfer;
     Model model = make_model(&job, lesson, mem, &transfer);
-    job.training.peak = peak_flops(tape.pool);
+    job.training.peak = peak_for(&job, tape.pool);
     Run *folder = job.dry_run ? NULL : open_run(&job, lesson, &model, &origin);
     Show show = {
         &job, &model, lesson->source, lesson->tokenizer, lesson->corpus, folder, &transfer
