@@ -19,7 +19,7 @@
     ROW(muon)         /* Muon */                                                                   \
     ONCE(schedule)    /* learning rates */                                                         \
     ONCE(json)        /* the reader of JSON */                                                     \
-    ROW(report)       /* the page of ./report */                                                   \
+    ONCE(report)      /* the page of ./report */                                                   \
     ROW(maps)         /* its attention maps */                                                     \
     ROW(derivative)   /* what derivatives are compared with */                                     \
     ROW(ops)          /* every op except attention */                                              \
