@@ -154,18 +154,20 @@ static void softmax_row(const Mixing *m, int i, int h, double *o)
 {
     const int H = m->s.H, D = m->s.D, E = m->s.E;
     const real *q = m->x[Q]->data + (i * H + h) * D, *g = m->x[decays_of(m->variant)]->data;
+    const double scale = sqrt(D);
     double sum = 0, faded = 0;
 
     memset(o, 0, (size_t)E * sizeof *o);
     for (int j = i; j >= 0; j--) {
         const int at = j * H + h;
-        double s = faded;
+        double s = 0;
 
         for (int d = 0; d < D; d++)
-            s += (double)q[d] * (double)m->x[K]->data[at * D + d] / sqrt(D);
-        sum += exp(s);
+            s += (double)q[d] * (double)m->x[K]->data[at * D + d];
+        const double w = exp(s / scale + faded);
+        sum += w;
         for (int e = 0; e < E; e++)
-            o[e] += exp(s) * (double)m->x[V]->data[at * E + e];
+            o[e] += w * (double)m->x[V]->data[at * E + e];
         faded += (double)g[at];
     }
     for (int e = 0; e < E; e++)
@@ -173,7 +175,7 @@ static void softmax_row(const Mixing *m, int i, int h, double *o)
 }
 
 /*
- * The first key has the score 22 and forgets all but 1e-6 at once, then 4e-7 at a time, which is
+ * The first key has the score 21.5 and forgets all but 1e-6 at once, then 4e-7 at a time, which is
  * less than the last digit of -14 in float. It weighs as much as all others together.
  */
 static void fill_one(const Mixing *m)
@@ -181,7 +183,7 @@ static void fill_one(const Mixing *m)
     Tensor *k = m->x[K], *q = m->x[Q], *g = m->x[decays_of(m->variant)];
 
     for (size_t i = 0; i < q->n; i++)
-        q->data[i] = 1, k->data[i] = i < (size_t)m->s.D ? R(22 / sqrt(m->s.D)) : 0;
+        q->data[i] = 1, k->data[i] = i < (size_t)m->s.D ? R(21.5 / sqrt(m->s.D)) : 0;
     for (size_t t = 0; t < g->n; t++)
         g->data[t] = R(t == 1 ? MILLIONTH : 4 * HARDLY);
 }
@@ -210,7 +212,7 @@ START_TEST(forget_gates_are_summed_exactly_over_long_sequences)
     setting_parse(attention_takes(v.attention, "weight"), "forgetting",
                   setting_at(&v.set, "weight"));
     v.traits = attention_traits(v.attention, &v.set);
-    Mixing m = mixing(mem, &v, (Shape){ 1, 4096, 1, 4, 3 }, true);
+    Mixing m = mixing(mem, &v, (Shape){ 1, 2048, 1, 4, 3 }, true);
     if (_i < COUNT(patterns))
         fill_decays(&m, patterns[_i]);
     else

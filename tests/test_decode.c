@@ -300,17 +300,17 @@ START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
         *setting_at(&c.set, "conv") = i % 2 ? 3 : 0;
         c.width = i % 3 ? c.width : 32; /* as wide as vectors are */
         Small *s = small_for_decoding(c, CONTEXT);
-        Pool *pool = pool_new(2);
-        Decoder *all = decoder_new(&s->model, pool, CONTEXT, TOGETHER), *alone[TOGETHER];
+        Pool *two = pool_new(2), *one = pool_new(1);
+        Decoder *all = decoder_new(&s->model, two, CONTEXT, TOGETHER), *alone[TOGETHER];
 
         for (int b = 0; b < TOGETHER; b++)
-            alone[b] = decoder_new(&s->model, pool, CONTEXT, 1);
+            alone[b] = decoder_new(&s->model, one, CONTEXT, 1);
         set_tokens(s, id);
         decode_together(v->label, all, alone, id);
         decoder_free(all);
         for (int b = 0; b < TOGETHER; b++)
             decoder_free(alone[b]);
-        pool_free(pool);
+        pool_free(two), pool_free(one);
         small_close(s);
     }
 }

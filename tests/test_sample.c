@@ -177,6 +177,7 @@ static int drawn_after(const Small *s, Sampling how, const int *id, int n)
 /* _i: the context */
 START_TEST(at_temperature_0_the_likeliest_token_follows)
 {
+    enum { MORE = 32 };
     static const double cold[] = { 0, 1e-6, 1e-300 };
 
     for (int i = 0; i < 2 * VARIANTS; i++) {
@@ -184,19 +185,19 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
 
         config.context = _i;
         Small *s = small_for_decoding(config, PROMPT);
-        int id[PROMPT + SAMPLE];
+        int id[PROMPT + MORE];
 
         memcpy(id, s->batch.id, PROMPT * sizeof *id);
-        for (int t = PROMPT; t < PROMPT + SAMPLE; t++)
+        for (int t = PROMPT; t < PROMPT + MORE; t++)
             id[t] = likeliest_after(s, id, t, i % 2);
         int got[SAMPLE];
         const double temperature = cold[i % COUNT(cold)];
         const Sampling how = { temperature, 0, 1, 5, i % 2 };
 
         sample(s, how, 1, got);
-        ck_assert_msg(memcmp(got, id + PROMPT, sizeof got) == 0, "variant %d at %g%s", i / 2,
-                      temperature, i % 2 ? ", extrapolating" : "");
-        for (int n = PROMPT; n < PROMPT + SAMPLE; n += 6)
+        ck_assert_msg(memcmp(got, id + PROMPT, MORE * sizeof *got) == 0, "variant %d at %g%s",
+                      i / 2, temperature, i % 2 ? ", extrapolating" : "");
+        for (int n = PROMPT; n < PROMPT + MORE; n += 6)
             ck_assert_int_eq(drawn_after(s, how, id, n), id[n]);
         small_close(s);
     }
