@@ -200,6 +200,10 @@ START_TEST(a_sum_of_forget_gates_keeps_what_rounding_loses)
         ck_assert_double_eq((double)F[j], -1);
         ck_assert_double_eq((double)F[j + 2], -(double)little);
     }
+    for (int t = 2; t <= 5; t++)
+        forget_step(F, 2, 1, -little);
+    ck_assert_double_eq((double)F[0], -1);
+    ck_assert_double_eq((double)F[2], -5 * (double)little);
 }
 END_TEST
 
