@@ -118,6 +118,15 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
+/*
+ * How often a worker polls before it sleeps: once if there are more threads than processors, as
+ * others could work meanwhile. A thread alone waits for nobody, and reads no files to learn this.
+ */
+static int polls_of(int threads)
+{
+    return threads > 1 && threads <= processors_available() ? SPIN : 1;
+}
+
 /* Workers block all signals: the caller's thread handles them. */
 static int start(Worker *worker)
 {
@@ -135,7 +144,7 @@ Pool *pool_new(int threads)
     Pool *pool = xmalloc(sizeof *pool);
 
     threads = threads > 0 ? threads : processors_available();
-    *pool = (Pool){ .workers = threads - 1, .spin = threads <= processors_available() ? SPIN : 1 };
+    *pool = (Pool){ .workers = threads - 1, .spin = polls_of(threads) };
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
     for (int i = 0; i < threads; i++)

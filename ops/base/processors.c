@@ -50,10 +50,10 @@ static int allowed(void)
 int processors_available(void)
 {
     long online = sysconf(_SC_NPROCESSORS_ONLN);
-    double n = online > 0 ? (double)online : 1, quota;
+    double n = online > 0 ? (double)online : 1;
+    const int own = allowed();
 
-    if (allowed() > 0)
-        n = fmin(n, allowed());
-    quota = ceil(groups_processors(OWN_GROUPS));
-    return (int)fmax(1, fmin(n, quota));
+    if (own > 0)
+        n = fmin(n, own);
+    return (int)fmax(1, fmin(n, ceil(groups_processors(OWN_GROUPS))));
 }
