@@ -581,7 +581,11 @@ find ../out | sort >"$dir/dry"
 check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 check 'it prints the model' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
 check 'that it writes nothing' said '; nothing is written$'
+unmeasured() { said '^1 thread, vectors of [0-9]* bits, seed 1337;'; }
+check 'of a run this short it does not measure the peak' unmeasured
 check 'and how long it would take' grep -q '^expected time [0-9]*s, at [0-9.]* ms per update$' "$dir/stdout"
+check 'a dry run of a long run' $patience "$train" $small --max-iters 1000000 --dry-run $text >"$dir/stdout" 2>"$dir/err"
+check 'it measures the peak' said '^1 thread, vectors of [0-9]* bits, peak [1-9][0-9]* GFLOP/s, seed'
 check 'a dry run of a gated unit' $patience "$train" --attn gau --n-layer 1 --n-embd 16 --block-size 16 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 check 'it has one head by default' said '^gau attention .*, 1 x 16, 1 head,'
 check 'a dry run of resuming' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
