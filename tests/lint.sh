@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 690
 tools/report 2410
-tools/train 2075
+tools/train 2090
 tools/lib 1170
 END
 
