@@ -64,9 +64,9 @@ static const char *wrong_field(const Fields *f)
     return wrong_label(f->field[0]);
 }
 
-static bool is_header(const LabelledTexts *t, const Fields *f)
+static bool is_header(const Fields *f)
 {
-    return t->rows == 0 && f->field[0].n == 5 && memcmp(f->field[0].at, "label", 5) == 0;
+    return f->field[0].n == 5 && memcmp(f->field[0].at, "label", 5) == 0;
 }
 
 /* Adds a row, or dies. */
@@ -118,7 +118,7 @@ static void read_lines(LabelledTexts *t)
         at = stop + 1;
         if (f.fields == 1 && f.field[0].n == 0)
             continue;
-        if (!first || !is_header(t, &f))
+        if (!first || !is_header(&f))
             add_row(t, &f);
         first = false;
     }
@@ -137,7 +137,7 @@ static void read_csv(LabelledTexts *t)
             die(EXIT_DATA, LINE "%s", t->path, csv.line, csv.wrong.at);
         for (int i = 0; i < f.fields && i < FIELDS; i++)
             f.field[i] = (Bytes){ (const unsigned char *)csv.field[i], strlen(csv.field[i]) };
-        if (!first || !is_header(t, &f))
+        if (!first || !is_header(&f))
             add_row(t, &f);
         first = false;
     }

@@ -209,11 +209,10 @@ static void spoil_with_infinity(Safetensors *s)
     spoil(s, "embed", -R(HUGE_VAL));
 }
 
-/* Saves the model of variant 1 (learned positions), but for what `damage` did to the file. */
-static void save_damaged(void (*damage)(Safetensors *s), const char *key, const char *value)
+/* Saves a model, but for what `damage` did to the file, and for one of the metadata. */
+static void save_damaged_of(Config c, void (*damage)(Safetensors *s), const char *key,
+                            const char *value)
 {
-    Config c = small_variant(1);
-
     c.tied = false;
     Small *s = small_open(c, B, T);
     checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
@@ -238,6 +237,12 @@ static void save_damaged(void (*damage)(Safetensors *s), const char *key, const 
     safetensors_write(in_folder("model"), file->entry, file->entries, meta, metas);
     safetensors_free(file);
     small_close(s);
+}
+
+/* The model of variant 1, which has learned positions. */
+static void save_damaged(void (*damage)(Safetensors *s), const char *key, const char *value)
+{
+    save_damaged_of(small_variant(1), damage, key, value);
 }
 
 START_TEST(a_file_with_other_tensors_is_refused)
@@ -335,6 +340,18 @@ START_TEST(a_file_with_other_metadata_is_refused)
         save_damaged(NULL, row[i][0], row[i][1]);
         check_dies(load, in_folder("model"), EXIT_DATA, "model");
     }
+}
+END_TEST
+
+START_TEST(a_list_of_mechanisms_has_no_settings_of_a_single_one)
+{
+    int i = 0;
+
+    while (i < VARIANTS && !small_variant(i).listed)
+        i++;
+    save_damaged_of(small_variant(i), NULL, "attnc.config.window", "4");
+    check_dies(load, in_folder("model"), EXIT_DATA,
+               "attnc.config.window is for a single mechanism");
 }
 END_TEST
 
@@ -466,6 +483,7 @@ Suite *suite_checkpoint(void)
     tcase_add_test(t, additional_tensors_are_hashed_separately);
     tcase_add_test(t, a_file_with_other_tensors_is_refused);
     tcase_add_test(t, a_file_with_other_metadata_is_refused);
+    tcase_add_test(t, a_list_of_mechanisms_has_no_settings_of_a_single_one);
     tcase_add_test(t, a_file_that_is_not_a_checkpoint_is_refused);
     tcase_add_test(t, an_unknown_setting_is_refused_unless_it_is_zero);
     tcase_add_test(t, a_setting_at_its_default_is_not_in_the_file);

@@ -185,6 +185,19 @@ START_TEST(a_row_without_names_has_a_limit_as_well)
 }
 END_TEST
 
+START_TEST(a_row_of_a_table_may_have_any_number_of_fields_too_many)
+{
+    static char many[CSV_COLUMNS + 10] = "a,b\n";
+    unsigned char *copy = malloc(sizeof many);
+
+    memset(many + 4, ',', CSV_COLUMNS); /* one field more than commas */
+    Csv csv = csv_open(memcpy(copy, many, sizeof many), strlen(many));
+    ck_assert(csv_next(&csv));
+    ck_assert_str_eq(csv.wrong.at, "4097 fields where the first row has 2");
+    csv_close(&csv);
+}
+END_TEST
+
 START_TEST(written_rows_are_read_back)
 {
     static const char *const field[] = { "", "x", "a,b", "\"", "a\nb", "\"x\"", "c\r", " y " };
@@ -219,6 +232,7 @@ Suite *suite_csv(void)
     tcase_add_test(t, a_file_may_be_cut_or_damaged_anywhere);
     tcase_add_test(t, columns_are_found_by_their_full_names);
     tcase_add_test(t, a_row_without_names_has_a_limit_as_well);
+    tcase_add_test(t, a_row_of_a_table_may_have_any_number_of_fields_too_many);
     tcase_add_test(t, written_rows_are_read_back);
     return s;
 }

@@ -236,6 +236,21 @@ START_TEST(a_text_on_disk_must_not_change)
 }
 END_TEST
 
+static void read_all_of_it(const char *path)
+{
+    (void)path;
+    tokens_into_memory((Tokens){ .n = (size_t)-1 / 2 });
+}
+
+START_TEST(more_tokens_than_fit_into_memory_are_not_read)
+{
+    check_dies(read_all_of_it, "", EXIT_DATA, "use fewer of its tokens (--max-tokens ");
+    ck_assert_uint_eq(tokens_windows((Tokens){ .n = 0 }, 8), 0);
+    ck_assert_uint_eq(tokens_windows((Tokens){ .n = 8 }, 8), 0);
+    ck_assert_uint_eq(tokens_windows((Tokens){ .n = 9 }, 8), 1);
+}
+END_TEST
+
 Suite *suite_disk_text(void)
 {
     Suite *s = suite_create("disk_text");
@@ -245,5 +260,6 @@ Suite *suite_disk_text(void)
     tcase_add_test(t, a_text_on_disk_is_cut_between_characters);
     tcase_add_test(t, texts_of_bytes_that_are_too_large_stay_on_disk);
     tcase_add_test(t, a_text_on_disk_must_not_change);
+    tcase_add_test(t, more_tokens_than_fit_into_memory_are_not_read);
     return s;
 }

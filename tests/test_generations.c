@@ -231,6 +231,24 @@ START_TEST(the_previous_checkpoint_replaces_a_damaged_one)
 }
 END_TEST
 
+/* The system takes the path of the folder, and with the name of a file it would be too long. */
+START_TEST(a_path_that_is_too_long_is_refused)
+{
+    enum { LONGEST = 4090 };
+    char path[LONGEST + 1];
+    const size_t padded = (LONGEST - strlen(folder)) / 2 * 2;
+
+    check_trains();
+    for (size_t i = 0; i < padded; i++)
+        path[i] = "/."[i % 2];
+    strcpy(path + padded, folder);
+    check_dies(print_step, path, EXIT_IO, "the path /././");
+    ck_assert_ptr_nonnull(strstr(said, "... is too long"));
+    strcpy(path + padded - 100, folder);
+    ck_assert_int_eq(exit_code_of(print_step, path), 0);
+}
+END_TEST
+
 START_TEST(the_best_weights_have_no_previous_file)
 {
     check_trains();
@@ -304,6 +322,7 @@ Suite *suite_generations(void)
     tcase_add_test(t, a_file_that_could_not_be_closed_replaces_none);
     tcase_add_test(t, a_run_keeps_its_last_two_checkpoints);
     tcase_add_test(t, the_previous_checkpoint_replaces_a_damaged_one);
+    tcase_add_test(t, a_path_that_is_too_long_is_refused);
     tcase_add_test(t, the_best_weights_have_no_previous_file);
     tcase_add_test(t, a_run_resumes_from_the_checkpoint_before_a_damaged_one);
     tcase_add_test(t, damage_anywhere_selects_the_previous_checkpoint);

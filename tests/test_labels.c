@@ -134,6 +134,8 @@ START_TEST(errors_name_the_file_and_the_line)
         { "x.csv", "a,1\nb,2\"3\n", "x.csv:2: a quote inside an unquoted field" },
         { "x.csv", "a,\"1\n2\"\nb\n", "x.csv:3: a row is a label and one text, or" },
         { "x.csv", "a,1\n\"\",2\n", "x.csv:2: the label is empty" },
+        { "x.csv", "a,1,2,3,4,5\n",
+          "x.csv:1: a row is a label and one text, or a label and two, not 6" },
     };
 
     for (int i = 0; i < COUNT(of); i++)
@@ -505,6 +507,8 @@ START_TEST(inconsistent_files_are_refused)
     leaks_are_expected();
     files_of("a\t1\nb\t2\n", "b\t3\t4\n");
     check_dies(read_pair, in_folder("train"), EXIT_DATA, "val has rows of 2 texts, but ");
+    files_of("a\t1\t2\nb\t2\t1\n", "b\t3\n");
+    check_dies(read_pair, in_folder("train"), EXIT_DATA, "val has rows of 1 text, but ");
     put(in_folder("one"), "a\t1\nb\t2\n", 8);
     check_dies(read_pair, in_folder("one"), EXIT_DATA, "one: 2 rows are too few to hold one back");
 }

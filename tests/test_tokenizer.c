@@ -294,6 +294,8 @@ START_TEST(strings_that_are_not_tokenizers_are_refused)
                                          "bpe:300 97,98 256,99 99,257",
                                          "bpe:65536 255,255" };
     static const char *const wrong[] = { "",
+                                         "a name that no tokenizer has",
+                                         "charcharcharcharcharcharchar 80",
                                          " ",
                                          "byte ",
                                          "byte 1",
