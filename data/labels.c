@@ -104,6 +104,14 @@ static Fields cut(const unsigned char *at, const unsigned char *end, size_t line
     }
 }
 
+/* The first one may be the names of the columns. */
+static void take_row(LabelledTexts *t, const Fields *f, bool *first)
+{
+    if (!*first || !is_header(f))
+        add_row(t, f);
+    *first = false;
+}
+
 static void read_lines(LabelledTexts *t)
 {
     const unsigned char *at = t->owned, *end = at + t->bytes;
@@ -118,9 +126,7 @@ static void read_lines(LabelledTexts *t)
         at = stop + 1;
         if (f.fields == 1 && f.field[0].n == 0)
             continue;
-        if (!first || !is_header(&f))
-            add_row(t, &f);
-        first = false;
+        take_row(t, &f, &first);
     }
 }
 
@@ -137,9 +143,7 @@ static void read_csv(LabelledTexts *t)
             die(EXIT_DATA, LINE "%s", t->path, csv.line, csv.wrong.at);
         for (int i = 0; i < f.fields && i < FIELDS; i++)
             f.field[i] = (Bytes){ (const unsigned char *)csv.field[i], strlen(csv.field[i]) };
-        if (!first || !is_header(&f))
-            add_row(t, &f);
-        first = false;
+        take_row(t, &f, &first);
     }
     csv.text = NULL;
     csv_close(&csv);
