@@ -85,7 +85,7 @@ test: test-proof test-programs test-float test-fuzz test-gradcheck $(if $(SAN),,
 test-float test-proof: test-%: $(OUT)/%/check all
 	$(if $(SUITES),for suite in $(SUITES); do CK_RUN_SUITE=$$suite $< || exit; done,$<)
 test-gradcheck: all # a sample; ./gradcheck checks every derivative
-	./gradcheck --elements 4
+	./gradcheck --elements 2
 test-programs: all
 	tests/programs.sh
 test-experiments: all

@@ -287,12 +287,13 @@ static void decode_together(const char *name, Decoder *all, Decoder *const alone
     check_together(name, decoder_read_each(all, id[0], CONTEXT, CONTEXT), alone, id, 0, CONTEXT);
 }
 
+/* In double, whose small blocks are slow, every other variant. */
 START_TEST(sequences_decoded_together_have_the_bits_that_they_have_alone)
 {
     int i = 0;
 
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v), i++) {
-        if (!attention_decodes(v->attention))
+        if (!attention_decodes(v->attention) || (in_double && i % 2))
             continue;
         Config c = config_of(v, i);
         int id[TOGETHER][CONTEXT];

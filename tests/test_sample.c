@@ -174,7 +174,7 @@ static int drawn_after(const Small *s, Sampling how, const int *id, int n)
     return next;
 }
 
-/* _i: the context */
+/* _i: the context, for every other variant */
 START_TEST(at_temperature_0_the_likeliest_token_follows)
 {
     enum { MORE = 32 };
@@ -183,6 +183,8 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
     for (int i = 0; i < 2 * VARIANTS; i++) {
         Config config = small_variant(i / 2);
 
+        if (i / 2 % 2 != _i % 2)
+            continue;
         config.context = _i;
         Small *s = small_for_decoding(config, PROMPT);
         int id[PROMPT + MORE];
