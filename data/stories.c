@@ -78,13 +78,15 @@ static bool ends(char c)
 
 static bool same(const char *name, const char *at, size_t n)
 {
-    return name && strlen(name) == n && upper(name[0]) == upper(at[0]) &&
-           memcmp(name + 1, at + 1, n - 1) == 0;
+    return name && upper(name[0]) == upper(at[0]) && strncmp(name + 1, at + 1, n - 1) == 0 &&
+           name[n] == 0;
 }
 
 static Mention mention(const char *brace)
 {
-    size_t n = strcspn(brace + 1, ":}"), all = strcspn(brace + 1, "}");
+    size_t all = (size_t)(strchr(brace, '}') - brace - 1);
+    const char *colon = memchr(brace + 1, ':', all);
+    size_t n = colon ? (size_t)(colon - brace - 1) : all;
     Mention m = { 0, 0, 0, brace[1] == upper(brace[1]), brace + all + 2 };
 
     while (m.list < LISTS && !same(lists[m.list].slot[m.slot], brace + 1, n))
@@ -100,8 +102,9 @@ static Mention mention(const char *brace)
 
 static const char *next(const char *alternative)
 {
-    alternative += strcspn(alternative, "/");
-    return alternative + (*alternative == '/');
+    const char *slash = strchr(alternative, '/');
+
+    return slash ? slash + 1 : strchr(alternative, 0);
 }
 
 static const char *form(const char *alternative, int i)
@@ -161,6 +164,12 @@ static bool fits(const Scribe *s, const char *piece, size_t n)
     return n <= s->end - s->at && memcmp(s->text + s->at, piece, n) == 0;
 }
 
+/* Whether the first byte of an alternative, unless it is a slot's, allows its head to fit. */
+static bool may_fit(const Scribe *s, const char *p, bool capital)
+{
+    return *p == '{' || ends(*p) || fits(s, &(char){ capital ? upper(*p) : *p }, 1);
+}
+
 static void say(Scribe *s, const char *text);
 
 /* The alternative that the draw falls on, and its head into the text. */
@@ -193,9 +202,12 @@ static void choose(Scribe *s, Mention m)
         draw(s, m, total);
     for (a = lists[m.list].text, i = 0; *a; a = next(a), i++) {
         const char *p = form(a, m.form);
-        size_t n = weight(s, m.list, i) ? head(s, &p, m.capital, piece, 0) : 0;
 
-        if (!weight(s, m.list, i) || !fits(s, piece, n))
+        if (!weight(s, m.list, i) || !may_fit(s, p, m.capital))
+            continue;
+        const size_t n = head(s, &p, m.capital, piece, 0);
+
+        if (!fits(s, piece, n))
             continue;
         if (chosen)
             BUG("two heads fit: %.20s and %.20s", chosen, a);
