@@ -9,8 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAUSE = 20000000 /* ns */ };
-
 double seconds_now(void)
 {
     struct timespec t;
@@ -28,11 +26,6 @@ Text machine_time(void)
     clock_gettime(CLOCK_REALTIME, &now);
     strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
     return text_format("%s.%03dZ", date, (int)(now.tv_nsec / 1000000));
-}
-
-void machine_pause(void)
-{
-    nanosleep(&(struct timespec){ .tv_nsec = PAUSE }, NULL);
 }
 
 double machine_memory(void)

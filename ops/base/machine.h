@@ -4,12 +4,6 @@
 
 #include "ops/base/text.h"
 
-/*
- * Sleeps for a fiftieth of a second, as do a pool's threads; when two that shared a
- * processor wake, they get one each. For timing shorter work.
- */
-void machine_pause(void);
-
 double seconds_now(void); /* a monotonic clock */
 
 /* The time as in 2026-11-23T05:17:26.123Z: ISO 8601, UTC. */

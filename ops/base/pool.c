@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 100000 };
 
@@ -185,6 +186,12 @@ void pool_free(Pool *pool)
 int pool_threads(const Pool *pool)
 {
     return pool->workers + 1;
+}
+
+void pool_pause(const Pool *pool)
+{
+    if (pool->workers > 0)
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
 }
 
 static void open_loop(Pool *pool)

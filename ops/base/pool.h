@@ -18,6 +18,12 @@ void pool_free(Pool *pool);
 int pool_threads(const Pool *pool);
 
 /*
+ * Sleeps for a fiftieth of a second, as do the pool's threads; when two that shared a
+ * processor wake, they get one each. For timing shorter work. A single thread does not sleep.
+ */
+void pool_pause(const Pool *pool);
+
+/*
  * Calls body(ctx, begin, end) on all threads for ranges of at most `grain` indices
  * that together cover [0, n), and waits. A single range, or the loop of a pool with
  * one thread, runs on the caller at once. A body must not call pool_for().

@@ -70,7 +70,7 @@ double peak_flops(Pool *pool)
     for (int round = 0;
          round < ROUNDS_LEAST || (round < ROUNDS_MOST && all < TOGETHER * threads * one); round++) {
         if (round > 0)
-            machine_pause();
+            pool_pause(pool);
         all = fmax(all, speed(pool, threads, RUNS));
         one = fmax(one, speed(pool, 1, RUNS / 4));
     }
@@ -109,7 +109,7 @@ double peak_bandwidth(Pool *pool, size_t bytes)
     memset(at, 1, (size_t)pieces * PIECE);
     for (int round = 0; round < ROUNDS_LEAST; round++) {
         if (round > 0)
-            machine_pause();
+            pool_pause(pool);
         for (int run = 0; run < TIMES; run++) {
             double start = seconds_now();
 

@@ -76,7 +76,7 @@ void bench_row(Bench *b, Row r)
 bool bench_again(const Bench *b, int runs, double start)
 {
     if (runs < PAUSES)
-        machine_pause();
+        pool_pause(b->tape.pool);
     return runs < LEAST_RUNS || seconds_now() - start < b->seconds;
 }
 
