@@ -106,6 +106,10 @@ estimates() { # three kinds of runs, each with its milliseconds
         grep -q '^all: 8 runs, 0.0 M tokens, about' estimate &&
         [ "$(cat build/steps/*.ms | grep -c '^[0-9.]*$')" -eq 3 ] && [ ! -e none ]
 }
+only_says() { # what would be run first
+    timeout 60 make -n -f experiments/Makefile small OUT=none >said_of_it &&
+        [ "$(grep -c '^experiments/run ' said_of_it)" -eq 7 ] && [ ! -e none ]
+}
 at_once() { small JOBS=3 OUT=three && same_as_whole three; }
 only() { # OUT AWK-CONDITION: those of the rows
     mkdir -p "$1/small" && awk -F , "$2" $rows >"$1/small/results.csv"
@@ -128,6 +132,7 @@ rate_is_known() {
 }
 check 'what is there is not run again' does_nothing
 check 'an estimate times a step of each kind and runs nothing' estimates
+check 'a dry run says what would be run first, and ends' only_says
 check 'three at once find the same' at_once
 check 'rows that are missing are made again, and no others' gone_missing
 check 'no seed is begun before the best rate is known' rate_is_open
