@@ -126,9 +126,7 @@ static const char *meta_of(const Safetensors *s, const char *path, const char *k
 
 static bool is_version(const Safetensors *s, const char *version)
 {
-    const char *its = safetensors_meta(s, "attnc.version");
-
-    return its && strcmp(its, version) == 0;
+    return strcmp(safetensors_meta(s, "attnc.version"), version) == 0;
 }
 
 /* A missing key that is not required means the default. */

@@ -36,8 +36,9 @@ __attribute__((format(printf, 2, 3))) static bool fail(Reader *r, const char *fm
 
 static bool check_name(Reader *r, const char *name)
 {
-    return (*name && strlen(name) <= NAME_MAX_BYTES) ||
-           fail(r, "has no name of 1 to %d bytes, but '%.40s'", NAME_MAX_BYTES, name);
+    if (!*name || strlen(name) > NAME_MAX_BYTES)
+        return fail(r, "has no name of 1 to %d bytes, but '%.40s'", NAME_MAX_BYTES, name);
+    return true;
 }
 
 /* Numbers below 2^SIZE_BITS are exact in a double, and fit into a size_t. */

@@ -1111,11 +1111,14 @@ refused 'sample of classes'                   2 'use ./classify ../out/classes' 
 
 not_same() { ! cmp -s "$1" "$2"; }
 samples() { $patience "$sample" --tokens 30 "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
+same_sample() { cp "$dir/stdout" "$dir/before" && samples "$@" && cmp "$dir/stdout" "$dir/before"; }
 in_utf8() { iconv -f UTF-8 -t UTF-8 "$dir/stdout" >/dev/null; }
 for prompt in '' - --- 'To be' "$(printf '\377\033x')"; do
     check "a sample after '$prompt'" samples --prompt="$prompt" $whole
     check 'is valid UTF-8' in_utf8
 done
+check 'a sample of standard input' samples --seed 5 - <$whole/model.safetensors
+check 'is that of the file' same_sample --seed 5 $whole
 check 'a sample by one thread' samples --threads 1 $whole
 cp "$dir/stdout" "$dir/one"
 check 'by three' samples --threads 3 $whole

@@ -187,6 +187,13 @@ static void flatten_a_tensor(Safetensors *s)
     e->dim[0] *= e->dim[1], e->ndim = 1;
 }
 
+static void shrink_to_a_number(Safetensors *s)
+{
+    Entry *e = entry_of(s, "norm");
+
+    e->ndim = 0, e->bytes = sizeof(real);
+}
+
 static void count_in_a_tensor(Safetensors *s)
 {
     entry_of(s, "norm")->dtype = in_double ? DTYPE_I64 : DTYPE_I32;
@@ -256,6 +263,7 @@ START_TEST(a_file_with_other_tensors_is_refused)
         { rename_a_tensor, "has no tensor blocks.1.ffn.up" },
         { turn_a_tensor, "but the model needs" },
         { flatten_a_tensor, "but the model needs" },
+        { shrink_to_a_number, "with 0 dimensions from 1, but the model needs" },
         { count_in_a_tensor, "norm is I" },
         { spoil_with_nan, "of head is not finite" },
         { spoil_with_infinity, "of embed is not finite" },

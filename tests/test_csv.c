@@ -182,6 +182,20 @@ START_TEST(a_row_without_names_has_a_limit_as_well)
     ck_assert_int_eq(csv.fields, CSV_COLUMNS);
     ck_assert_str_eq(csv.wrong.at, "");
     csv_close(&csv);
+    memset(many, ',', CSV_COLUMNS);
+    many[0] = '"';
+    copy = malloc(sizeof many);
+    csv = csv_open_unnamed(memcpy(copy, many, sizeof many), strlen(many));
+    ck_assert(csv_next(&csv));
+    ck_assert_str_eq(csv.wrong.at, "an unclosed quote");
+    csv_close(&csv);
+    memset(many, ',', CSV_COLUMNS);
+    many[1] = '\a';
+    copy = malloc(sizeof many);
+    csv = csv_open_unnamed(memcpy(copy, many, sizeof many), strlen(many));
+    ck_assert(csv_next(&csv));
+    ck_assert_str_eq(csv.wrong.at, CONTROL);
+    csv_close(&csv);
 }
 END_TEST
 

@@ -156,6 +156,7 @@ START_TEST(strings_that_are_not_gpt2_tokenizers_are_refused)
 {
     static const char *const wrong[][2] = {
         { "gpt2:256", " 00" },
+        { "gpt2:256", " _" },
         { "gpt2:257", "" },
         { "gpt2:257", " 00" },
         { "gpt2:257", " 158" },
@@ -163,6 +164,8 @@ START_TEST(strings_that_are_not_gpt2_tokenizers_are_refused)
         { "gpt2:257", " 256,157" },
         { "gpt2:257", " 158,157 " },
         { "gpt2:257", " 158,157=" },
+        { "gpt2:257", " 158,157x" },
+        { "gpt2:257", " x,157" },
         { "gpt2:256", " 158,157=0" },
         { "gpt2:257", " 158,157=9999999" },
         { "gpt2:258", " 158,157 158,157" },
@@ -194,6 +197,53 @@ START_TEST(strings_that_are_not_gpt2_tokenizers_are_refused)
 }
 END_TEST
 
+/* As many special tokens as that, each as long as its number in digits. */
+static Tokenizer *with_specials(int n)
+{
+    char words[20], *saved = malloc(SAVED + (size_t)n * 12);
+
+    snprintf(words, sizeof words, "gpt2:%d", 256 + n);
+    char *to = saved + sprintf(saved, "%s", with_bytes(words, ""));
+    for (int i = 0; i < n; i++)
+        to += sprintf(to, " '%08x", (unsigned)i);
+    Tokenizer *t = tokenizer_load(saved);
+    free(saved);
+    return t;
+}
+
+/* With that many empty tokens, each joined with each byte, which makes the byte. */
+static Tokenizer *with_merges(int empty)
+{
+    enum { MERGE = sizeof " 256,000=000" };
+    char words[20], *saved = malloc(SAVED + (size_t)empty * (256 * MERGE + 2));
+
+    snprintf(words, sizeof words, "gpt2:%d", 256 + empty);
+    char *to = saved + sprintf(saved, "%s", with_bytes(words, ""));
+    for (int i = 0; i < empty; i++)
+        to += sprintf(to, " _");
+    for (int i = 0; i < empty; i++)
+        for (int byte = 0; byte < 256; byte++)
+            to += sprintf(to, " %d,%d=%d", 256 + i, byte, byte);
+    Tokenizer *t = tokenizer_load(saved);
+    free(saved);
+    return t;
+}
+
+START_TEST(special_tokens_and_merges_have_a_most)
+{
+    Tokenizer *t = with_specials(1024);
+
+    ck_assert_ptr_nonnull(t);
+    ck_assert_int_eq(tokenizer_size(t), 1280);
+    tokenizer_free(t);
+    ck_assert_ptr_null(with_specials(1025));
+    t = with_merges(256);
+    ck_assert_ptr_nonnull(t);
+    tokenizer_free(t);
+    ck_assert_ptr_null(with_merges(257));
+}
+END_TEST
+
 static void learn_it(const char *words)
 {
     learn(words, sample_text);
@@ -221,6 +271,13 @@ START_TEST(tokenizer_json_has_the_pattern_and_special_tokens)
     ck_assert_ptr_null(strstr(text, ": 257"));
     free(text);
     tokenizer_free(t);
+    t = loaded(with_bytes("gpt2:258", " '3c733e '3c653e"));
+    out = open_memstream(&text, &bytes);
+    tokenizer_json(t, out);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "\"special\": true},\n{\"id\": 257, \"content\": \"<e>\""));
+    free(text);
+    tokenizer_free(t);
 }
 END_TEST
 
@@ -237,6 +294,7 @@ Suite *suite_gpt2(void)
     tcase_add_test(t, two_merges_may_make_the_same_token);
     tcase_add_test(t, the_longest_special_token_comes_before_all_pieces);
     tcase_add_test(t, strings_that_are_not_gpt2_tokenizers_are_refused);
+    tcase_add_test(t, special_tokens_and_merges_have_a_most);
     tcase_add_test(t, a_gpt2_tokenizer_cannot_be_learned);
     tcase_add_test(t, tokenizer_json_has_the_pattern_and_special_tokens);
     return s;

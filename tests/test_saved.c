@@ -163,20 +163,26 @@ static void read_labels(const char *path)
 
 START_TEST(a_classifier_has_as_many_labels_as_classes)
 {
-    const Meta label[] = { { "label.0", "a" }, { "label.1", "b" }, { "label.2", "c" } };
+    static const int labels[] = { 0, 1, 2, 3, LABELS_MAX + 1 };
+    Meta label[LABELS_MAX + 1];
+    Arena *mem = arena_new();
     Config c = small_variant(0);
     Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
 
+    for (int i = 0; i < COUNT(label); i++)
+        label[i] = (Meta){ arena_format(mem, "label.%d", i), "a" };
     c.vocab = 256, c.task = TASK_CLASSIFY, c.classes = 2;
-    for (int n = 1; n <= 3; n++) {
-        save_model(c,
-                   &(Origin){ .task = "classify", .tokenizer = t, .option = label, .options = n });
-        if (n == 2)
+    for (int i = 0; i < COUNT(labels); i++) {
+        save_model(
+            c,
+            &(Origin){ .task = "classify", .tokenizer = t, .option = label, .options = labels[i] });
+        if (labels[i] == 0 || labels[i] == 2) /* classes need no names */
             ck_assert_int_eq(exit_code_of(read_labels, in_folder("changed")), 0);
         else
             check_dies(read_labels, in_folder("changed"), EXIT_DATA, "labels, but 2 classes");
     }
     tokenizer_free(t);
+    arena_free(mem);
 }
 END_TEST
 
@@ -204,6 +210,22 @@ START_TEST(a_task_of_text_needs_a_tokenizer_and_no_other_has_one)
 }
 END_TEST
 
+START_TEST(a_tokenizer_of_tomorrow_is_refused)
+{
+    Config c = small_variant(0);
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+
+    c.vocab = 256;
+    save_model(c, &(Origin){ .task = "causal", .tokenizer = t });
+    file = safetensors_read(in_folder("changed"));
+    hashes_set(file, "attnc.tokenizer", "morse");
+    write_file(NULL, NULL);
+    check_dies(resume_nothing, in_folder("changed"), EXIT_DATA, "does not know its tokenizer");
+    safetensors_free(file);
+    tokenizer_free(t);
+}
+END_TEST
+
 START_TEST(a_negative_second_moment_is_refused)
 {
     static real numbers[1 << 16];
@@ -226,7 +248,7 @@ END_TEST
 START_TEST(a_tensor_that_the_optimiser_does_not_know_is_refused)
 {
     static const real one[1] = { 1 };
-    const Entry more = {
+    Entry more = {
         "optimizer.w.embed", sizeof(real) == sizeof(float) ? DTYPE_F32 : DTYPE_F64, 1, { 1 }, one,
         sizeof one
     };
@@ -234,6 +256,11 @@ START_TEST(a_tensor_that_the_optimiser_does_not_know_is_refused)
     open_file();
     write_file(NULL, &more);
     check_refused("has 1 tensor that adamw does not know");
+    safetensors_free(file);
+    file = safetensors_read(in_folder("changed"));
+    more.name = "optimizer.w.head";
+    write_file(NULL, &more);
+    check_refused("has 2 tensors that adamw does not know");
     safetensors_free(file);
 }
 END_TEST
@@ -267,6 +294,7 @@ Suite *suite_saved(void)
     tcase_add_test(t, an_unchanged_checkpoint_is_accepted);
     tcase_add_test(t, progress_that_contradicts_itself_is_refused);
     tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);
+    tcase_add_test(t, a_tokenizer_of_tomorrow_is_refused);
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
     tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
     tcase_add_test(t, a_classifier_has_as_many_labels_as_classes);

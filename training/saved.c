@@ -255,8 +255,7 @@ void saved_drop(Saved *s)
         tokenizer_free(s->tokenizer);
     if (s->file)
         safetensors_free(s->file);
-    if (s->mem)
-        arena_free(s->mem);
+    arena_free(s->mem);
     s->tokenizer = NULL, s->file = NULL, s->mem = NULL;
 }
 

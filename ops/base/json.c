@@ -77,7 +77,9 @@ static bool scan_escape(Reader *r, uint32_t *code)
         if (low >= 0xdc00 && low < 0xe000)
             *code = 0x10000 + ((*code & 0x3ff) << 10 | (low & 0x3ff));
     }
-    return (*code && (*code < 0xd800 || *code > 0xdfff)) || missing(r, "character behind \\u");
+    if (*code == 0 || (*code >= 0xd800 && *code < 0xe000))
+        return missing(r, "character behind \\u");
+    return true;
 }
 
 /* Decoding in place never needs more room. */
@@ -112,7 +114,9 @@ static bool pass_digits(Reader *r)
 
     while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
         r->at++;
-    return r->at > first || missing(r, "digit");
+    if (r->at == first)
+        return missing(r, "digit");
+    return true;
 }
 
 static bool pass_one_of(Reader *r, const char *characters)
@@ -145,7 +149,9 @@ static bool scan_number(Reader *r, Json *j)
     if (j->digits && j->number >= 0x1p53)
         j->string = arena_string(r->mem, (const char *)first);
     *r->at = behind;
-    return isfinite(j->number) || missing(r, "number in the range of a double");
+    if (!isfinite(j->number))
+        return missing(r, "number in the range of a double");
+    return true;
 }
 
 static Json *read_value(Reader *r, const char *name);
@@ -168,7 +174,9 @@ static bool names_differ(Reader *r, const Json *object)
     for (i = 1; i < n; i++)
         differ &= by_name(&all[i - 1], &all[i]) != 0;
     arena_give(r->mem, all, (n + 1) * sizeof *all);
-    return differ || missing(r, "unique name of a member");
+    if (!differ)
+        return missing(r, "unique name of a member");
+    return true;
 }
 
 /* The elements or members, and the closing bracket. */
@@ -296,13 +304,15 @@ Text json_text(const Json *value)
 {
     Text text = { 0 };
 
-    if (value && value->kind == JSON_STRING)
+    if (!value)
+        return text;
+    if (value->kind == JSON_STRING)
         text = text_cut(value->string, TEXT_MOST);
-    else if (value && value->kind == JSON_NUMBER)
+    else if (value->kind == JSON_NUMBER)
         text = text_number(value->number);
-    else if (value && value->kind == JSON_BOOL)
+    else if (value->kind == JSON_BOOL)
         text_add(&text, "%s", value->number > 0 ? "yes" : "no");
-    for (const Json *j = value ? value->first : NULL; j; j = j->next)
+    for (const Json *j = value->first; j; j = j->next)
         text_add(&text, "%s%s", text.n ? " " : "", json_text(j).at);
     return text;
 }
