@@ -19,20 +19,27 @@ void calls_record(void)
     calls.on = true;
 }
 
-static void made(char call)
+/* Whether the call is to fail. */
+static bool made(char call)
 {
     if (!calls.on)
-        return;
+        return false;
     if (calls.n < CALLS_MOST - 1)
         calls.made[calls.n] = call;
     calls.n++;
     if (calls.n == calls.end_at)
         raise(SIGKILL);
+    if (call != calls.failing || calls.times == 0)
+        return false;
+    calls.times--;
+    errno = calls.error;
+    return true;
 }
 
 ssize_t write(int fd, const void *at, size_t n)
 {
-    made('w');
+    if (made('w'))
+        return calls.error ? -1 : 0;
     if (calls.on && calls.interrupts && calls.n % 2) {
         errno = EINTR;
         return -1;
@@ -65,19 +72,22 @@ int fsync(int fd)
 {
     struct stat info;
 
-    made(fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? 'd' : 'f');
+    if (made(fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? 'd' : 'f'))
+        return -1;
     return (int)syscall(SYS_fsync, fd);
 }
 
 int linkat(int from, const char *old, int to, const char *new, int flags)
 {
-    made('l');
+    if (made('l'))
+        return -1;
     return (int)syscall(SYS_linkat, from, old, to, new, flags);
 }
 
 int renameat(int from, const char *old, int to, const char *new)
 {
-    made('r');
+    if (made('r'))
+        return -1;
     if (calls.on && calls.unmoved && calls.n >= calls.unmoved) {
         errno = EIO;
         return -1;

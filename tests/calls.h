@@ -16,6 +16,8 @@ extern struct {
     bool interrupts; /* a write is interrupted, or writes three bytes, in turn; a read likewise */
     int unmoved;     /* renaming fails from this call on, from 1; 0: it does not */
     bool unclosed;   /* close() reports an error, as for a full disk of another machine */
+    char failing;    /* this call, by its letter, fails with `error` (0: it does nothing) `times` */
+    int error, times;
 } calls;
 
 /* Starts to record. */

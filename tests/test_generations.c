@@ -7,6 +7,7 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -123,6 +124,82 @@ START_TEST(an_interrupted_or_short_write_is_continued)
     memset(text, 'x', 100);
     ck_assert_int_eq(exit_code_of(replace_with_interruptions, in_folder("model")), 0);
     ck_assert(has("model", text));
+}
+END_TEST
+
+static int failing, failing_with, failing_times;
+
+static void replace_with_failures(const char *path)
+{
+    calls_record();
+    calls.failing = (char)failing, calls.error = failing_with, calls.times = failing_times;
+    replace(path);
+    calls.on = false;
+    fputs(calls.made, stderr);
+}
+
+/* The exit code; what is there afterwards is new, or as it was. */
+static int replaced_although(char call, int error, int times)
+{
+    put_two();
+    failing = call, failing_with = error, failing_times = times;
+    const int code = exit_code_of(replace_with_failures, in_folder("model"));
+    const bool new = call == 'd' || code == 0;
+    ck_assert(has("model", new ? "3+" : "2"));
+    ck_assert(has("previous", new ? "2" : "1"));
+    ck_assert_int_eq(files(false), 2);
+    return code;
+}
+
+START_TEST(a_file_system_may_lack_links_and_syncs_of_folders)
+{
+    static const int no_links[] = { EPERM, ENOTSUP, EMLINK, ENOSYS };
+
+    for (int i = 0; i < COUNT(no_links); i++) {
+        ck_assert_int_eq(replaced_although('l', no_links[i], 1), 0);
+        ck_assert_str_eq(said, "wwflrrd");
+    }
+    ck_assert_int_eq(replaced_although('l', EIO, 1), EXIT_IO);
+    ck_assert_int_eq(replaced_although('d', EINVAL, 1), 0);
+    ck_assert_int_eq(replaced_although('d', EIO, 1), EXIT_IO);
+    ck_assert_ptr_nonnull(strstr(said, "but its folder cannot be synced"));
+}
+END_TEST
+
+START_TEST(a_sync_is_repeated_if_it_was_interrupted_and_only_then)
+{
+    ck_assert_int_eq(replaced_although('f', EINTR, 2), 0);
+    ck_assert_str_eq(said, "wwffflrrd");
+    ck_assert_int_eq(replaced_although('d', EINTR, 2), 0);
+    ck_assert_str_eq(said, "wwflrrddd");
+    ck_assert_int_eq(replaced_although('f', EIO, 1), EXIT_IO);
+}
+END_TEST
+
+START_TEST(a_write_that_fails_or_does_nothing_replaces_no_file)
+{
+    ck_assert_int_eq(replaced_although('w', EIO, 1), EXIT_IO);
+    ck_assert_int_eq(replaced_although('w', 0, 1), EXIT_IO);
+    ck_assert_ptr_nonnull(strstr(said, "No space left on device"));
+    ck_assert_int_eq(replaced_although('r', EIO, 1), EXIT_IO);
+}
+END_TEST
+
+/* In the place of the temporary file. */
+static void replace_beside_a_folder(const char *path)
+{
+    char name[100];
+
+    snprintf(name, sizeof name, ".model.%ld.tmp", (long)getpid());
+    mkdir(in_folder(name), 0777);
+    replace(path);
+}
+
+START_TEST(a_temporary_file_that_cannot_be_made_leaves_the_old_one)
+{
+    put_two();
+    check_dies(replace_beside_a_folder, in_folder("model"), EXIT_IO, "cannot write");
+    ck_assert(has("model", "2") && has("previous", "1"));
 }
 END_TEST
 
@@ -311,6 +388,10 @@ Suite *suite_generations(void)
     Suite *s = suite_create("generations");
     TCase *t = with_folder(s, "generations");
 
+    tcase_add_test(t, a_file_system_may_lack_links_and_syncs_of_folders);
+    tcase_add_test(t, a_sync_is_repeated_if_it_was_interrupted_and_only_then);
+    tcase_add_test(t, a_write_that_fails_or_does_nothing_replaces_no_file);
+    tcase_add_test(t, a_temporary_file_that_cannot_be_made_leaves_the_old_one);
     tcase_add_test(t, a_file_and_its_folder_are_synced_in_order);
     tcase_add_test(t, a_complete_file_exists_at_every_moment);
     tcase_add_test(t, two_names_of_one_file_become_two_files);
