@@ -82,9 +82,9 @@ ops/kernel 2090
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
-model 4490
+model 4570
 data 4680
-data/synthetic 1310
+data/synthetic 1330
 training 5360
 tools 940
 tools/common 3800
