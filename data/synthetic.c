@@ -11,6 +11,7 @@ const Synthetic *const synthetics[] = {
     &synthetic_noisy_recall,
     &synthetic_fuzzy_recall,
     &synthetic_memorization,
+    &synthetic_compression,
     &synthetic_induction,
     &synthetic_copy,
     &synthetic_reverse,

@@ -64,6 +64,7 @@ typedef struct Synthetic {
     int others;          /* tokens of the vocabulary beside the symbols */
     int answers;         /* that are possible; 0: any symbol, */
     bool halved;         /* or of the second half of them, if the first are keys */
+    bool from_last;      /* all targets are predicted from the last position */
     SyntheticShape (*complete)(SyntheticShape s); /* other defaults; NULL: there are none */
     void (*misfit)(SyntheticShape s, Text *why);  /* NULL: any T is valid */
     void (*draw)(struct SyntheticRow *row);
@@ -145,7 +146,7 @@ extern const Synthetic synthetic_mqar, synthetic_recall, synthetic_induction, sy
     synthetic_reverse, synthetic_selective_copy, synthetic_passkey, synthetic_parity,
     synthetic_cumulative_parity, synthetic_majority_of_bits, synthetic_listops,
     synthetic_pathfinder, synthetic_context_recall, synthetic_noisy_recall, synthetic_arithmetic,
-    synthetic_memorization, synthetic_fuzzy_recall;
+    synthetic_memorization, synthetic_fuzzy_recall, synthetic_compression;
 
 extern const char *const synthetic_difficulties[]; /* "easy", ..., ended by NULL */
 

@@ -61,6 +61,7 @@ static const struct {
     CHOICE("norm_eps", eps, eps_names),
     FLAG("shortcut", shortcut),
     NUMBER("logit_cap", logit_cap, 0, LOGIT_CAP_MOST),
+    FLAG("from_last", from_last),
 };
 enum { OWN = sizeof own / sizeof *own };
 

@@ -51,6 +51,7 @@ typedef struct {
     int hidden;                    /* the width of the feed-forward layer; 0: config_hidden() */
     int rope_base;                 /* 0: 10000 */
     int logit_cap;                 /* logits are between -logit_cap and logit_cap; 0: any */
+    int from_last;                 /* all predictions are made from the last position's vector */
     int eps;                       /* of the norms, by eps_names */
     int classes, pool, pairs;      /* TASK_CLASSIFY: the number of classes; of the enums above */
     Values set;

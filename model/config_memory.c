@@ -26,6 +26,25 @@ static double kept_in_all(const Config *c)
     return c->layers * kept(c);
 }
 
+/* The same of the layer behind all blocks, with its result and the sum that goes into it. */
+static double kept_by_last(const Config *c)
+{
+    if (!c->from_last)
+        return 0;
+    return 3.0 * c->width + (c->ffn == FFN_SWIGLU ? 3.0 : 1) * config_hidden(c);
+}
+
+/* Of all of these, and of the one that keeps most. */
+static double kept_by_all(const Config *c)
+{
+    return config_sum(c, kept_in_all) + kept_by_last(c);
+}
+
+static double kept_by_one(const Config *c)
+{
+    return fmax(config_most(c, kept), kept_by_last(c));
+}
+
 /* The most that the backward pass needs besides that: of a mix, per token, */
 static double mix_back(const Config *c)
 {
@@ -39,7 +58,7 @@ static double mix_back(const Config *c)
 static double way_back(const Config *c, double tokens)
 {
     const double each = config_most(c, mix_back);
-    bool feeds = false;
+    bool feeds = c->from_last;
 
     for (int i = 0; i < config_parts(c); i++) {
         const Config part = config_part(c, i);
@@ -76,7 +95,7 @@ static double fixed(const Config *c)
 
 double config_memory(const Config *c, Load load)
 {
-    double blocks = load.recompute ? config_most(c, kept) : config_sum(c, kept_in_all);
+    double blocks = load.recompute ? kept_by_one(c) : kept_by_all(c);
 
     return sizeof(real) * (2 * config_parameters(c) + load.state + fixed(c) +
                            load.tokens * (blocks + ends(c)) + way_back(c, load.tokens));
@@ -84,8 +103,7 @@ double config_memory(const Config *c, Load load)
 
 double config_forward_memory(const Config *c, double tokens)
 {
-    return sizeof(real) *
-           (config_parameters(c) + fixed(c) + tokens * (config_most(c, kept) + ends(c)));
+    return sizeof(real) * (config_parameters(c) + fixed(c) + tokens * (kept_by_one(c) + ends(c)));
 }
 
 void config_check_memory(const Config *c, Load load)

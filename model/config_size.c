@@ -195,7 +195,7 @@ int config_outputs(const Config *c)
 
 bool config_decodes(const Config *c)
 {
-    bool all = c->task == TASK_CAUSAL;
+    bool all = c->task == TASK_CAUSAL && !c->from_last;
 
     for (int i = 0; i < config_parts(c); i++)
         all = all && attention_decodes(config_part(c, i).attention);
@@ -261,9 +261,18 @@ bool config_feeds(const Config *c)
 
 static double feed_forward(const Config *c)
 {
-    if (!config_feeds(c))
-        return 0;
     return (c->ffn == FFN_SWIGLU ? 3.0 : 2.0) * c->width * config_hidden(c);
+}
+
+static double feed_forwards(const Config *c)
+{
+    return config_feeds(c) ? c->layers * feed_forward(c) : 0;
+}
+
+/* Of the layer behind all blocks. */
+static double last(const Config *c)
+{
+    return c->from_last ? feed_forward(c) : 0;
 }
 
 static double rows(const Config *c)
@@ -301,12 +310,12 @@ static double layer_matrices(const Config *c)
 {
     MixSize s = config_mix_size(c);
 
-    return layer_of(c->attention)->parameters(c, &s) + c->layers * feed_forward(c);
+    return layer_of(c->attention)->parameters(c, &s) + feed_forwards(c);
 }
 
 double config_matrix_parameters(const Config *c)
 {
-    return config_sum(c, layer_matrices) + head_matrices(c);
+    return config_sum(c, layer_matrices) + last(c) + head_matrices(c);
 }
 
 static double fixed_operands(const Config *c)
@@ -330,7 +339,7 @@ static double multiply_adds(const Config *c)
     MixSize s = config_mix_size(c);
     double mix = layer_of(c->attention)->projections(c, &s) + attention_cost(&s);
 
-    return mixes(c) * mix + c->layers * feed_forward(c);
+    return mixes(c) * mix + feed_forwards(c);
 }
 
 double config_flops(const Config *c, double asked)
@@ -339,7 +348,7 @@ double config_flops(const Config *c, double asked)
         c->task == TASK_CLASSIFY ? 0 : c->vocab; /* one product per sequence is negligible */
 
     /* each multiply-add is two operations, once forward and twice backward */
-    return 6 * (config_sum(c, multiply_adds) + asked * c->width * outputs);
+    return 6 * (config_sum(c, multiply_adds) + last(c) + asked * c->width * outputs);
 }
 
 double config_eps(const Config *c)

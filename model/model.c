@@ -21,20 +21,24 @@ static void make_shortcut(Block *b, const Maker *m)
     b->from_x0 = params_constant(m->params, make_name(m, "from_x0", buffer), 0, 1);
 }
 
-static void make_block(Block *b, const Maker *m)
+static void make_feed_forward(Block *b, const Maker *m)
 {
     const Config *c = m->config;
     int width = c->width, hidden = config_hidden(c);
 
-    layer_of(c->attention)->make(b, m);
-    make_shortcut(b, m);
-    if (!config_feeds(c))
-        return;
     b->ffn_norm = make_norm(m, "ffn.norm");
     b->up = make_dense(m, "ffn.up", hidden, width, 1);
     if (c->ffn == FFN_SWIGLU)
         b->gate = make_dense(m, "ffn.gate", hidden, width, 1);
     b->down = make_dense(m, "ffn.down", width, hidden, make_add_gain(m));
+}
+
+static void make_block(Block *b, const Maker *m)
+{
+    layer_of(m->config->attention)->make(b, m);
+    make_shortcut(b, m);
+    if (config_feeds(m->config))
+        make_feed_forward(b, m);
 }
 
 /* Vaswani et al., 2017: sines and cosines of t / 10000^(2m/C), at the scale of the embedding. */
@@ -85,6 +89,8 @@ static void make(Model *model, Arena *mem)
         make_block(&model->blocks[l], &(Maker){ &model->params, &layer, name, first_of(model, l) });
     }
     model->norm = make_norm(&(Maker){ &model->params, c, "", NULL }, "norm");
+    if (c->from_last)
+        make_feed_forward(&model->last, &(Maker){ &model->params, c, "last.", NULL });
     classifier_make(&model->classifier, &(Maker){ &model->params, c, "", NULL });
     model->head = c->tied ? model->embedding
                           : params_normal(&model->params, "head", TABLE,
@@ -209,6 +215,29 @@ static const Config *layer_configs(Arena *mem, const Config *c)
     return of ? of : c;
 }
 
+/*
+ * The last vector of each sequence is all that its T predictions see of it; as rows of a table,
+ * each is looked up T times, and a position is added.
+ */
+static Tensor *from_last(Pass *p, const Model *model, Tensor *x)
+{
+    const int B = x->dim[0], T = x->dim[1], C = x->dim[2];
+    Arena *mem = p->tape->mem;
+    int *last = arena_take(mem, (size_t)B * sizeof *last);
+    int *of = arena_take(mem, (size_t)(B * T) * sizeof *of);
+
+    for (int b = 0; b < B; b++)
+        last[b] = b * T + T - 1;
+    for (int i = 0; i < B * T; i++)
+        of[i] = i / T;
+    const Embedding in = { .table = op_pick(p->tape, x, last, B),
+                           .fixed = make_sinusoids(mem, T, C, 1),
+                           .id = of,
+                           .B = B,
+                           .T = T };
+    return feed_forward(p, &model->last, op_embedding(p->tape, in));
+}
+
 /* All blocks and the last norm: (B, T, C), the input of the head. */
 static Tensor *run(Pass *p, const Model *model, Embedding in)
 {
@@ -236,7 +265,8 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
         p->drops = r->drops;
         show_layer(p, l + 1, x);
     }
-    return pass_norm(p, x, model->norm);
+    x = pass_norm(p, x, model->norm);
+    return c->from_last ? from_last(p, model, x) : x;
 }
 
 static Tensor *head(Pass *p, const Model *model, Tensor *x)

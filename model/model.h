@@ -6,7 +6,11 @@
  *     x = x + ffn(norm(x))           /  block
  *     logits = norm(x) head^T
  *
- * Either x + may be left out of all layers, and the feed-forward layer of all blocks.
+ * Either x + may be left out of all layers, and the feed-forward layer of all blocks. If all
+ * predictions are made from the last position (--task compression), with h_T = norm(x) there and
+ * the sines and cosines s_t of a position,
+ *
+ *     x_t = h_T + s_t;   x_t = x_t + ffn(norm(x_t));   logits_t = x_t head^T
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -23,6 +27,7 @@ typedef struct {
     real *sinusoids; /* (context, width) for POSITION_SINUSOIDAL */
     Block *blocks;
     NormWeights norm;
+    Block last; /* if config.from_last, with a feed-forward layer alone */
     Classifier classifier;
     Tensor *head;
 } Model;

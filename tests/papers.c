@@ -266,3 +266,25 @@ double *paper_layer(const Paper *p, const double *x)
         return paper_unit(p, &p->block->unit[1], paper_unit(p, &p->block->unit[0], x));
     return layer_of(p->c->attention) == &layer_pooled ? paper_pooled(p, x) : paper_heads(p, x);
 }
+
+static double paper_gelu(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+}
+
+double *paper_from_last(const Paper *p, const Block *last, const double *h)
+{
+    const int C = p->c->width, hidden = last->up.w->dim[0];
+    double *x = arena_take(p->mem, (size_t)(ROWS * C) * sizeof *x);
+
+    for (int i = 0; i < ROWS; i++)
+        for (int c = 0; c < C; c++) {
+            const double turn = i % T / pow(10000, c / 2 * 2.0 / C);
+
+            x[i * C + c] = h[(i / T * T + T - 1) * C + c] + (c % 2 ? cos(turn) : sin(turn));
+        }
+    double *up = paper_dense(p, paper_norm(p, x, last->ffn_norm), last->up, NULL);
+    for (int i = 0; i < ROWS * hidden; i++)
+        up[i] = paper_gelu(up[i]);
+    return paper_dense(p, up, last->down, x);
+}

@@ -19,4 +19,8 @@ typedef struct {
 /* Its output for x (ROWS, width). */
 double *paper_layer(const Paper *p, const double *x);
 
+/* The input of the head if predictions are made from the last of the rows h (ROWS, width) of each
+ * sequence, by that block; its feed-forward layer has gelu. */
+double *paper_from_last(const Paper *p, const Block *last, const double *h);
+
 #endif

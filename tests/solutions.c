@@ -149,6 +149,14 @@ static void solve_memorization(Puzzle p)
     }
 }
 
+/* All but the end of the row is the answer. */
+static void solve_compression(Puzzle p)
+{
+    must(first(p, "=>") == p.n - 1, "the row ends with =>");
+    for (int t = 0; t < p.n - 1; t++)
+        p.say[t] = p.word[t];
+}
+
 static void solve_induction(Puzzle p)
 {
     const char *answer = after_first(p, "=>");
@@ -373,6 +381,7 @@ const Solution solutions[] = {
     { "noisy-recall", solve_noisy_recall },
     { "fuzzy-recall", solve_fuzzy_recall },
     { "memorization", solve_memorization },
+    { "compression", solve_compression },
     { "induction", solve_induction },
     { "copy", solve_copy },
     { "reverse", solve_reverse },

@@ -173,6 +173,32 @@ START_TEST(gpt2_has_its_parameters_and_operations)
 }
 END_TEST
 
+/* One more feed-forward layer, with biases and a norm, and no text is continued. */
+START_TEST(predictions_from_the_last_position_cost_a_layer)
+{
+    Config c = gpt2();
+    const double before = config_matrix_parameters(&c), flops = config_flops(&c, 1);
+
+    c.from_last = true;
+    ck_assert_double_eq(config_matrix_parameters(&c) - before, 2 * 768 * 3072);
+    ck_assert_double_eq(config_flops(&c, 1) - flops, 6 * 2 * 768 * 3072);
+    ck_assert(!config_decodes(&c));
+    c = small_variant(0);
+    for (c.ffn = FFN_GELU; c.ffn <= FFN_NONE; c.ffn++) {
+        Config each = c;
+
+        each.from_last = true;
+        Small *s = small_open(each, B, T), *without = small_open(c, B, T);
+        ck_assert_double_eq(
+            (double)params_count(&s->model.params) - (double)params_count(&without->model.params),
+            config_matrix_parameters(&each) - config_matrix_parameters(&c) + c.width +
+                c.bias * (c.width + config_hidden(&c) * (c.ffn == FFN_SWIGLU ? 2 : 1)));
+        small_close(s);
+        small_close(without);
+    }
+}
+END_TEST
+
 START_TEST(bidirectional_attention_costs_twice_the_causal_one)
 {
     Config c = gpt2();
@@ -298,6 +324,7 @@ Suite *suite_config(void)
     tcase_add_test(t, a_model_has_the_parameters_of_its_configuration);
     tcase_add_test(t, every_mechanism_has_the_matrices_of_its_configuration);
     tcase_add_test(t, weight_decay_applies_to_matrices_and_tables);
+    tcase_add_test(t, predictions_from_the_last_position_cost_a_layer);
     tcase_add_test(t, gpt2_has_its_parameters_and_operations);
     tcase_add_test(t, bidirectional_attention_costs_twice_the_causal_one);
     tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);

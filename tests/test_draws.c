@@ -335,6 +335,23 @@ START_TEST(all_keys_of_memorization_are_asked_for_equally_often)
 }
 END_TEST
 
+START_TEST(all_symbols_of_compression_are_equally_likely)
+{
+    enum { SYMBOLS_OF_ROW = 16, LENGTH = 32 };
+    Rows rows = rows_open("compression", (SyntheticShape){ .T = LENGTH });
+    int count[SYMBOLS_OF_ROW + 1] = { 0 };
+
+    for (int i = 0; i < MANY / LENGTH; i++) {
+        next_row(&rows);
+        for (int t = 0; t < LENGTH - 1; t++)
+            count[rows.id[t]]++;
+    }
+    for (int i = 1; i <= SYMBOLS_OF_ROW; i++)
+        check_share(count[i], MANY / LENGTH * (LENGTH - 1), 1.0 / SYMBOLS_OF_ROW);
+    rows_close(&rows);
+}
+END_TEST
+
 START_TEST(keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind)
 {
     enum { KEYS = 8, ROWS = 20000 };
@@ -445,6 +462,7 @@ Suite *suite_draws(void)
     tcase_add_test(t, the_values_of_two_keys_are_drawn_apart);
     tcase_add_test(t, a_fifth_of_the_pairs_of_noisy_recall_are_noise_of_any_tokens);
     tcase_add_test(t, all_keys_of_memorization_are_asked_for_equally_often);
+    tcase_add_test(t, all_symbols_of_compression_are_equally_likely);
     tcase_add_test(t, keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind);
     tcase_add_test(t, values_of_two_keys_in_context_are_independent);
     tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);

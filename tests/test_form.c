@@ -282,7 +282,9 @@ START_TEST(a_value_that_our_own_class_lacks_is_detected)
     check_lacks(&c, source, "--logit-cap 15");
     c.logit_cap = 0, c.shortcut = true;
     check_lacks(&c, source, "--shortcut");
-    c.shortcut = false;
+    c.shortcut = false, c.from_last = true;
+    check_lacks(&c, source, "predictions from the last position");
+    c.from_last = false;
     check_lacks(&c, source, "--ffn relu2");
     c.ffn = FFN_GELU;
     setting_parse(attention_takes(c.attention, "weight"), "laplace", setting_at(&c.set, "weight"));

@@ -261,6 +261,34 @@ START_TEST(a_shortcut_adds_a_share_of_the_embeddings_to_the_input_of_each_block)
 }
 END_TEST
 
+static void set_identity(Tensor *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        w->data[i] = i % (size_t)(w->dim[1] + 1) == 0;
+}
+
+/* With heads that change nothing, against the same model whose predictions are of each position. */
+START_TEST(predictions_may_be_made_from_the_last_position_alone)
+{
+    Config c = small_variant(0);
+    Tape tape = tape_open(2);
+
+    c.from_last = true, c.tied = false, c.vocab = c.width;
+    Small *s = small_open(c, B, T);
+    small_overwrite(s, 0.5);
+    set_identity(s->model.head);
+    Model of_each = s->model;
+    of_each.config.from_last = false;
+    const Tensor *h = model_logits(&tape, &of_each, s->batch.id, B, T, 0);
+    const Tensor *y = model_logits(&tape, &s->model, s->batch.id, B, T, 0);
+    const Paper paper = { s->mem, &tape, &c, NULL, NULL };
+    const double *want = paper_from_last(&paper, &s->model.last, doubles(s->mem, h->data, h->n));
+    ck_assert_double_lt(distance_rms(y->data, want, y->n), in_double ? 1e-13 : 3e-6);
+    tape_close(&tape);
+    small_close(s);
+}
+END_TEST
+
 /* Two mixes of a layer have the same place. */
 typedef struct {
     const Config *config;
@@ -546,6 +574,7 @@ Suite *suite_layers(void)
     tcase_add_test(t, residual_outputs_may_start_at_zero);
     tcase_add_test(t, a_shortcut_adds_a_share_of_the_embeddings_to_the_input_of_each_block);
     tcase_add_test(t, a_layer_of_zeros_passes_its_input_on_and_without_residual_nothing);
+    tcase_add_test(t, predictions_may_be_made_from_the_last_position_alone);
     tcase_add_test(t, every_mix_knows_the_place_of_its_layer);
     tcase_add_test(t, silu_is_applied_to_q_and_k_if_the_row_asks_for_it);
     tcase_add_test(t, a_unit_starts_with_scores_of_size_one);

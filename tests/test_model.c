@@ -49,6 +49,18 @@ START_TEST(the_gradient_of_the_model_is_the_slope_of_its_losses)
 }
 END_TEST
 
+START_TEST(the_gradient_from_the_last_position_is_the_slope)
+{
+    Config c = small_variant(0);
+
+    c.from_last = true, c.ffn = _i, c.dropout = _i % 2 ? 0.3 : 0;
+    Small *s = small_open(c, B, T);
+    overwrite(s);
+    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
+    small_close(s);
+}
+END_TEST
+
 START_TEST(the_gradient_of_a_masked_model_is_the_slope_of_its_losses)
 {
     Config c = small_variant(5 * _i);
@@ -560,6 +572,7 @@ Suite *suite_model(void)
     TCase *t = group(s, "gradient");
 
     tcase_add_loop_test(t, the_gradient_of_the_model_is_the_slope_of_its_losses, 0, VARIANTS);
+    tcase_add_loop_test(t, the_gradient_from_the_last_position_is_the_slope, 0, FFN_NONE + 1);
     tcase_add_test(t, rows_without_a_target_need_no_logits);
     tcase_add_test(t, rows_are_gathered_where_it_pays);
     tcase_add_test(t, any_number_of_gathered_rows_fits_into_the_memory_of_the_first_step);

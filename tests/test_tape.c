@@ -293,6 +293,8 @@ START_TEST(the_estimate_of_a_steps_memory_is_close)
         { "softmax", 128, 0, false, { .layers = 4, .ffn = FFN_SWIGLU } },
         { "softmax", 128, 0, false, { .layers = 1, .dropout = 0.1 } },
         { "softmax", 128, 24, false, { .layers = 4 } },
+        { "softmax", 128, 0, false, { .layers = 1, .from_last = true } },
+        { "softmax", 128, 0, false, { .layers = 1, .ffn = FFN_SWIGLU, .from_last = true } },
         { "softmax", 2048, 0, false, { .layers = 2 } },
         { "cosformer", 256, 0, false, { .layers = 4 } },
         { "cosformer", 256, 0, false, { .layers = 2, .ffn = FFN_SWIGLU } },

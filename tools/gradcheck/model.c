@@ -19,13 +19,14 @@ static Tensor *apply_model(Tape *tape, void *ctx)
 /* What a model of one block can leave out, or have besides. */
 static const struct {
     const char *name;
-    int ffn, no_residual, logit_cap, shortcut;
+    int ffn, no_residual, logit_cap, shortcut, from_last;
 } kinds[] = { { .name = "in a model" },
               { .name = "without residual", .no_residual = true },
               { .name = "without ffn", .ffn = FFN_NONE },
               { .name = "without either", .ffn = FFN_NONE, .no_residual = true },
               { .name = "with relu2 and cap", .ffn = FFN_RELU2, .logit_cap = 3 },
-              { .name = "with a shortcut", .shortcut = true } };
+              { .name = "with a shortcut", .shortcut = true },
+              { .name = "from the last position", .from_last = true } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
@@ -48,7 +49,7 @@ static void check_kind(Report *r, const Attention *a, int kind)
     config.position = a->traits & CAN_ROPE ? POSITION_ROPE : POSITION_LEARNED;
     config.set = settings_default(a);
     config.ffn = kinds[kind].ffn, config.no_residual = kinds[kind].no_residual;
-    config.shortcut = kinds[kind].shortcut;
+    config.shortcut = kinds[kind].shortcut, config.from_last = kinds[kind].from_last;
     config.logit_cap = kinds[kind].logit_cap;
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)

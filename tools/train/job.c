@@ -167,10 +167,10 @@ static void settle_model(void)
     c->task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
     model_options_settle(&program, &model, job.from ? &job.from->model.config : NULL, c);
     c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
-    c->classes = c->task != TASK_CLASSIFY ? 0
-                 : job.made               ? job.made->classes
-                 : job.labelled           ? 2 /* at least */
-                                          : job.files;
+    c->classes = job.made                ? job.made->classes
+                 : task == TASK_CLASSIFY ? (job.labelled ? 2 /* at least */ : job.files)
+                                         : 0;
+    c->from_last = job.made && job.made->from_last;
     config_check(c);
 }
 
