@@ -255,7 +255,8 @@ void saved_drop(Saved *s)
         tokenizer_free(s->tokenizer);
     if (s->file)
         safetensors_free(s->file);
-    arena_free(s->mem);
+    if (s->mem) /* there may have been no memory for it */
+        arena_free(s->mem);
     s->tokenizer = NULL, s->file = NULL, s->mem = NULL;
 }
 
