@@ -331,13 +331,14 @@ Asked model_asked(Tape *tape, const Model *model, Batch batch)
 
 /*
  * Batches differ in their number of targets: leaves room for the most that are gathered, so that
- * the memory of the first step is enough for all. The room is not touched.
+ * the memory of the first step is enough for all. A row has some more numbers besides its logits
+ * and its input, and each of its arrays is rounded up. The room is not touched.
  */
 static void leave_room(Tape *tape, const Model *model, Asked asked)
 {
     const Config *c = &model->config;
     const int logits = (c->logit_cap ? 2 : 1) * config_outputs(c);
-    const size_t row = (size_t)(logits + 2 * c->width + 8);
+    const size_t row = (size_t)(logits + 2 * c->width + 128);
     const size_t bytes = (size_t)(asked.rows / 2 - asked.n + 1) * row * sizeof(real);
 
     arena_give(tape->mem, arena_take(tape->mem, bytes), bytes);
