@@ -61,10 +61,10 @@ static int put_options(Import *in, const Config *of, const Tokenizer *t, Meta *o
     option[n++] = (Meta){ "attn", c.attention->name };
     option[n++] = (Meta){ "tokenizer", tokenizer_words(t) };
     for (int i = 0; (key = config_key(i)) && n < OPTIONS_MOST; i++) {
-        const KeyOption o = model_option_of(key, *config_value(&c, i));
+        const int *value = config_value(&c, i);
+        const KeyOption o = model_option_of(key, *value);
 
-        if (config_value(&c, i) == &c.vocab || config_value(&c, i) == &c.classes ||
-            !config_has(&c, i))
+        if (value == &c.vocab || value == &c.classes || value == &c.from_last || !config_has(&c, i))
             continue;
         option[n++] = (Meta){ arena_string(in->mem, o.name.at), arena_string(in->mem, o.value.at) };
     }
