@@ -190,7 +190,7 @@ START_TEST(a_row_without_names_has_a_limit_as_well)
     ck_assert_str_eq(csv.wrong.at, "an unclosed quote");
     csv_close(&csv);
     memset(many, ',', CSV_COLUMNS);
-    many[1] = '\a';
+    many[CSV_COLUMNS] = '\a'; /* in one field too many */
     copy = malloc(sizeof many);
     csv = csv_open_unnamed(memcpy(copy, many, sizeof many), strlen(many));
     ck_assert(csv_next(&csv));

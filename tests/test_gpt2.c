@@ -149,6 +149,9 @@ START_TEST(the_longest_special_token_comes_before_all_pieces)
     ck_assert_uint_eq(tokenizer_token(t, 259).n, 0);
     ck_assert_uint_eq(tokenizer_token(t, 261).n, 2);
     tokenizer_free(t);
+    t = loaded(with_bytes("gpt2:258", " '3c733e3c733e '3c733e")); /* the longer one first */
+    check_tokens(t, "<s><s><s>", (const int[]){ 256, 257, NONE });
+    tokenizer_free(t);
 }
 END_TEST
 
