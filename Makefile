@@ -115,7 +115,7 @@ valgrind:
 valgrind-now: $(patsubst %,$(OUT)/%.linked,$(PROGRAMS) $(DOUBLE))
 	ROOT=$(OUT) tests/valgrind.sh
 coverage:
-	$(MAKE) OUT=build/coverage CFLAGS='-O1 -g --coverage -fprofile-update=atomic' covered
+	$(MAKE) OUT=build/coverage CFLAGS='-O1 -g --coverage -fprofile-update=atomic -Wl,-u,__gcov_dump' covered
 	tests/coverage.sh build/coverage
 covered: $(OUT)/float/check all
 	find $(OUT) -name '*.gcda' -delete

@@ -14,13 +14,16 @@ extern struct {
     int n;
     int end_at;      /* the process is killed when it makes this one, from 1; 0: it is not */
     bool interrupts; /* a write is interrupted, or writes three bytes, in turn; a read likewise */
-    int unmoved;     /* renaming fails from this call on, from 1; 0: it does not */
-    bool unclosed;   /* close() reports an error, as for a full disk of another machine */
-    char failing;    /* this call, by its letter, fails with `error` (0: it does nothing) `times` */
-    int error, times;
+    /* These calls fail with `error` (0: they do nothing) `times`, after `passing` did not. Further
+     * letters: o open or openat, s fstat, i read, c close, u unlinkat, m mkdirat, k fcntl. */
+    const char *failing;
+    int error, times, passing;
 } calls;
 
 /* Starts to record. */
 void calls_record(void);
+
+/* The same, and calls fail from now on. */
+void calls_fail(const char *failing, int error, int times);
 
 #endif

@@ -87,6 +87,16 @@ void leaks_are_expected(void)
         __lsan_disable();
 }
 
+__attribute__((weak)) void __gcov_dump(void);
+
+/* A bug ends with this signal, and without the counters of coverage. */
+static void count_and_abort(int sig)
+{
+    __gcov_dump();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
 static void lift_limit(void)
 {
     struct rlimit most;
@@ -118,8 +128,10 @@ int exit_code_through(const int pipes[2], void (*f)(const char *path), const cha
         dup2(pipes[1], STDERR_FILENO);
         alarm(60);
         leaks_are_expected();
+        if (__gcov_dump)
+            signal(SIGABRT, count_and_abort);
         f(path);
-        _exit(0);
+        exit(0);
     }
     close(pipes[1]);
     listen_to(pipes[0]);

@@ -3,10 +3,12 @@
 #include "ops/base/file.h"
 #include "ops/base/machine.h"
 #include "ops/base/text.h"
+#include "tests/calls.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -54,6 +56,32 @@ START_TEST(special_files_are_refused_immediately)
     strcpy(path, in_folder("loop"));
     ck_assert_int_eq(symlink(path, path), 0);
     check_dies(read_whole, path, EXIT_IO, "cannot open");
+}
+END_TEST
+
+static const char *failing;
+static int failing_with;
+
+static void read_with_failures(const char *path)
+{
+    calls_fail(failing, failing_with, 1);
+    read_whole(path);
+}
+
+static void check_unread(const char *call, int error, const char *words)
+{
+    failing = call, failing_with = error;
+    check_dies(read_with_failures, in_folder("text"), EXIT_IO, words);
+}
+
+START_TEST(a_file_that_cannot_be_read_is_an_io_error)
+{
+    put(in_folder("text"), "text", 4);
+    check_unread("o", EACCES, "cannot open");
+    check_unread("s", EIO, "cannot read");
+    check_unread("i", EIO, "text: Input/output error");
+    failing = "i", failing_with = EWOULDBLOCK;
+    ck_assert_int_eq(exit_code_of(read_with_failures, in_folder("text")), 0);
 }
 END_TEST
 
@@ -149,7 +177,7 @@ START_TEST(standard_input_is_read_to_its_end)
         for (size_t i = 0; same && i < bytes; i++)
             same = got[i] == (unsigned char)(i % 251);
         free(got);
-        _exit(!same);
+        exit(!same);
     }
     close(pipes[0]);
     for (int i = 0; i < 100000; i++) {
@@ -325,6 +353,7 @@ Suite *suite_file(void)
     TCase *t = with_folder(s, "files");
 
     tcase_add_test(t, special_files_are_refused_immediately);
+    tcase_add_test(t, a_file_that_cannot_be_read_is_an_io_error);
     tcase_add_test(t, a_text_too_large_to_tokenize_is_refused_with_advice);
     tcase_add_test(t, a_file_larger_than_half_of_memory_is_refused_with_its_size);
     tcase_add_test(t, a_file_is_read_whole);

@@ -8,6 +8,7 @@
 #include "tests/tests.h"
 #include "training/run.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,21 +268,122 @@ START_TEST(an_overwritten_run_is_restored_if_the_new_one_saves_nothing)
 }
 END_TEST
 
-static void overwrite_what_cannot_be_moved(const char *path)
+static const char *failing;
+static int failing_with, failing_times, failing_after;
+
+static void with_failures(const char *path, void (*f)(const char *path))
 {
-    calls_record();
-    calls.unmoved = 3;
-    put_aside(path);
+    calls_fail(failing, failing_with, failing_times);
+    calls.passing = failing_after;
+    f(path);
 }
 
-START_TEST(what_cannot_be_moved_is_not_overwritten)
+static void overwrite_with_failures(const char *path)
+{
+    with_failures(path, put_aside);
+}
+
+/* The old run is there at the end, or after the next start. */
+static void check_not_overwritten(const char *calls_that_fail, int times, int after, int error,
+                                  const char *words)
+{
+    failing = calls_that_fail, failing_with = error, failing_times = times, failing_after = after;
+    const int code = exit_code_of(overwrite_with_failures, folder);
+    ck_assert_int_eq(code, error == ENOMEM ? EXIT_MEMORY : EXIT_IO);
+    ck_assert_msg(strstr(said, words) != NULL, "no '%s' in: %s", words, said);
+    ck_assert_int_eq(exit_code_of(lock_and_find_weights, folder), 0);
+    check_old_run();
+}
+
+START_TEST(what_cannot_be_put_aside_is_not_overwritten)
 {
     put_run("old");
     put_text("notes", "mine");
-    ck_assert_int_eq(exit_code_of(overwrite_what_cannot_be_moved, folder), EXIT_IO);
-    ck_assert_ptr_nonnull(strstr(said, "error: cannot move "));
-    ck_assert_int_eq(exit_code_of(lock_and_find_weights, folder), 0);
-    check_old_run();
+    check_not_overwritten("r", 100, 2, EIO, "error: cannot move ");
+    check_not_overwritten("m", 1, 0, ENOSPC, "/.replaced: No space left on device");
+    /* Opened are the folder, its lock, itself to list it, .replaced, and after that is made: */
+    check_not_overwritten("o", 1, 4, EIO, "/.replaced: Input/output error");
+    check_not_overwritten("o", 1, 5, EMFILE, "cannot list the files");
+    check_not_overwritten("o", 1, 5, ENOMEM, "cannot list the files");
+}
+END_TEST
+
+static void fail_after_overwriting(const char *path)
+{
+    with_failures(path, overwrite_and_die);
+}
+
+/* Opened are six as above, a folder and a file for each new text, .replaced, and then its list. */
+START_TEST(weights_and_log_are_restored_without_a_list_of_files)
+{
+    put_run("old");
+    failing = "o", failing_with = ENOMEM, failing_times = 1, failing_after = 11;
+    ck_assert_int_eq(exit_code_of(fail_after_overwriting, folder), EXIT_FAILED);
+    check_text("model.safetensors", "old");
+    check_text("log.jsonl", "old");
+    ck_assert(is_there(".replaced/eval.csv"));
+}
+END_TEST
+
+static void overwrite_a_log(const char *path)
+{
+    put_aside(path);
+    put_text("model.safetensors", "new");
+    folder_drop();
+    folder_unlock();
+}
+
+START_TEST(a_run_without_weights_is_overwritten_as_well)
+{
+    put_text("log.jsonl", "old");
+    ck_assert_int_eq(exit_code_of(overwrite_a_log, folder), 0);
+    check_text("log.jsonl", "new");
+    check_text("model.safetensors", "new");
+    ck_assert_int_eq(files(false), 3);
+}
+END_TEST
+
+static void lock_with_failures(const char *path)
+{
+    with_failures(path, lock_and_unlock);
+    folder_lock(path);
+    folder_lock(path); /* which it is already */
+}
+
+static int locked_although(const char *calls_that_fail, int error)
+{
+    failing = calls_that_fail, failing_with = error, failing_times = 1, failing_after = 0;
+    const int code = exit_code_of(lock_with_failures, folder);
+    ck_assert_int_eq(files(false), 0);
+    return code;
+}
+
+START_TEST(a_lock_is_tried_again_or_done_without)
+{
+    ck_assert_int_eq(locked_although("k", ENOLCK), 0); /* a file system without locks */
+    ck_assert_ptr_nonnull(strstr(said, "cannot be locked (No locks available)"));
+    ck_assert_int_eq(locked_although("k", EAGAIN), 0); /* unlocked since */
+    ck_assert_str_eq(said, "");
+    ck_assert_int_eq(locked_although("k", EACCES), 0);
+    ck_assert_str_eq(said, "");
+    ck_assert_int_eq(locked_although("s", EIO), 0);
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+static void lock_without_room(const char *path)
+{
+    limit_file_size(0);
+    folder_lock(path);
+}
+
+START_TEST(a_folder_that_cannot_be_made_or_written_is_an_error)
+{
+    put_text("file", "");
+    check_dies(folder_make, in_folder("file"), EXIT_IO, "is not a folder");
+    check_dies(folder_make, in_folder("file/run"), EXIT_IO, "cannot create the folder");
+    check_dies(lock_without_room, folder, EXIT_IO, ".lock: File too large");
+    ck_assert_int_eq(files(false), 1);
 }
 END_TEST
 
@@ -307,9 +409,13 @@ END_TEST
 
 START_TEST(temporary_files_of_killed_runs_are_removed_and_no_others)
 {
-    static const char *const theirs[] = { ".model.safetensors..tmp", ".model.safetensors.x.tmp",
-                                          ".notes.12.tmp", "model.safetensors.12.tmp",
-                                          ".log.jsonl" };
+    static const char *const theirs[] = { ".model.safetensors..tmp",
+                                          ".model.safetensors.x.tmp",
+                                          ".notes.12.tmp",
+                                          "model.safetensors.12.tmp",
+                                          ".log.jsonl",
+                                          ".log.jsonlx.12.tmp",
+                                          ".log.jsonl.12.tmpx" };
 
     put_text(".model.safetensors.123.tmp", "half");
     put_text(".loss.svg.1.tmp", "half");
@@ -326,6 +432,7 @@ static void check_place(const char *path)
 {
     const Text away = text_format("%s.away", path);
 
+    folder_check_place(); /* nothing to check yet */
     folder_lock(path);
     folder_check_place();
     ck_assert_int_eq(rename(path, away.at), 0);
@@ -388,7 +495,11 @@ Suite *suite_folder(void)
     tcase_add_test(t, a_run_that_appears_meanwhile_is_not_overwritten);
     tcase_add_test(t, an_overwritten_run_is_removed_once_the_new_one_is_saved);
     tcase_add_test(t, an_overwritten_run_is_restored_if_the_new_one_saves_nothing);
-    tcase_add_test(t, what_cannot_be_moved_is_not_overwritten);
+    tcase_add_test(t, what_cannot_be_put_aside_is_not_overwritten);
+    tcase_add_test(t, weights_and_log_are_restored_without_a_list_of_files);
+    tcase_add_test(t, a_run_without_weights_is_overwritten_as_well);
+    tcase_add_test(t, a_lock_is_tried_again_or_done_without);
+    tcase_add_test(t, a_folder_that_cannot_be_made_or_written_is_an_error);
     tcase_add_test(t, overwriting_may_be_killed_at_any_point);
     tcase_add_test(t, temporary_files_of_killed_runs_are_removed_and_no_others);
     tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);

@@ -7,6 +7,7 @@
 #include "tests/tests.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The example of the format's description. */
@@ -128,12 +129,32 @@ static void write_twice_the_same(const char *path)
     safetensors_write(path, (Entry[]){ golden_entry[0], golden_entry[0] }, 2, NULL, 0);
 }
 
-static void write_another_size(const char *path)
+static void write_many(const char *path)
 {
-    Entry e = golden_entry[0];
+    Entry *many = xmalloc((ENTRIES_MAX + 1) * sizeof *many);
+    char(*name)[12] = xmalloc((ENTRIES_MAX + 1) * sizeof *name);
 
-    e.dim[0] = 3;
-    safetensors_write(path, &e, 1, NULL, 0);
+    for (int i = 0; i <= ENTRIES_MAX; i++) {
+        many[i] = golden_entry[0];
+        snprintf(name[i], sizeof name[i], "%d", i);
+        many[i].name = name[i];
+    }
+    safetensors_write(path, many, ENTRIES_MAX + 1, NULL, 0);
+}
+
+static Entry invalid;
+
+static void write_invalid(const char *path)
+{
+    safetensors_write(path, &invalid, 1, NULL, 0);
+}
+
+/* With one of its parts another. */
+static void check_invalid(const char *name, int ndim, size_t first, size_t bytes)
+{
+    invalid = golden_entry[0];
+    invalid.name = name, invalid.ndim = ndim, invalid.dim[0] = first, invalid.bytes = bytes;
+    ck_assert_int_eq(exit_code_of(write_invalid, in_folder("nonsense")), -SIGABRT);
 }
 
 static void write_format_again(const char *path)
@@ -141,13 +162,33 @@ static void write_format_again(const char *path)
     safetensors_write(path, golden_entry, 2, &(Meta){ "format", "tf" }, 1);
 }
 
+static void write_a_long_header(const char *path)
+{
+    const size_t n = 100000000;
+    char *long_value = memset(xmalloc(n + 1), 'x', n);
+
+    long_value[n] = 0;
+    safetensors_write(path, golden_entry, 2, &(Meta){ "text", long_value }, 1);
+}
+
 START_TEST(writing_an_invalid_file_is_a_bug)
 {
     const char *path = in_folder("nonsense");
+    char name[NAME_MAX_BYTES + 2];
 
+    memset(name, 'n', sizeof name);
+    name[NAME_MAX_BYTES + 1] = 0;
+    check_invalid("b", 1, 3, 8);
+    check_invalid("b", 1, 0, 0);
+    check_invalid("b", -1, 2, 8);
+    check_invalid("b", ENTRY_RANK_MAX + 1, 2, 8);
+    check_invalid("", 1, 2, 8);
+    check_invalid(name, 1, 2, 8);
+    check_invalid("__metadata__", 1, 2, 8);
     ck_assert_int_eq(exit_code_of(write_twice_the_same, path), -SIGABRT);
-    ck_assert_int_eq(exit_code_of(write_another_size, path), -SIGABRT);
+    ck_assert_int_eq(exit_code_of(write_many, path), -SIGABRT);
     ck_assert_int_eq(exit_code_of(write_format_again, path), -SIGABRT);
+    ck_assert_int_eq(exit_code_of(write_a_long_header, path), -SIGABRT);
     ck_assert_int_eq(files(false), 0);
 }
 END_TEST

@@ -269,6 +269,18 @@ static bool is_current(int dir, int lock)
            mine.st_ino == theirs.st_ino;
 }
 
+static int lock_in(int dir, const char *path)
+{
+    for (;;) {
+        const int lock = open_lock(dir, path);
+
+        if (lock >= 0 && is_current(dir, lock))
+            return lock;
+        if (lock >= 0)
+            close(lock);
+    }
+}
+
 void folder_lock(const char *path)
 {
     static bool registered;
@@ -278,13 +290,11 @@ void folder_lock(const char *path)
     const int dir = open_in(AT_FDCWD, path);
     if (dir < 0)
         die(EXIT_IO, "cannot open the folder %.200s: %s", path, strerror(errno));
-    do
-        held.lock = open_lock(dir, path);
-    while (held.lock < 0 || (!is_current(dir, held.lock) && close(held.lock) == 0));
+    held.lock = lock_in(dir, path);
     held.dir = dir;
     snprintf(held.path, sizeof held.path, "%s", path);
-    if (!registered && atexit(folder_unlock) == 0)
-        registered = true;
+    if (!registered)
+        registered = atexit(folder_unlock) == 0;
     if (ftruncate(held.lock, 0) != 0 || dprintf(held.lock, "%ld\n", (long)getpid()) < 0)
         die(EXIT_IO, "cannot write %.200s/" LOCK ": %s", path, strerror(errno));
     visit(dir, remove_temporary, -1);
