@@ -63,7 +63,7 @@ int file_open(const char *path, size_t *bytes)
         die(EXIT_IO, "cannot read " PATH ": %s", path, strerror(errno));
     if (kind(st.st_mode))
         not_regular(path, st.st_mode);
-    *bytes = (size_t)st.st_size;
+    *bytes = (uintmax_t)st.st_size < SIZE_MAX ? (size_t)st.st_size : SIZE_MAX;
     return fd;
 }
 
