@@ -3,7 +3,7 @@
 # name; `other:` if another PART has it; `later:` and the series while its rate is unknown. With
 # page=1 it prints the rows of each series at its rate instead.
 BEGIN {
-    tests = split(lengths, length_, ",") + (lengths == "") # one, named by the run
+    tests = split(lengths, length_, ",") # none: each run names its own
     CONVFMT = "%.6g"
     split(part, machine, "/")
     read(folder, 1)
@@ -21,7 +21,7 @@ function read(folder, own,    command, field, options, id) {
         if (own && options[2] == "") looked["_task+" field[2] "_attn+" field[1] "_"]
         else if (own && !seen[id, field[11]]++) {
             rows[id]++; text[id] = text[id] $0 "\n"
-            if (lengths == "" || field[11] == length_[1]) loss[id] = field[12]
+            if (tests ? field[11] == length_[1] : rows[id] == 1) loss[id] = field[12]
         } else if (!own && field[1] == "wikitext-2" && field[7] == 1 && field[11] == 256)
             loss["_task+" field[2] "_attn+" field[3] "_", field[6]] = field[12]
     }
@@ -79,7 +79,7 @@ function choose(    best, i, next_one, m, tied) {
     return best
 }
 
-function todo(id) { if (!page && rows[id] != tests && !asked[id]++) print (mine ? "todo:" : "other:") id }
+function todo(id) { if (!page && (tests ? rows[id] != tests : !rows[id]) && !asked[id]++) print (mine ? "todo:" : "other:") id }
 
 {
     mine = NR % machine[2] == machine[1] % machine[2]
