@@ -8,6 +8,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -143,6 +145,57 @@ START_TEST(an_idle_pool_sleeps)
     clock_t before = clock();
     nanosleep(&(struct timespec){ 0, 400000000 }, NULL);
     ck_assert_int_lt(clock() - before, CLOCKS_PER_SEC / 50);
+    pool_free(pool);
+}
+END_TEST
+
+typedef struct {
+    pthread_t caller;
+    atomic_bool entered;
+    long nanoseconds; /* that another thread takes for its range */
+} Slow;
+
+/* The caller's range ends once another thread has entered. */
+static void be_slow(void *ctx, int begin, int end)
+{
+    Slow *s = ctx;
+
+    (void)begin, (void)end;
+    if (!pthread_equal(pthread_self(), s->caller)) {
+        atomic_store(&s->entered, true);
+        nanosleep(&(struct timespec){ 0, s->nanoseconds }, NULL);
+    }
+    while (!atomic_load(&s->entered))
+        nanosleep(&(struct timespec){ 0, 10000 }, NULL);
+}
+
+START_TEST(who_waits_long_for_a_slow_thread_sleeps)
+{
+    Pool *pool = pool_new(2);
+    Slow slow = { .caller = pthread_self(), .nanoseconds = 200000000 };
+    struct timespec before, after;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &before);
+    pool_for(pool, 2, 1, be_slow, &slow);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &after);
+    ck_assert_double_lt((double)(after.tv_sec - before.tv_sec) +
+                            1e-9 * (double)(after.tv_nsec - before.tv_nsec),
+                        0.05);
+    pool_free(pool);
+}
+END_TEST
+
+/* Delays around the time after which who waits goes to sleep. */
+START_TEST(no_thread_is_waited_for_in_vain)
+{
+    Pool *pool = pool_new(3);
+
+    for (int i = 0; i < 1000; i++) {
+        Slow slow = { .caller = pthread_self(), .nanoseconds = i % 100 * 4000 };
+
+        pool_for(pool, 3, 1, be_slow, &slow);
+        ck_assert(slow.entered);
+    }
     pool_free(pool);
 }
 END_TEST
@@ -411,6 +464,8 @@ Suite *suite_base(void)
     tcase_add_test(t, a_pool_can_be_opened_and_closed_many_times);
     tcase_add_test(t, each_thread_has_its_own_scratch_memory);
     tcase_add_test(t, an_idle_pool_sleeps);
+    tcase_add_test(t, who_waits_long_for_a_slow_thread_sleeps);
+    tcase_add_test(t, no_thread_is_waited_for_in_vain);
     tcase_add_test(t, a_draw_depends_on_seed_purpose_part_and_index);
     tcase_add_test(t, normal_numbers_have_mean_0_and_variance_1);
     tcase_add_test(t, normal_numbers_are_independent);

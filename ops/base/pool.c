@@ -9,7 +9,8 @@
  * one to an open state whose generation it has not seen; it then takes ranges until
  * there are none left, and leaves by subtracting one. The caller takes ranges too,
  * then closes the loop and waits until no worker is inside: it does not wait for a
- * worker that never woke up, and one that wakes late finds the loop closed.
+ * worker that never woke up, and one that wakes late finds the loop closed. If one is inside
+ * for long, another program has its processor: the caller sleeps and leaves it its own.
  */
 #include "ops/base/pool.h"
 
@@ -17,7 +18,6 @@
 #include "ops/base/processors.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -51,9 +51,10 @@ struct Pool {
     atomic_int next;
 
     pthread_mutex_t lock;
-    pthread_cond_t wake;
+    pthread_cond_t wake, left;
     atomic_int sleepers;
-    bool quit; /* under the lock */
+    atomic_bool waiting; /* the caller sleeps until the last worker is out */
+    bool quit;           /* under the lock */
 };
 
 static _Thread_local void *scratch;
@@ -71,6 +72,17 @@ static void draw(Pool *pool)
     }
 }
 
+static void leave(Pool *pool)
+{
+    const unsigned state = atomic_fetch_sub(&pool->state, 1) - 1;
+
+    if ((state & (OPEN | INSIDE)) == 0 && atomic_load(&pool->waiting)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_signal(&pool->left);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
 /* Enters the loop of `state`, works and leaves, unless the loop has been closed. */
 static void take_part(Pool *pool, int number, unsigned state)
 {
@@ -80,7 +92,7 @@ static void take_part(Pool *pool, int number, unsigned state)
         if (atomic_compare_exchange_weak(&pool->state, &state, state + 1)) {
             scratch = pool->scratch[number].at;
             draw(pool);
-            atomic_fetch_sub(&pool->state, 1);
+            leave(pool);
             return;
         }
 }
@@ -153,6 +165,7 @@ Pool *pool_new(int threads)
     atomic_init(&pool->state, GENERATION);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->left, NULL);
     for (int i = 0; i < threads - 1; i++) {
         pool->worker[i] = (Worker){ .pool = pool, .number = i + 1 };
         if (start(&pool->worker[i]) != 0) {
@@ -177,6 +190,7 @@ void pool_free(Pool *pool)
         free(pool->scratch[i].at);
     free(pool->shared.at);
     pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->left);
     pthread_mutex_destroy(&pool->lock);
     free(pool->scratch);
     free(pool->worker);
@@ -212,9 +226,15 @@ static void open_loop(Pool *pool)
 static void close_loop(Pool *pool)
 {
     atomic_fetch_and(&pool->state, ~(unsigned)OPEN);
-    for (int i = 0; atomic_load(&pool->state) & INSIDE; i++)
-        if (i >= pool->spin)
-            sched_yield();
+    for (int i = 0; i < pool->spin; i++)
+        if (!(atomic_load(&pool->state) & INSIDE))
+            return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->waiting, true);
+    while (atomic_load(&pool->state) & INSIDE)
+        pthread_cond_wait(&pool->left, &pool->lock);
+    atomic_store(&pool->waiting, false);
+    pthread_mutex_unlock(&pool->lock);
 }
 
 void pool_for(Pool *pool, int n, int grain, Body *body, void *ctx)
