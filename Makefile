@@ -46,7 +46,7 @@ ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L $(LARGE) -I. -pthread -MMD -MP $(HIDE)
 
 PROGRAMS = train eval analyse sample fill classify bench attend tokenize export import report figure
 DOUBLE   = gradcheck attend64
-FUZZ     = checkpoint csv json labels options tokenizer
+FUZZ     = checkpoint csv json labels log options tokenizer
 LIB      = $(wildcard $(patsubst %,%/*.c,ops ops/base ops/kernel ops/attention ops/attention/engine \
              ops/attention/plain model data data/synthetic training tools/common tools/draw))
 TESTED   = report bench figure fill import

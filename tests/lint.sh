@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4570
 data 4680
 data/synthetic 1330
-training 5360
+training 5420
 tools 940
 tools/common 3800
 tools/draw 1100

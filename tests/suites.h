@@ -85,6 +85,7 @@
     ROW(bench)        /* the rows of ./bench, and what they were before */                         \
     ROW(trained)      /* what programs measure a trained model on */                               \
     ROW(generations)  /* the last two checkpoints of a run */                                      \
+    ONCE(kept)        /* the lines of a log that a resumed run keeps */                            \
     ONCE(folder)      /* the folder of a run, locked and overwritten */                            \
     ONCE(configured)  /* options from a file */                                                    \
     ROW(library)      /* the library, as its users call it */                                      \

@@ -21,7 +21,7 @@ struct Run {
     const Origin *origin;
     Tensorboard *board; /* NULL: there is none */
     bool damaged;       /* the latest checkpoint, so that only the one before it is worth keeping */
-    LossCurve train, validation;
+    LossCurves curves;
 };
 
 static void join(char *to, const char *folder, const char *name)
@@ -83,25 +83,6 @@ void run_file(const Run *run, const char *name, Print *print, void *ctx)
 
     join(path, run->path, name);
     file_print(path, print, ctx);
-}
-
-static void curve_add(LossCurve *p, double x, double y)
-{
-    if (p->n == p->room) {
-        p->room = 2 * p->room + 256;
-        p->x = xrealloc(p->x, (size_t)p->room * sizeof *p->x);
-        p->y = xrealloc(p->y, (size_t)p->room * sizeof *p->y);
-    }
-    p->x[p->n] = x, p->y[p->n] = y;
-    p->n++;
-}
-
-static void add_point(Run *run, const char *split, int step, double loss)
-{
-    if (strcmp(split, "train") == 0)
-        curve_add(&run->train, step, loss);
-    else if (strcmp(split, "val") == 0)
-        curve_add(&run->validation, step, loss);
 }
 
 /* JSON has no NaN: unknown values are left out. */
@@ -172,47 +153,21 @@ void run_log(Run *run, LogLine l)
     field(&line, "peak_memory", l.last ? machine_peak_memory() : (double)NAN);
     text_add(&line, "}\n");
     append(run, line.at, line.n);
-    add_point(run, l.split, l.step, l.loss);
+    curves_add(&run->curves, l.split, l.step, l.loss);
     if (run->board)
         show_on_board(run, &l);
 }
 
-/* Parses a line of this program's log; false if it is not one. A line of the start has no loss. */
-static bool read_line(const char *line, char split[8], int *step, double *loss)
-{
-    *loss = (double)NAN;
-    return sscanf(line, "{\"step\":%9d,\"split\":\"%7[a-z]\",\"loss\":%lf", step, split, loss) >= 2;
-}
-
-/* Whether a run with that progress has logged the line. */
-static bool is_kept(Progress p, const char *split, int step)
-{
-    if (strcmp(split, "train") == 0 || strcmp(split, "start") == 0)
-        return step <= p.step;
-    return strcmp(split, "val") == 0 && step <= p.evaluated;
-}
-
-/* Rewrites the log with the lines that are kept, and adds their points to the curves. */
 static void keep_log(Run *run, Progress p)
 {
-    char path[PATH_BYTES], split[8];
-    size_t bytes, kept = 0;
-    int step;
-    double loss;
+    char path[PATH_BYTES];
+    size_t bytes;
 
     join(path, run->path, "log.jsonl");
     if (access(path, F_OK) != 0)
         return;
     char *log = (char *)file_read(path, &bytes);
-    for (char *line = log, *end; (end = strchr(line, '\n')); line = end + 1) {
-        *end = 0; /* or sscanf() would look at all that follows */
-        if (!read_line(line, split, &step, &loss) || !is_kept(p, split, step))
-            continue;
-        add_point(run, split, step, loss);
-        memmove(log + kept, line, (size_t)(end - line));
-        kept += (size_t)(end - line);
-        log[kept++] = '\n';
-    }
+    const size_t kept = kept_lines(log, bytes, p, &run->curves);
     file_replace(path, &(Piece){ log, kept }, 1);
     free(log);
 }
@@ -252,12 +207,12 @@ void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progr
 
 const LossCurve *run_training_curve(const Run *run)
 {
-    return &run->train;
+    return &run->curves.train;
 }
 
 const LossCurve *run_validation_curve(const Run *run)
 {
-    return &run->validation;
+    return &run->curves.validation;
 }
 
 void run_close(Run *run)
@@ -266,7 +221,6 @@ void run_close(Run *run)
     if (run->board)
         tensorboard_close(run->board);
     folder_unlock();
-    free(run->train.x), free(run->train.y);
-    free(run->validation.x), free(run->validation.y);
+    curves_free(&run->curves);
     free(run);
 }

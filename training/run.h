@@ -7,7 +7,7 @@
 #define TRAINING_RUN_H
 
 #include "ops/base/file.h"
-#include "training/saved.h"
+#include "training/kept.h"
 
 #include <stdio.h>
 
@@ -60,11 +60,7 @@ void run_log(Run *run, LogLine line);
 void run_save(Run *run, const Model *model, const Optimiser *o, Progress progress);
 void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress);
 
-/* The losses logged so far, by step; valid until the next run_log(). */
-typedef struct {
-    double *x, *y;
-    int n, room;
-} LossCurve;
+/* The losses logged so far; valid until the next run_log(). */
 const LossCurve *run_training_curve(const Run *run);
 const LossCurve *run_validation_curve(const Run *run);
 
