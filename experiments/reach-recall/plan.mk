@@ -1,0 +1,3 @@
+# Recall and copies at a quarter to 16 times the trained length, by the models of reach.
+tasks = mqar copy
+include experiments/reach/plan.mk
