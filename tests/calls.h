@@ -14,8 +14,9 @@ extern struct {
     int n;
     int end_at;      /* the process is killed when it makes this one, from 1; 0: it is not */
     bool interrupts; /* a write is interrupted, or writes three bytes, in turn; a read likewise */
-    /* These calls fail with `error` (0: they do nothing) `times`, after `passing` did not. Further
-     * letters: o open or openat, s fstat, i read, c close, u unlinkat, m mkdirat, k fcntl. */
+    /* Of these calls the first `passing` succeed, and the next `times` fail with `error` (0: a
+     * write writes nothing). Further letters, which are not recorded: o open or openat, s fstat, i
+     * read, c close, u unlinkat, m mkdirat, k fcntl. */
     const char *failing;
     int error, times, passing;
 } calls;
@@ -23,7 +24,7 @@ extern struct {
 /* Starts to record. */
 void calls_record(void);
 
-/* The same, and calls fail from now on. */
+/* Starts to record; the next `times` of these calls fail. */
 void calls_fail(const char *failing, int error, int times);
 
 #endif

@@ -4,7 +4,6 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 
-#include <math.h>
 #include <string.h>
 
 #define TRAIN(step) "{\"step\":" #step ",\"split\":\"train\",\"loss\":2.5}\n"
