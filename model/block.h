@@ -31,6 +31,7 @@ typedef struct {
 typedef struct {
     NormWeights norm;
     DenseWeights u, v, z, o; /* u: only with a gate */
+    Tensor *value_embed;     /* (V, H E), with --value-embedding only */
     ScaleWeights scale[OPERANDS_MAX];
     Tensor *own[OPERANDS_MAX]; /* the mechanism's operands that are parameters */
     Around around;
@@ -41,6 +42,7 @@ typedef struct {
     NormWeights attention_norm, ffn_norm;
     DenseWeights q, k, v, o;
     DenseWeights out_gate;     /* with that setting only */
+    Tensor *value_embed;       /* as in a unit */
     Tensor *out_norm, *skip;   /* the gain of --out-norm all; a number for each head */
     Tensor *own[OPERANDS_MAX]; /* the mechanism's operands that are parameters */
     Around around;

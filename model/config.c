@@ -62,6 +62,7 @@ static const struct {
     FLAG("shortcut", shortcut),
     NUMBER("logit_cap", logit_cap, 0, LOGIT_CAP_MOST),
     FLAG("from_last", from_last),
+    FLAG("value_embedding", value_embedding),
 };
 enum { OWN = sizeof own / sizeof *own };
 

@@ -356,8 +356,18 @@ double config_eps(const Config *c)
     return strtod(eps_names[c->eps], NULL);
 }
 
+static double value_embeddings(const Config *c)
+{
+    const MixSize s = config_mix_size(c);
+    const bool once = setting_is(&c->set, "share", "layers");
+
+    return (once ? 1 : mixes(c)) * c->vocab * s.H * s.E;
+}
+
 double config_parameters(const Config *c)
 {
-    return config_matrix_parameters(c) + (c->tied ? 0 : (double)c->vocab * c->width) +
+    return config_matrix_parameters(c) +
+           (c->value_embedding ? config_sum(c, value_embeddings) : 0) +
+           (c->tied ? 0 : (double)c->vocab * c->width) +
            (c->position == POSITION_LEARNED ? (double)c->context * c->width : 0);
 }

@@ -34,6 +34,8 @@ static Text foreign(const Config *c)
         text_add(&why, "it has no residual connections");
     else if (c->shortcut)
         text_add(&why, "its blocks have a shortcut from the embeddings");
+    else if (c->value_embedding)
+        text_add(&why, "its layers have value embeddings");
     else if (c->from_last)
         text_add(&why, "it predicts from the last position alone");
     else if (c->logit_cap)

@@ -63,7 +63,8 @@ static bool is_written(Config *c, int i)
     const int *value = config_value(c, i);
 
     return value != &c->vocab && value != &c->tied && value != &c->logit_cap &&
-           value != &c->shortcut && value != &c->from_last && config_has(c, i);
+           value != &c->shortcut && value != &c->value_embedding && value != &c->from_last &&
+           config_has(c, i);
 }
 
 static void own_config(const Config *of, FILE *out)
@@ -140,6 +141,8 @@ Text form_lacks(const Config *c, const char *source)
         return text_format("--logit-cap %d", c->logit_cap);
     if (c->shortcut && !strstr(source, "config.shortcut"))
         return text_format("--shortcut");
+    if (c->value_embedding && !strstr(source, "config.value_embedding"))
+        return text_format("--value-embedding");
     if (c->from_last)
         return text_format("predictions from the last position");
     if (c->ffn == FFN_RELU2 && !strstr(source, "\"relu2\""))

@@ -6,7 +6,8 @@
  *     q, k    = gamma_q z + beta_q, gamma_k z + beta_k          FLASH: ql and kl too
  *     y       = x + (u mix(q, k, v)) W_o^T
  *
- * With --conv K, W_v and W_z are followed by a short convolution (model/around.c).
+ * With --conv K, W_v and W_z are followed by a short convolution (model/around.c); with
+ * --value-embedding, h W_v^T has the token's row of a table added to it.
  * q, k and v are split into heads, each with gammas and betas of its own; by default there is one.
  * Two units replace one attention layer and one feed-forward layer.
  * silu(a) b is op_swiglu(), so u is never stored. Without the gate, u is 1.
@@ -57,6 +58,7 @@ static void make_unit(Unit *u, const Maker *m)
     if (setting(&m->config->set, "gate"))
         u->u = make_dense(m, "wu", s.H * s.E, width, 1);
     u->v = make_dense(m, "wv", s.H * s.E, width, 1);
+    u->value_embed = make_value_embed(m, "value_embed");
     u->z = make_dense(m, "wz", s.H * s.D, width, 1);
     for (int i = 0; (o = attention_operand(a, i)); i++)
         if (is_of_z(o))
@@ -79,10 +81,10 @@ static void gated_make(Block *b, const Maker *m)
     }
 }
 
-/* silu(conv(h W^T)) */
-static Tensor *activated(Pass *p, Tensor *h, DenseWeights d, Tensor *conv)
+/* silu(conv(x)) */
+static Tensor *activated(Pass *p, Tensor *x, Tensor *conv)
 {
-    return op_activation(p->tape, pass_conv(p, pass_dense(p, h, d), conv), &activation_silu);
+    return op_activation(p->tape, pass_conv(p, x, conv), &activation_silu);
 }
 
 /* gamma z + beta, in heads */
@@ -93,12 +95,14 @@ static Tensor *scaled(Pass *p, Tensor *z, ScaleWeights s)
 
 static Tensor *run_unit(Pass *p, const Unit *u, Tensor *x)
 {
-    Tensor *h = pass_norm(p, x, u->norm), *z = activated(p, h, u->z, u->around.conv[0]);
+    Tensor *h = pass_norm(p, x, u->norm);
+    Tensor *z = activated(p, pass_dense(p, h, u->z), u->around.conv[0]);
+    Tensor *v = pass_value_embed(p, pass_dense(p, h, u->v), u->value_embed);
     Mix in = pass_operands(p);
 
     for (int i = 0; i < OPERANDS_MAX; i++)
         in.x[i] = u->scale[i].gamma ? scaled(p, z, u->scale[i]) : u->own[i];
-    in.v = pass_split(p, activated(p, h, u->v, u->around.conv[1]));
+    in.v = pass_split(p, activated(p, v, u->around.conv[1]));
     pass_around(p, &u->around, h, &in);
     Tensor *o = pass_mix(p, &in);
     if (u->u.w)
@@ -132,7 +136,8 @@ static double gated_parameters(const Config *c, const MixSize *s)
 /* Per unit: norm, z (two) and its operands, v (two), o, u and the gated o; and one sum. */
 static double gated_kept(const Config *c, const MixSize *s)
 {
-    double keys = 2 * s->D, values = (setting(&c->set, "gate") ? 5.0 : 3.0) * s->E;
+    double keys = 2 * s->D, values = (setting(&c->set, "gate") ? 5.0 : 3.0) * s->E +
+                                     (c->value_embedding ? 2.0 * s->E : 0);
     const Operand *o;
 
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)

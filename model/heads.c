@@ -4,6 +4,9 @@
  *     q, k, v = h W_q^T, h W_k^T, h W_v^T,   h = norm(x)
  *     y       = x + mix(q, k, v) W_o^T
  *
+ * With --value-embedding, v = h W_v^T + E[token]: each layer looks the token up again, in a table
+ * of its own, so that the residual stream need not carry it there. E starts at zero.
+ *
  * Between these, model/around.c has what may surround any mix, such as a short convolution.
  * Where a mechanism does not use k, or q and k, q or v takes their place, without a matrix. q and k
  * of a head may be narrower, or wider, than v, and with --share-keys those of all heads are the
@@ -38,6 +41,7 @@ static void heads_make(Block *b, const Maker *m)
     if (uses_k(m->config))
         b->k = make_dense(m, "attn.wk", keys, width, 1);
     b->v = make_dense(m, "attn.wv", s.H * s.E, width, 1);
+    b->value_embed = make_value_embed(m, "attn.value_embed");
     b->o = make_dense(m, "attn.wo", width, s.H * s.E, make_add_gain(m));
     make_own(b->own, m, "attn.");
     make_around(&b->around, m, "attn.", "qkv");
@@ -88,7 +92,8 @@ static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
         in.q = pass_keys(p, pass_dense(p, h, b->q), b->around.conv[0]);
     if (b->k.w)
         in.k = pass_keys(p, pass_dense(p, h, b->k), b->around.conv[1]);
-    in.v = v = pass_input(p, pass_dense(p, h, b->v), b->around.conv[2]);
+    v = pass_dense(p, h, b->v);
+    in.v = v = pass_input(p, pass_value_embed(p, v, b->value_embed), b->around.conv[2]);
     in.q = in.q ? in.q : in.v;
     in.k = in.k ? in.k : in.q;
     pass_around(p, &b->around, h, &in);
@@ -124,12 +129,12 @@ static double heads_parameters(const Config *c, const MixSize *s)
 }
 
 /* Two norms, q, k, v, o, and a sum; o normed, with its scale; the gate, and o times it; what skips
- * the mix, and o with it. */
+ * the mix, and o with it; the rows of the table, and v with them. */
 static double heads_kept(const Config *c, const MixSize *s)
 {
     double around = (setting(&c->set, "out-norm") ? s->E + 2.0 : 0) +
                     (setting(&c->set, "out-gate") ? 2.0 * s->E : 0) +
-                    (has_flag(c, "skip") ? 2.0 * s->E : 0);
+                    (has_flag(c, "skip") ? 2.0 * s->E : 0) + (c->value_embedding ? 2.0 * s->E : 0);
 
     return 3.0 * c->width + keys(c, s) + s->H * (2.0 * s->E + around) + around_kept(c, s, "qkv") +
            attention_memory(s).kept;

@@ -42,6 +42,17 @@ double make_add_gain(const Maker *m)
     return c->no_residual ? 1 : 1 / sqrt((double)config_additions(c));
 }
 
+Tensor *make_value_embed(const Maker *m, const char *name)
+{
+    const MixSize s = config_mix_size(m->config);
+    char buffer[PARAM_NAME];
+
+    if (!m->config->value_embedding)
+        return NULL;
+    return params_normal(m->params, make_name(m, name, buffer), 0,
+                         SHAPE(m->config->vocab, s.H * s.E));
+}
+
 /* An operand shared by all heads exists once: the vectors, or all. */
 static int shape_of(const Config *c, const Operand *o, int dim[4])
 {
@@ -125,6 +136,13 @@ Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n)
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d)
 {
     return op_dense(p->tape, (Dense){ .x = x, .w = d.w, .b = d.b });
+}
+
+Tensor *pass_value_embed(Pass *p, Tensor *v, Tensor *table)
+{
+    const Embedding of = { .table = table, .id = p->id, .B = v->dim[0], .T = v->dim[1] };
+
+    return table ? op_add(p->tape, v, op_embedding(p->tape, of)) : v;
 }
 
 Tensor *pass_split(Pass *p, Tensor *x)

@@ -32,6 +32,9 @@ DenseWeights make_dense(const Maker *m, const char *name, int out, int in, doubl
 NormWeights make_norm(const Maker *m, const char *name);
 double make_add_gain(const Maker *m); /* of the matrices that add to the residual stream */
 
+/* The table of --value-embedding, a vector of v's width for each token, zero at first; or NULL. */
+Tensor *make_value_embed(const Maker *m, const char *name);
+
 /*
  * The operands of the mechanism that are parameters, "<prefix><name>": normal numbers of
  * variance 1 / their last dimension, or drawn by the operand's own rule.
@@ -71,6 +74,7 @@ typedef struct Pass {
     Tape *tape;
     const Config *config;
     MixSize size;
+    const int *id;     /* the tokens, (B, T) */
     const int *length; /* of each sequence; NULL: no padding */
     uint64_t step;     /* for dropout */
     int drops;         /* dropout masks drawn so far */
@@ -79,7 +83,8 @@ typedef struct Pass {
 
 Tensor *pass_norm(Pass *p, Tensor *x, NormWeights n);
 Tensor *pass_dense(Pass *p, Tensor *x, DenseWeights d);
-Tensor *pass_split(Pass *p, Tensor *x); /* x as (B, T, H, D or E) */
+Tensor *pass_value_embed(Pass *p, Tensor *v, Tensor *table); /* v + table[id]; v without a table */
+Tensor *pass_split(Pass *p, Tensor *x);                      /* x as (B, T, H, D or E) */
 Tensor *pass_drop(Pass *p, Tensor *x);
 
 /* conv(x) of x (B, T, C), or without w x; silu(conv(x)), in heads; and that of q or k. */

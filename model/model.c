@@ -245,6 +245,7 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
 
     if (in.T > c->context)
         BUG("model: %d positions, but a context of %d", in.T, c->context);
+    p->id = in.id;
     in.table = model->embedding;
     in.position = model->position;
     in.fixed = model->sinusoids;

@@ -36,6 +36,7 @@ static void make_weights(Block *b, const Maker *m)
     b->q = make_dense(m, "attn.wq", rows, width, 1);
     b->k = make_dense(m, "attn.wk", rows, width, 1);
     b->v = shares(m->config, "qv") ? b->q : make_dense(m, "attn.wv", rows, width, 1);
+    b->value_embed = make_value_embed(m, "attn.value_embed");
     b->o = make_dense(m, "attn.wo", width, width, make_add_gain(m));
     make_own(b->own, m, "attn.");
     make_around(&b->around, m, "attn.", "qkv");
@@ -82,6 +83,7 @@ static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
     Tensor *k = pass_dense(p, h, of_all_heads(p, b->k));
     Tensor *v = computes_once(p->config) ? q : pass_dense(p, h, of_all_heads(p, b->v));
 
+    v = pass_value_embed(p, v, b->value_embed);
     in.q = pass_input(p, q, b->around.conv[0]);
     in.k = pass_input(p, k, b->around.conv[1]);
     in.v = v == q && !b->around.conv[2] ? in.q : pass_input(p, v, b->around.conv[2]);
@@ -115,11 +117,11 @@ static double pooled_parameters(const Config *c, const MixSize *s)
            (shares(c, "layers") ? 1 : c->layers);
 }
 
-/* Two norms, q, k, v unless it is q, o, a sum, and o with q. */
+/* Two norms, q, k, v unless it is q, o, a sum, and o with q; rows of a table, and v with them. */
 static double pooled_kept(const Config *c, const MixSize *s)
 {
-    return (computes_once(c) ? 7.0 : 8.0) * c->width + around_kept(c, s, "qkv") +
-           attention_memory(s).kept;
+    return (computes_once(c) ? 7.0 : 8.0) * c->width + (c->value_embedding ? 2.0 * c->width : 0) +
+           around_kept(c, s, "qkv") + attention_memory(s).kept;
 }
 
 static double pooled_back(const Config *c, const MixSize *s)

@@ -82,12 +82,12 @@ ops/kernel 2090
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
-model 4570
+model 4630
 data 4680
 data/synthetic 1330
 training 5420
 tools 940
-tools/common 3800
+tools/common 3810
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710
@@ -97,7 +97,7 @@ tools/figure 1240
 tools/export 360
 tools/import 1490
 tools/fill 460
-tools/gradcheck 690
+tools/gradcheck 700
 tools/report 2410
 tools/train 2090
 tools/lib 1170

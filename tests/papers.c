@@ -47,6 +47,16 @@ static const double *paper_conv(const Paper *p, const double *x, const Tensor *w
     return w ? y : x;
 }
 
+/* v (ROWS, C), to each row of which that of its token is added, if there is a table. */
+static double *paper_values(const Paper *p, double *v, const Tensor *table)
+{
+    const int C = table ? table->dim[1] : 0;
+
+    for (int i = 0; i < ROWS * C; i++)
+        v[i] += (double)table->data[p->id[i / C] * C + i % C];
+    return v;
+}
+
 /* The rows of q or k of each head, normed. */
 static void paper_qk_norm(const Paper *p, const Tensor *gain, Tensor *x)
 {
@@ -135,8 +145,9 @@ static void paper_inputs(const Paper *p, const double *h, Mix *in)
 
     for (int i = 0; i < 3; i++) {
         const int D = i < 2 && key ? key : E;
-        const double *x = paper_conv(p, paper_dense(p, h, to[i], NULL), b->around.conv[i],
-                                     setting(&p->c->set, "conv-silu"));
+        const double *dense =
+            paper_values(p, paper_dense(p, h, to[i], NULL), i == 2 ? b->value_embed : NULL);
+        const double *x = paper_conv(p, dense, b->around.conv[i], setting(&p->c->set, "conv-silu"));
 
         in->x[i] = paper_tensor(p, to[i].w->dim[0] < H * D ? paper_shared(p, x, H, D) : x, H, D);
     }
@@ -177,7 +188,8 @@ static Tensor *paper_own(const Paper *p, const Tensor *of)
 }
 
 /* Rows of q, k or v, of which each head has its part, or which are the same for all heads. */
-static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d, const Tensor *conv)
+static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d, const Tensor *conv,
+                          const Tensor *table)
 {
     const int H = p->c->heads, D = p->c->width / H, wide = d.w->dim[0];
     const double *y = paper_dense(p, h, d, NULL);
@@ -185,7 +197,7 @@ static Tensor *paper_rows(const Paper *p, const double *h, DenseWeights d, const
 
     for (int i = 0; i < ROWS * H * D; i++)
         all[i] = y[i / (H * D) * wide + i % (H * D) % wide];
-    return paper_tensor(p, paper_conv(p, all, conv, true), H, D);
+    return paper_tensor(p, paper_conv(p, paper_values(p, all, table), conv, true), H, D);
 }
 
 static double *paper_pooled(const Paper *p, const double *x)
@@ -193,9 +205,9 @@ static double *paper_pooled(const Paper *p, const double *x)
     const Block *b = setting_is(&p->c->set, "share", "layers") ? p->first : p->block;
     const double *h = paper_norm(p, x, p->block->attention_norm);
     DenseWeights to_v = setting_is(&p->c->set, "share", "qv") ? b->q : b->v;
-    Mix in = { .q = paper_rows(p, h, b->q, b->around.conv[0]),
-               .k = paper_rows(p, h, b->k, b->around.conv[1]),
-               .v = paper_rows(p, h, to_v, b->around.conv[2]) };
+    Mix in = { .q = paper_rows(p, h, b->q, b->around.conv[0], NULL),
+               .k = paper_rows(p, h, b->k, b->around.conv[1], NULL),
+               .v = paper_rows(p, h, to_v, b->around.conv[2], b->value_embed) };
 
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i] ? paper_own(p, b->own[i]) : NULL;
@@ -239,7 +251,8 @@ static double *paper_unit(const Paper *p, const Unit *unit, const double *x)
     const double *h = paper_norm(p, x, unit->norm);
     const Around *a = &unit->around;
     const double *z = paper_unit_input(p, paper_dense(p, h, unit->z, NULL), a->conv[0], s);
-    const double *v = paper_unit_input(p, paper_dense(p, h, unit->v, NULL), a->conv[1], e);
+    double *value = paper_values(p, paper_dense(p, h, unit->v, NULL), unit->value_embed);
+    const double *v = paper_unit_input(p, value, a->conv[1], e);
     Mix in = { .v = NULL };
 
     for (int i = 0; i < OPERANDS_MAX; i++)

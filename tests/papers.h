@@ -14,6 +14,7 @@ typedef struct {
     Tape *tape;
     const Config *c;
     const Block *block, *first; /* the one that is run, and block 0 */
+    const int *id;              /* the tokens, (B, T) */
 } Paper;
 
 /* Its output for x (ROWS, width). */

@@ -282,7 +282,9 @@ START_TEST(a_value_that_our_own_class_lacks_is_detected)
     check_lacks(&c, source, "--logit-cap 15");
     c.logit_cap = 0, c.shortcut = true;
     check_lacks(&c, source, "--shortcut");
-    c.shortcut = false, c.from_last = true;
+    c.shortcut = false, c.value_embedding = true;
+    check_lacks(&c, source, "--value-embedding");
+    c.value_embedding = false, c.from_last = true;
     check_lacks(&c, source, "predictions from the last position");
     c.from_last = false;
     check_lacks(&c, source, "--ffn relu2");

@@ -316,16 +316,17 @@ static bool is_named_a_matrix(const char *name)
     static const char *const matrices[] = { "wq",     "wk",       "wv",    "wo",   "wg",
                                             "wu",     "wz",       "up",    "gate", "down",
                                             "concat", "concat_v", "omega", "w" },
-                             *const vectors[] = { "pool_q", "pool_k", "rel_a", "rel_b" };
+                             *const others[] = { "pool_q", "pool_k", "rel_a", "rel_b",
+                                                 "value_embed" };
     const char *end = strrchr(name, '.') + 1;
 
     for (int i = 0; i < COUNT(matrices); i++)
         if (strcmp(end, matrices[i]) == 0)
             return true;
-    for (int i = 0; i < COUNT(vectors); i++)
-        if (strcmp(end, vectors[i]) == 0)
+    for (int i = 0; i < COUNT(others); i++)
+        if (strcmp(end, others[i]) == 0)
             return false;
-    ck_abort_msg("%s: a matrix for Muon, or vectors?", name);
+    ck_abort_msg("%s: a matrix for Muon, or vectors or a table?", name);
     return false;
 }
 

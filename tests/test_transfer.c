@@ -107,6 +107,25 @@ START_TEST(different_tokens_have_different_embeddings)
 }
 END_TEST
 
+START_TEST(value_embeddings_are_rows_of_tokens_as_well)
+{
+    static const char table[] = "blocks.1.attn.value_embed";
+    Config from = plain(), to;
+
+    from.value_embedding = true;
+    to = from;
+    to.vocab += 2;
+    move(from, to, true);
+    check_rows(table, table, 11);
+    check_lists("embed from row 11 on, blocks.0.attn.value_embed from row 11 on, "
+                "blocks.1.attn.value_embed from row 11 on, head from row 11 on",
+                "");
+    move(from, from, false);
+    check_rows(table, table, 0);
+    check_lists("embed, blocks.*.attn.value_embed, head", "embed, blocks.*.attn.value_embed, head");
+}
+END_TEST
+
 START_TEST(a_tied_head_is_the_embedding)
 {
     Config tied = plain();
@@ -270,6 +289,7 @@ Suite *suite_transfer(void)
     tcase_add_test(one, another_context_copies_the_positions_that_both_have);
     tcase_add_test(one, adding_or_removing_a_mask_token_keeps_the_others);
     tcase_add_test(one, different_tokens_have_different_embeddings);
+    tcase_add_test(one, value_embeddings_are_rows_of_tokens_as_well);
     tcase_add_test(one, a_tied_head_is_the_embedding);
     tcase_add_test(one, a_class_head_is_copied_only_if_the_number_of_classes_agrees);
     tcase_add_test(one, blocks_and_norms_are_named_once);

@@ -31,7 +31,7 @@ static const Param *find_source(const Model *to, const Model *from, const char *
 
 static bool has_rows_of_tokens(const Model *of, const char *name)
 {
-    return strcmp(name, "embed") == 0 ||
+    return strcmp(name, "embed") == 0 || strstr(name, "value_embed") ||
            (strcmp(name, "head") == 0 && of->config.task != TASK_CLASSIFY);
 }
 

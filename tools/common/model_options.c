@@ -153,6 +153,7 @@ void model_options_settle(const Program *program, ModelOptions *options, const C
     c->bias = options->bias;
     c->no_residual = !options->residual;
     c->shortcut = options->shortcut;
+    c->value_embedding = options->value_embedding;
 }
 
 /* "muon, sgd": the optimizers with that option; empty: not an option of optimizers. */

@@ -9,7 +9,7 @@
 typedef struct {
     SettingsOptions mechanism;
     int position; /* -1: not given */
-    bool tied, bias, residual, shortcut;
+    bool tied, bias, residual, shortcut, value_embedding;
     double gamma_init; /* 0: all gammas are 1 */
 } ModelOptions;
 #define MODEL_OPTIONS_DEFAULT                                                                      \
@@ -51,6 +51,8 @@ extern const char model_gammas[];
           .help = "base of RoPE's frequencies; 0: 10000" },                                        \
         { "shortcut", OPTION_FLAG, &(to).shortcut,                                                 \
           .help = "add the embeddings to the input of each block, with learned weights" },         \
+        { "value-embedding", OPTION_FLAG, &(to).value_embedding,                                   \
+          .help = "let each layer add a learned vector of the token to v" },                       \
         { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                     \
           .help = "replace each logit x by X tanh(x / X), between -X and X; 0: off" },             \
         { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                     \

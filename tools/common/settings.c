@@ -326,6 +326,8 @@ Text settings_text(const Config *c)
         add(&text, "no residual");
     if (c->shortcut)
         add(&text, "shortcut");
+    if (c->value_embedding)
+        add(&text, "value embeddings");
     if (c->from_last)
         add(&text, "from the last position");
     if (c->logit_cap)

@@ -16,17 +16,19 @@ static Tensor *apply_model(Tape *tape, void *ctx)
     return model_losses(tape, &c->model, c->batch, 0);
 }
 
-/* What a model of one block can leave out, or have besides. */
+/* What a model of one block can leave out, or have besides; and the size of its numbers. */
 static const struct {
     const char *name;
-    int ffn, no_residual, logit_cap, shortcut, from_last;
-} kinds[] = { { .name = "in a model" },
-              { .name = "without residual", .no_residual = true },
-              { .name = "without ffn", .ffn = FFN_NONE },
-              { .name = "without either", .ffn = FFN_NONE, .no_residual = true },
-              { .name = "with relu2 and cap", .ffn = FFN_RELU2, .logit_cap = 3 },
-              { .name = "with a shortcut", .shortcut = true },
-              { .name = "from the last position", .from_last = true } };
+    double size;
+    int ffn, no_residual, logit_cap, shortcut, from_last, value_embedding;
+} kinds[] = { { .name = "in a model", .size = 0.5 },
+              { .name = "without residual", .size = 0.6, .no_residual = true },
+              { .name = "without ffn", .size = 0.5, .ffn = FFN_NONE },
+              { .name = "without either", .size = 0.6, .ffn = FFN_NONE, .no_residual = true },
+              { .name = "with relu2 and cap", .size = 0.5, .ffn = FFN_RELU2, .logit_cap = 3 },
+              { .name = "with a shortcut", .size = 0.5, .shortcut = true },
+              { .name = "with value embeddings", .size = 0.8, .value_embedding = true },
+              { .name = "from the last position", .size = 0.5, .from_last = true } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
@@ -50,13 +52,14 @@ static void check_kind(Report *r, const Attention *a, int kind)
     config.set = settings_default(a);
     config.ffn = kinds[kind].ffn, config.no_residual = kinds[kind].no_residual;
     config.shortcut = kinds[kind].shortcut, config.from_last = kinds[kind].from_last;
+    config.value_embedding = kinds[kind].value_embedding;
     config.logit_cap = kinds[kind].logit_cap;
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)
         id[i] = i * i % V, target[i] = (3 * i + 1) % V;
     model_init(&m.model, config, r->mem, 1);
     for (const Param *p = m.model.params.first; p; p = p->next) {
-        fill(p->tensor->data, p->tensor->n, seed++, kinds[kind].no_residual ? 0.6 : 0.5);
+        fill(p->tensor->data, p->tensor->n, seed++, kinds[kind].size);
         if (!p->fixed)
             put_operand(&c, p->name, p->tensor);
     }
