@@ -78,14 +78,14 @@ while read -r folder budget; do
 done <<END
 ops 3780
 ops/base 2800
-ops/kernel 2090
+ops/kernel 2150
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
 model 4630
 data 4680
 data/synthetic 1330
-training 5420
+training 5480
 tools 940
 tools/common 3810
 tools/draw 1100
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2410
-tools/train 2090
+tools/train 2150
 tools/lib 1170
 END
 

@@ -824,6 +824,13 @@ check 'a run of pairs that stops' part 130 bpe $steps --tokenizer bpe:270 --stop
 check 'has its tokens when it goes on' part 0 bpe --resume
 works 'three lengths' --lengths 4,8,16 $text
 check 'the lengths are in the configuration' grep -q '"lengths": \[4,8,16\],$' "$run/config.json"
+works 'lengths and sizes in turn' --length-stages 8,16 --batch-size 4 --batch-stages 1,3,4 $text
+check 'the sizes are in the configuration' grep -q '"batch_stages": \[1,3,4\],$' "$run/config.json"
+refused 'lengths drawn and in turn'           2 'give one'     $t --length-stages 8 --lengths 8,16 $text
+refused 'shuffled batches of several sizes'   2 'takes no --batch-stages' $t --shuffle --batch-stages 2,4 $text
+refused 'a size beyond the stages'            2 'which is 4'        $t --batch-size 5 --batch-stages 2,4 $text
+refused 'a length that one size does not fit' 2 '--length-stages 16' $t --block-size 24 --batch-stages 1,2 \
+    --length-stages 16,24 $text
 refused 'an unknown tokenizer'       2 '--tokenizer word'  $t --tokenizer word $text
 refused 'a length that does not fit'          2 '--lengths 5'       $t --lengths 5 $text
 refused 'a length beyond the context'         2 'longer than the context' $t --lengths 32 $text

@@ -259,6 +259,42 @@ START_TEST(every_batch_has_one_of_the_lengths_and_as_many_tokens)
 }
 END_TEST
 
+START_TEST(batches_may_grow_in_number_and_length)
+{
+    static const int size[] = { 1, 2, 3 }, length[] = { 4, 8, 16 }, stop_at[] = { 4, 7, 0 };
+    TrainOptions *o = &job.options;
+
+    o->eval_iters = 0; /* the same rows with any size of a batch */
+    o->size = size, o->sizes = 3;
+    o->length = length, o->lengths = 3, o->in_turn = true;
+    const Weights staged = trained_weights(1);
+    o->sizes = 0, o->lengths = 1;
+    for (int i = 0; i < 3; i++) {
+        o->batch = size[i], o->length = length + i, o->stop_at = stop_at[i], job.resume = i > 0;
+        check_trains();
+    }
+    const Weights parts = trained_weights(1);
+    check_same_files(&parts, &staged, "a run of each part");
+    weights_free(staged), weights_free(parts);
+}
+END_TEST
+
+START_TEST(the_tokens_of_a_run_are_those_of_its_updates)
+{
+    static const int size[] = { 1, 2, 4 }, of_step[] = { 1, 1, 1, 1, 2, 2, 2, 4, 4, 4 };
+    const TrainOptions plain = { .batch = 5, .accumulation = 2, .steps = 10 };
+    TrainOptions growing = plain;
+    double sum = 0;
+
+    growing.size = size, growing.sizes = 3;
+    for (int step = 0; step <= 10; step++) {
+        ck_assert_double_eq(batches_tokens(&plain, 8, step), 5 * 2 * 8 * step);
+        ck_assert_double_eq(batches_tokens(&growing, 8, step), sum * 2 * 8);
+        sum += step < 10 ? of_step[step] : 0;
+    }
+}
+END_TEST
+
 START_TEST(checkpoints_record_their_validation_loss)
 {
     static const char *const name[] = { "model.safetensors", "best.safetensors" };
@@ -458,6 +494,8 @@ Suite *suite_training(void)
     tcase_add_test(t, the_final_weights_may_be_the_best_unless_the_run_continues);
     tcase_add_test(t, the_log_of_an_interrupted_run_has_every_step_once);
     tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
+    tcase_add_test(t, batches_may_grow_in_number_and_length);
+    tcase_add_test(t, the_tokens_of_a_run_are_those_of_its_updates);
     tcase_add_test(t, checkpoints_record_their_validation_loss);
     tcase_add_test(t, every_line_of_the_log_is_a_json_object);
     tcase_add_test(t, the_log_of_a_masked_run_has_accuracy_but_no_bits_per_byte);

@@ -2,7 +2,6 @@
 
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
-#include "ops/base/random.h"
 #include "ops/base/terminal.h"
 #include "training/display.h"
 #include "training/pace.h"
@@ -29,24 +28,18 @@ typedef struct {
     Text broken;                      /* a tensor that is not finite; empty: none was found */
 } Loop;
 
-/* Tokens per update; all batches of it have the same number, whatever their length. */
-static double step_tokens(const Loop *l)
+static double tokens_until(const Loop *l, int step)
 {
-    return (double)l->o->batch * l->t->model->config.context * l->o->accumulation;
+    return batches_tokens(l->o, l->t->model->config.context, step);
 }
 
-/* The shape of a batch: its length is drawn, and its rows make up the same number of tokens. */
+/* The shape of a batch: rows of any length make up the same number of tokens. */
 static Batch shape_of(const Loop *l, uint64_t number)
 {
-    const TrainOptions *o = l->o;
-    int T = l->t->model->config.context;
+    const int rows = batches_rows(l->o, number), context = l->t->model->config.context;
+    const int T = batches_length(l->o, context, l->t->source->seed, number);
 
-    if (o->lengths == 0)
-        return source_shape(l->batch, o->batch, T);
-    Random r = random_stream(l->t->source->seed, RANDOM_LENGTH, number);
-    int chosen = o->length[random_below(r, 0, (uint64_t)o->lengths)];
-
-    return source_shape(l->batch, (int)((int64_t)o->batch * T / chosen), chosen);
+    return source_shape(l->batch, (int)((int64_t)rows * context / T), T);
 }
 
 /* The mean loss of a batch, and its gradient, added to those of the parameters. */
@@ -116,8 +109,8 @@ static LogLine step(Loop *l, int number)
 
     pace_step(&l->pace, duration);
     line.bits = source_bits(source, false, line.loss);
-    line.tokens = step_tokens(l) * number;
-    line.tokens_per_second = step_tokens(l) / duration;
+    line.tokens = tokens_until(l, number);
+    line.tokens_per_second = (line.tokens - tokens_until(l, number - 1)) / duration;
     line.seconds = seconds_now() - l->start;
     return line;
 }
@@ -190,7 +183,7 @@ static LogLine log_evaluation(const Loop *l, const char *split, Evaluation e)
                      .f1 = e.f1,
                      .rate = (double)NAN,
                      .grad_norm = (double)NAN,
-                     .tokens = step_tokens(l) * l->progress.step,
+                     .tokens = tokens_until(l, l->progress.step),
                      .tokens_per_second = (double)NAN,
                      .seconds = seconds_now() - l->start };
 
@@ -394,7 +387,9 @@ Estimate train_estimate(const Training *t, const TrainOptions *o)
         if (i <= FEWEST || seconds_now() - l.start < patience)
             step(&l, before + i);
     evaluate_rows(&l, t->source, fmin(l.pace.some, o->batch));
-    const Estimate e = { pace_left(&l.pace, before, 0), pace_median_step(&l.pace) };
+    const double begun = tokens_until(&l, before), first = tokens_until(&l, before + 1) - begun;
+    const double mean = (tokens_until(&l, o->steps) - begun) / (o->steps - before);
+    const Estimate e = { pace_left(&l.pace, before, 0) * mean / first, pace_median_step(&l.pace) };
     arena_free(l.mem);
     return e;
 }

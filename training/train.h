@@ -13,9 +13,12 @@
 
 typedef struct {
     int batch, accumulation; /* sequences at once, and batches per update */
+    const int *size;         /* that number in equal parts of the run, the largest is `batch`; */
+    int sizes;               /* 0: it does not change */
+    const int *length;       /* every batch has one of these lengths, */
+    int lengths;             /* and as many tokens as at the context; 0: all have its length */
+    bool in_turn;            /* each length for an equal part of the run; else it is drawn */
     int steps, stop_at;      /* the run stops after this one, if not 0 */
-    const int *length;       /* every batch has one of these lengths */
-    int lengths;             /* and the same number of tokens; 0: all as long as the context */
     Schedule schedule;
     Optimiser optimiser; /* its first line */
     double clip;         /* 0: never */
@@ -67,6 +70,14 @@ typedef struct {
  * that is not. A signal is heard within a batch. A time limit includes the evaluations at the end.
  */
 TrainResult train(const Training *t, const TrainOptions *o);
+
+/* Of a batch, by its number in the run: its rows, if they were as long as the context; its length.
+ */
+int batches_rows(const TrainOptions *o, uint64_t number);
+int batches_length(const TrainOptions *o, int context, uint64_t seed, uint64_t number);
+
+/* The tokens of the first updates. */
+double batches_tokens(const TrainOptions *o, int context, int steps);
 
 /* How long that would take, by a few steps: it changes the weights, and writes nothing. */
 typedef struct {

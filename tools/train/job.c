@@ -14,7 +14,6 @@ enum { STORY_SECONDS = 110, TASK_LENGTH = 64 };
 
 static int preset = -1, task, optimiser, schedule;
 static ModelOptions model = MODEL_OPTIONS_DEFAULT;
-static OptionList lengths;
 static bool resume, overwrite, dry_run;
 static const char *config, *init;
 static double minutes;
@@ -83,8 +82,12 @@ static Option options[] = {
     { .name = "Training" },
     { "batch-size", OPTION_INT, &job.training.batch, .min = 1, .max = 1 << 20,
       .help = "sequences per batch" },
-    { "lengths", OPTION_LIST, &lengths, .min = 1, .max = 1 << 24,
+    { "lengths", OPTION_LIST, &job.lengths, .min = 1, .max = 1 << 24,
       .help = "draw the length of each batch from these; tokens per batch stay the same" },
+    { "length-stages", OPTION_LIST, &job.length_stages, .min = 1, .max = 1 << 24,
+      .help = "these lengths in turn, each for an equal part of the updates" },
+    { "batch-stages", OPTION_LIST, &job.batch_stages, .min = 1, .max = 1 << 20,
+      .help = "these batch sizes in turn, each for an equal part of the updates" },
     { "shuffle", OPTION_FLAG, &job.shuffle,
       .help = "read each window once per epoch, in random order, instead of random windows" },
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
@@ -174,37 +177,6 @@ static void settle_model(void)
     config_check(c);
 }
 
-/* Batches of all lengths have the same number of tokens. */
-static void settle_lengths(void)
-{
-    TrainOptions *o = &job.training;
-    int64_t tokens = (int64_t)o->batch * job.config.context;
-
-    if (lengths.n && !options_set(&program, "block-size") && !job.from) {
-        job.config.context = 1;
-        for (int i = 0; i < lengths.n; i++)
-            if (lengths.at[i] > job.config.context)
-                job.config.context = lengths.at[i];
-        tokens = (int64_t)o->batch * job.config.context;
-    }
-    for (int i = 0; i < lengths.n; i++)
-        if (lengths.at[i] > job.config.context)
-            die(EXIT_USAGE, "--lengths %d is longer than the context: --block-size is %d",
-                lengths.at[i], job.config.context);
-        else if (job.config.pairs == PAIRS_TOWERS && lengths.at[i] % 2 != 0)
-            die(EXIT_USAGE, "--lengths %d: --pairs towers takes even lengths, for two texts",
-                lengths.at[i]);
-        else if (tokens % lengths.at[i] != 0)
-            die(EXIT_USAGE,
-                "--lengths %d: a batch has %lld tokens (%d times --block-size %d), not a whole "
-                "number of such sequences",
-                lengths.at[i], (long long)tokens, o->batch, job.config.context);
-    if (lengths.n && job.shuffle)
-        die(EXIT_USAGE, "--shuffle cuts windows of one length, and takes no --lengths");
-    o->length = lengths.at;
-    o->lengths = lengths.n;
-}
-
 static void settle_optimiser(void)
 {
     const OptimiserKind *kind = optimisers[optimiser];
@@ -276,7 +248,8 @@ static void settle_rows(void)
     if (made && made != &cifar_task && job.files > 0)
         die(EXIT_USAGE, "--task %s generates its own data and takes no text, but got %s",
             made->name, text_cut(job.file[0], 60).at);
-    if (made && !options_set(&program, "block-size") && lengths.n == 0 && !job.from)
+    if (made && !options_set(&program, "block-size") && job.lengths.n == 0 &&
+        job.length_stages.n == 0 && !job.from)
         settle_row_length();
 }
 
@@ -288,19 +261,6 @@ static void settle_plan(void)
             resume ? "resume" : "config");
     if (minutes > 0 && !job.made)
         job_plan(&job, minutes, attentions[model.mechanism.layers.at[0]], optimisers[optimiser]);
-}
-
-/* Checks the task's rows at every length. */
-static void check_shape(void)
-{
-    for (int i = -1; job.made && i < lengths.n; i++) {
-        job.shape.T = i < 0 ? job.config.context : lengths.at[i];
-        Text why = synthetic_misfit(job.made, job.shape);
-
-        if (why.n)
-            die(EXIT_USAGE, "%s", why.at);
-    }
-    job.shape.T = job.config.context;
 }
 
 /* Texts whose files are the classes, or labelled ones. */
@@ -384,8 +344,7 @@ Job job_read(int argc, char **argv)
     settle_text();
     settle_rows();
     settle_plan();
-    settle_lengths();
-    check_shape();
+    job_shape(&job);
     settle_model();
     settle_training();
     job.threads = job.threads ? job.threads : processors_available();

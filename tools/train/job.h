@@ -41,6 +41,7 @@ typedef struct {
     Saved *from;    /* the run to resume; NULL: a new run */
     Saved *initial; /* the run with the first weights of a new one, or NULL */
     OptionTexts frozen;
+    OptionList lengths, length_stages, batch_stages;
 } Job;
 
 /* Dies (EXIT_USAGE) if options are not valid or contradict each other. */
@@ -59,6 +60,10 @@ void job_check_restored(const Job *job);
 /* Of --init: reads the run. Its options of model and tokenizer hold unless the command line has
  * others; its attention's settings only for the same attention. */
 void job_begin(Job *job, const char *path);
+
+/* The shapes of batches: checks them, and sets the context and the batch size if only these say so.
+ */
+void job_shape(Job *job);
 
 /* Of --minutes: measures this machine, and sets the options of model, batches, updates and time
  * that are not set. */

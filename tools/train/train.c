@@ -66,7 +66,8 @@ static const double WORTH_MEASURING = 3e10;
 /* The machine's operations per second, or NaN if the run is over too soon for it to matter. */
 static double peak_for(const Job *job, Pool *pool)
 {
-    const double tokens = job_load(job).tokens * job->training.accumulation * job->training.steps;
+    const TrainOptions *o = &job->training;
+    const double tokens = batches_tokens(o, job->config.context, o->steps);
 
     return config_flops(&job->config, 1) * tokens < WORTH_MEASURING ? (double)NAN
                                                                     : peak_flops(pool);

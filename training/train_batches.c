@@ -1,0 +1,44 @@
+/*
+ * What changes in n equal parts of a run of S updates: update s, counted from 0, is in part
+ * floor(s n / S), so ceil(i S / n) updates come before part i.
+ */
+#include "ops/base/random.h"
+#include "training/train.h"
+
+static int part_of(const TrainOptions *o, uint64_t number, int n)
+{
+    return (int)(number / (uint64_t)o->accumulation * (uint64_t)n / (uint64_t)o->steps);
+}
+
+static int before_part(const TrainOptions *o, int i, int n)
+{
+    return (int)(((int64_t)i * o->steps + n - 1) / n);
+}
+
+int batches_rows(const TrainOptions *o, uint64_t number)
+{
+    return o->sizes ? o->size[part_of(o, number, o->sizes)] : o->batch;
+}
+
+int batches_length(const TrainOptions *o, int context, uint64_t seed, uint64_t number)
+{
+    if (o->lengths == 0)
+        return context;
+    if (o->in_turn)
+        return o->length[part_of(o, number, o->lengths)];
+    const Random r = random_stream(seed, RANDOM_LENGTH, number);
+
+    return o->length[random_below(r, 0, (uint64_t)o->lengths)];
+}
+
+double batches_tokens(const TrainOptions *o, int context, int steps)
+{
+    double rows = o->sizes ? 0 : (double)o->batch * steps;
+
+    for (int i = 0; i < o->sizes; i++) {
+        const int from = before_part(o, i, o->sizes), to = before_part(o, i + 1, o->sizes);
+
+        rows += o->size[i] * fmax(0, fmin(steps, to) - from);
+    }
+    return rows * context * o->accumulation;
+}
