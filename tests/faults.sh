@@ -170,7 +170,7 @@ cat ./*/sites 2>/dev/null | awk -v flows="${running:-0}" -v every="$every" '
     { memory += $1; files += $2; without += $3; failed += $4 }
     END {
         printf "%d programs: %d allocations and %d calls for files%s failed, once and from then on", flows, memory, files,
-            (every > 1 ? ", of which every " every "th" : "")
+            (every > 1 ? ", of which one in " every : "")
         printf "; %d did without, %d failures\n", without, failed
         exit failed > 0 || NR != flows
     }'

@@ -12,6 +12,22 @@ static const char *const microgpt[][2] = {
     { "tokenizer", "char" }, { "n-layer", "1" },     { "n-head", "4" },       { "n-embd", "16" },
     { "block-size", "16" },  { "batch-size", "64" }, { "max-iters", "2000" }, { NULL, NULL },
 };
+static const char *const speedrun[][2] = {
+    { "tokenizer", "char" },
+    { "n-layer", "3" },
+    { "n-head", "4" },
+    { "n-embd", "96" },
+    { "block-size", "64" },
+    { "batch-size", "8" },
+    { "conv", "4" },
+    { "optimizer", "muon" },
+    { "learning-rate", "0.012" },
+    { "min-lr", "0" },
+    { "warmup-iters", "20" },
+    { "max-iters", "2600" },
+    { "eval-interval", "2600" },
+    { NULL, NULL },
+};
 static const char *const fastformer_paper[][2] = {
     { "attn", "fastformer" }, { "interaction", "mul" }, { "share", "qv,layers" },
     { "n-layer", "2" },       { "n-head", "16" },       { "n-embd", "256" },
@@ -62,6 +78,9 @@ static const char *const parity[][2] = {
 const Preset choice_presets[] = {
     { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
     { "microgpt", "for a list of names: 1 x 16, context 16, batch 64, 2000 steps", microgpt },
+    { "speedrun",
+      "a megabyte of characters in half a minute: 3 x 96, context 64, batch 8, muon, conv 4",
+      speedrun },
     { "fastformer-paper",
       "the paper's text classifier: 2 x 256, 16 heads, W_q = W_v, shared layers",
       fastformer_paper },
