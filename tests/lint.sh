@@ -78,7 +78,7 @@ while read -r folder budget; do
 done <<END
 ops 3780
 ops/base 2800
-ops/kernel 2170
+ops/kernel 2190
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2410
-tools/train 2170
+tools/train 2190
 tools/lib 1170
 END
 

@@ -540,6 +540,7 @@ check 'eval masks as the run did' judged_as_trained
 works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
 check 'masked bytes are not compared with the next one' no_reference
 works 'a preset for names' --preset microgpt $text
+works 'a preset for speed' --preset speedrun $text
 check 'has nothing to compare with' no_reference
 works 'a preset without masks' --preset nanogpt-cpu $text
 check 'the next byte is compared' says '^for comparison'
@@ -553,11 +554,16 @@ configured() { # FOLDER OPTION...
 }
 same_weights() { cmp -s "../out/$1/model.safetensors" "../out/$2/model.safetensors"; }
 $train --minutes 0.05 --n-layer 1 --n-embd 24 --threads 1 --sample-tokens 0 --out-dir ../out/minutes $text >"$dir/stdout" 2>"$dir/err"
-check 'a run of three seconds says what it has chosen' said '^--minutes: 1 x 24, context 64, batches of 12'
+check 'a run of three seconds says what it has chosen' said '^--minutes: 1 x 24, context 64, batches of 8'
 check 'and why' said ' updates, which read the text '
 check 'what is given stays' grep -q '"n_layer": 1,' ../out/minutes/config.json
-check 'what is chosen is in config.json' grep -q '"batch_size": 12,' ../out/minutes/config.json
+check 'what is chosen is in config.json' grep -q '"batch_size": 8,' ../out/minutes/config.json
 check 'and its optimizer' grep -q '"optimizer": "muon"' ../out/minutes/config.json
+check 'and a convolution' grep -q '"conv": 4,' ../out/minutes/config.json
+check 'one with a middle where both sides are seen' eval '$train --minutes 0.02 --task mlm --n-layer 1 --n-embd 24 \
+    --threads 1 --dry-run $text >"$dir/stdout" 2>"$dir/err" && grep -q "conv 3" "$dir/err"'
+check 'none besides that of a mechanism' eval '$train --minutes 0.02 --attn relu,mamba2 --n-layer 2 --n-embd 24 \
+    --threads 1 --dry-run $text >"$dir/stdout" 2>"$dir/err"'
 check 'it is resumed with what was chosen' eval '$patience "$train" --resume ../out/minutes >"$dir/stdout" 2>"$dir/err"'
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
 refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar

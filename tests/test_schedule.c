@@ -137,13 +137,13 @@ START_TEST(more_time_or_text_or_speed_is_for_a_larger_model)
     Fake f = { 2e10, 1, 0 }, fast = { 2e11, 1, 0 }, slow = { 2e10, 3, 0 };
     const Plan p = plan_of(&f, 60, 1e6, none);
 
-    ck_assert_int_eq(p.size.width, 128);
+    ck_assert_int_eq(p.size.width, 96);
     ck_assert_int_gt(plan_of(&f, 3600, 1e6, none).size.width, p.size.width);
     ck_assert_int_gt(plan_of(&fast, 60, 1e6, none).size.width, p.size.width);
     ck_assert_int_lt(plan_of(&f, 60, 2e4, none).size.width, p.size.width);
     ck_assert_int_lt(plan_of(&f, 1, 1e6, none).size.width, p.size.width);
-    ck_assert_int_lt(plan_of(&slow, 75, 1e6, none).size.width,
-                     plan_of(&f, 75, 1e6, none).size.width);
+    ck_assert_int_lt(plan_of(&slow, 150, 1e6, none).size.width,
+                     plan_of(&f, 150, 1e6, none).size.width);
 }
 END_TEST
 

@@ -66,8 +66,9 @@ void job_begin(Job *job, const char *path);
 void job_shape(Job *job);
 
 /* Of --minutes: measures this machine, and sets the options of model, batches, updates and time
- * that are not set. */
-void job_plan(const Job *job, double minutes, const Attention *a, const OptimiserKind *kind);
+ * that are not set. `alone`: all layers have that mechanism. */
+void job_plan(const Job *job, double minutes, const Attention *a, bool alone,
+              const OptimiserKind *kind);
 
 /* Every option with its value, and the files, for resuming; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);

@@ -16,7 +16,19 @@ typedef struct {
     const OptimiserKind *kind;
     Pool *pool;
     double seconds; /* of the run */
+    int conv;       /* --conv N of each mix; 0: the default */
 } Machine;
+
+/* A short convolution, where the mechanism has none by default. With several mechanisms each has
+ * settings of its own. */
+static int conv_of(const Job *job, const Attention *a, bool alone)
+{
+    const Setting *s = attention_takes(a, "conv");
+
+    if (!s || s->value || !alone || options_set(job->program, "conv"))
+        return 0;
+    return job->config.task == TASK_CAUSAL ? 4 : 3;
+}
 
 static Config config_of(const Machine *m, PlanSize s)
 {
@@ -28,6 +40,8 @@ static Config config_of(const Machine *m, PlanSize s)
     c.heads = layer_of(m->attention)->one_head ? 1 : s.heads;
     c.position = position_default(m->attention);
     c.vocab = bpe ? (int)strtol(bpe + 4, NULL, 10) : 256;
+    if (m->conv)
+        *setting_at(&c.set, "conv") = m->conv;
     settings_fit_context(&c.set, m->attention, CONTEXT_AT_LEAST, s.context);
     config_check(&c);
     return c;
@@ -105,6 +119,9 @@ static void choose_all(const Job *job, const Machine *m, const Plan *p, double s
     choose(job, "max-iters", text_format("%d", p->steps));
     choose(job, "dropout", text_format("%g", p->dropout));
     choose(job, "optimizer", text_format("%s", m->kind->name));
+    choose(job, "min-lr", text_format("0"));
+    if (m->conv)
+        choose(job, "conv", text_format("%d", m->conv));
     choose(job, "max-time", text_format("%.3fs", seconds));
 }
 
@@ -118,11 +135,13 @@ static PlanSize size_given(const Job *job)
                        given(job, "batch-size", job->training.batch) };
 }
 
-void job_plan(const Job *job, double minutes, const Attention *a, const OptimiserKind *kind)
+void job_plan(const Job *job, double minutes, const Attention *a, bool alone,
+              const OptimiserKind *kind)
 {
     enum { EVALUATIONS = 10 };
     const double start = seconds_now(), setup = 0.5, seconds = 60 * minutes;
     Machine m = { .job = job, .attention = a, .pool = pool_new(job->threads), .seconds = seconds };
+    m.conv = conv_of(job, a, alone);
     m.kind = options_set(job->program, "optimizer") ? kind : &optimiser_muon;
     const PlanWanted w = { .seconds = seconds,
                            .bytes = text_bytes(job),
