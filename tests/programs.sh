@@ -832,6 +832,8 @@ works 'three lengths' --lengths 4,8,16 $text
 check 'the lengths are in the configuration' grep -q '"lengths": \[4,8,16\],$' "$run/config.json"
 works 'lengths and sizes in turn' --length-stages 8,16 --batch-size 4 --batch-stages 1,3,4 $text
 check 'the sizes are in the configuration' grep -q '"batch_stages": \[1,3,4\],$' "$run/config.json"
+check 'a dry run takes more steps than the run has' $patience "$train" $small --max-iters 1 --batch-size 4 \
+    --batch-stages 2,4 --length-stages 8,16 --dry-run $text
 refused 'lengths drawn and in turn'           2 'give one'     $t --length-stages 8 --lengths 8,16 $text
 refused 'shuffled batches of several sizes'   2 'takes no --batch-stages' $t --shuffle --batch-stages 2,4 $text
 refused 'a size beyond the stages'            2 'which is 4'        $t --batch-size 5 --batch-stages 2,4 $text

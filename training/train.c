@@ -387,9 +387,8 @@ Estimate train_estimate(const Training *t, const TrainOptions *o)
         if (i <= FEWEST || seconds_now() - l.start < patience)
             step(&l, before + i);
     evaluate_rows(&l, t->source, fmin(l.pace.some, o->batch));
-    const double begun = tokens_until(&l, before), first = tokens_until(&l, before + 1) - begun;
-    const double mean = (tokens_until(&l, o->steps) - begun) / (o->steps - before);
-    const Estimate e = { pace_left(&l.pace, before, 0) * mean / first, pace_median_step(&l.pace) };
+    const Estimate e = { pace_left(&l.pace, before, 0) * batches_growth(o, before),
+                         pace_median_step(&l.pace) };
     arena_free(l.mem);
     return e;
 }

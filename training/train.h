@@ -79,6 +79,9 @@ int batches_length(const TrainOptions *o, int context, uint64_t seed, uint64_t n
 /* The tokens of the first updates. */
 double batches_tokens(const TrainOptions *o, int context, int steps);
 
+/* The tokens of the mean update after this one, divided by those of the next. */
+double batches_growth(const TrainOptions *o, int step);
+
 /* How long that would take, by a few steps: it changes the weights, and writes nothing. */
 typedef struct {
     double seconds, step_seconds;

@@ -5,9 +5,12 @@
 #include "ops/base/random.h"
 #include "training/train.h"
 
+/* An estimate may go on beyond the last update. */
 static int part_of(const TrainOptions *o, uint64_t number, int n)
 {
-    return (int)(number / (uint64_t)o->accumulation * (uint64_t)n / (uint64_t)o->steps);
+    const uint64_t part = number / (uint64_t)o->accumulation * (uint64_t)n / (uint64_t)o->steps;
+
+    return part < (uint64_t)n ? (int)part : n - 1;
 }
 
 static int before_part(const TrainOptions *o, int i, int n)
@@ -41,4 +44,12 @@ double batches_tokens(const TrainOptions *o, int context, int steps)
         rows += o->size[i] * fmax(0, fmin(steps, to) - from);
     }
     return rows * context * o->accumulation;
+}
+
+double batches_growth(const TrainOptions *o, int step)
+{
+    const double done = batches_tokens(o, 1, step), next = batches_tokens(o, 1, step + 1) - done;
+    const int left = o->steps - step;
+
+    return left > 0 ? (batches_tokens(o, 1, o->steps) - done) / left / next : 1;
 }

@@ -24,8 +24,8 @@ static const char *const speedrun[][2] = {
     { "learning-rate", "0.012" },
     { "min-lr", "0" },
     { "warmup-iters", "20" },
-    { "max-iters", "2600" },
-    { "eval-interval", "2600" },
+    { "max-iters", "3000" },
+    { "eval-interval", "3000" },
     { NULL, NULL },
 };
 static const char *const fastformer_paper[][2] = {
@@ -78,8 +78,7 @@ static const char *const parity[][2] = {
 const Preset choice_presets[] = {
     { "nanogpt-cpu", "nanoGPT's CPU run: 4 x 128, context 64, batch 12, 2000 steps", nanogpt_cpu },
     { "microgpt", "for a list of names: 1 x 16, context 16, batch 64, 2000 steps", microgpt },
-    { "speedrun",
-      "a megabyte of characters in half a minute: 3 x 96, context 64, batch 8, muon, conv 4",
+    { "speedrun", "a megabyte of characters in a minute: 3 x 96, context 64, batch 8, muon, conv 4",
       speedrun },
     { "fastformer-paper",
       "the paper's text classifier: 2 x 256, 16 heads, W_q = W_v, shared layers",

@@ -259,10 +259,11 @@ static void settle_plan(void)
     if (minutes > 0 && (resume || config))
         die(EXIT_USAGE, "--minutes chooses what a new run is; --%s has it all: use --max-time",
             resume ? "resume" : "config");
+    if (minutes == 0 || job.made)
+        return;
     job.config.task = task;
-    if (minutes > 0 && !job.made)
-        job_plan(&job, minutes, attentions[model.mechanism.layers.at[0]],
-                 model.mechanism.layers.n == 1, optimisers[optimiser]);
+    job_plan(&job, minutes, attentions[model.mechanism.layers.at[0]], model.mechanism.layers.n == 1,
+             optimisers[optimiser]);
 }
 
 /* Texts whose files are the classes, or labelled ones. */
