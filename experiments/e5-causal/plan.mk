@@ -3,7 +3,8 @@
 # those of e1-causal. All models are of one size: larger keys take units from the feed-forward layer.
 lengths = 256
 seeds   = $(call full,5,1)
-guess   = $(foreach attn,softmax relu performer exp deltanet,$(attn):rope:256:0.008) fastformer:sinusoidal:256:0.008
+guess   = $(foreach attn,softmax relu performer exp,$(attn):rope:256:0.008) deltanet:none:256:0.008 \
+              fastformer:sinusoidal:256:0.008
 found_  = $(call screened,e1-screen,$(guess))
 best    = $(call part_of,$(2),$(filter $(1):%,$(found_)))
 arm     = $(call series,stories,$(call best,$(1),4),--task causal --attn $(or $(3),$(1)) $(2) --position \
