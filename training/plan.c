@@ -9,9 +9,9 @@
  * 0.1 costs 4 x 128 on tinyshakespeare 0.04 nats.
  *
  * The sizes grow by two to four in operations per update. Batches are small and updates many: on
- * tinyshakespeare, in the same time, 4,800 updates of 512 tokens by 3 x 96 end at 1.547 nats, 2,400
- * of 1,024 at 1.560, and 1,400 of 1,024 by 4 x 128 at 1.573 (experiments/speedrun). The largest
- * size, with a dropout of 0.2, is nanoGPT's choice for a text of 1 MB; what lies between is
+ * tinyshakespeare 4,800 updates of 512 tokens by 3 x 96 end at 1.547 nats after 113 s, 2,400 of
+ * 1,024 at 1.560 after 95 s, and 1,400 of 1,024 by 4 x 128 at 1.573 after 127 s (single runs). The
+ * largest size, with a dropout of 0.2, is nanoGPT's choice for a text of 1 MB; what lies between is
  * interpolated.
  */
 #include "training/plan.h"

@@ -13,8 +13,8 @@
 
 typedef struct {
     int batch, accumulation; /* sequences at once, and batches per update */
-    const int *size;         /* that number in equal parts of the run, the largest is `batch`; */
-    int sizes;               /* 0: it does not change */
+    const int *size;         /* sequences at once in equal parts of the run, at most `batch`; */
+    int sizes;               /* how many parts; 0: always `batch` */
     const int *length;       /* every batch has one of these lengths, */
     int lengths;             /* and as many tokens as at the context; 0: all have its length */
     bool in_turn;            /* each length for an equal part of the run; else it is drawn */

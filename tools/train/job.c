@@ -85,9 +85,11 @@ static Option options[] = {
     { "lengths", OPTION_LIST, &job.lengths, .min = 1, .max = 1 << 24,
       .help = "draw the length of each batch from these; tokens per batch stay the same" },
     { "length-stages", OPTION_LIST, &job.length_stages, .min = 1, .max = 1 << 24,
-      .help = "these lengths in turn, each for an equal part of the updates" },
+      .help = "lengths of batches in turn, each for an equal part of the updates; tokens per batch "
+              "stay the same" },
     { "batch-stages", OPTION_LIST, &job.batch_stages, .min = 1, .max = 1 << 20,
-      .help = "these batch sizes in turn, each for an equal part of the updates" },
+      .help = "batch sizes in turn, each for an equal part of the updates; --batch-size is the "
+              "largest" },
     { "shuffle", OPTION_FLAG, &job.shuffle,
       .help = "read each window once per epoch, in random order, instead of random windows" },
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
