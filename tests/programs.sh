@@ -562,8 +562,6 @@ check 'and its optimizer' grep -q '"optimizer": "muon"' ../out/minutes/config.js
 check 'and a convolution' grep -q '"conv": 4,' ../out/minutes/config.json
 check 'one with a middle where both sides are seen' eval '$train --minutes 0.02 --task mlm --n-layer 1 --n-embd 24 \
     --threads 1 --dry-run $text >"$dir/stdout" 2>"$dir/err" && grep -q "conv 3" "$dir/err"'
-check 'none where mechanisms take turns' eval '$train --minutes 0.02 --attn relu,mamba2 --n-layer 2 --n-embd 24 \
-    --threads 1 --dry-run $text >"$dir/stdout" 2>"$dir/err" && ! grep -q conv "$dir/err"'
 check 'it is resumed with what was chosen' eval '$patience "$train" --resume ../out/minutes >"$dir/stdout" 2>"$dir/err"'
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
 refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar
