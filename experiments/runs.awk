@@ -4,6 +4,7 @@
 # page=1 it prints the rows of each series at its rate instead.
 BEGIN {
     tests = split(lengths, length_, ",") # none: each run names its own
+    if (lengths == "-") length_[1] = "" # the row of the training's own evaluation has no length
     CONVFMT = "%.6g"
     split(part, machine, "/")
     read(folder, 1)

@@ -225,14 +225,15 @@ sweep() { # RUN... -- RATE SEED LOSS...
     shift
     mkdir -p sweep/one/rows
     for loss in "$@"; do
-        echo "$loss" | tr ' ' , | awk -F , -v OFS=, '{ print "t,causal,elu,,8," $1, $2, "1,1,1,16", $3,
+        echo "$loss" | tr ' ' , | awk -F , -v OFS=, -v length_="$length" '{ print "t,causal,elu,,8," $1, $2, "1,1,1," length_, $3,
             ",,,,,,,,\"--task causal --attn elu --x 1 --learning-rate " $1 " --seed " $2 "\"" }'
     done >sweep/one/rows/all.csv
-    got=$(echo '0.004,..@t_task+causal_attn+elu_x+1' | awk -v folder=sweep/one -v lengths=16 -v seeds="${seeds:-3}" \
+    got=$(echo '0.004,..@t_task+causal_attn+elu_x+1' | awk -v folder=sweep/one -v lengths="${length:--}" -v seeds="${seeds:-3}" \
         -v part=1/1 -v spread=0.02 -f experiments/runs.awk |
         sed -n 's/^todo:.*rate+\(.*\)_seed+\(.*\)/ \1:\2/p' | tr -d '\n')
     [ "$got" = "$want" ] || { echo "not$want but$got" && false; }
 }
+length=16
 check 'a sweep begins with the given rate' sweep 0.004:1 --
 check 'it goes on below the lowest rate' sweep 0.002:1 -- '0.004 1 2.0'
 check 'it goes on above the highest' sweep 0.008:1 -- '0.004 1 2.0' '0.002 1 2.1'
@@ -249,6 +250,8 @@ check 'a rate that diverges is not the best, and is an edge' sweep 0.004:2 0.004
 check 'nor is one that diverges with another seed' sweep 0.001:1 -- \
     '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1' '0.004 2 2.0' '0.004 3 inf'
 check 'nothing is missing in the end' sweep -- '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1' '0.004 2 2.0' '0.004 3 2'
+length=
+check 'it goes on where rows have no length' sweep 0.002:1 -- '0.004 1 2.0'
 
 converges() { # column 18: the loss after four fifths and after all
     [ "$(head -n 1 $rows | cut -d , -f 18)" = gain ] || return
