@@ -3,12 +3,14 @@
 #include "ops/base/hash.h"
 #include "ops/base/machine.h"
 #include "ops/kernel/peak.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
 #include <float.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +134,67 @@ START_TEST(each_thread_has_its_own_scratch_memory)
     for (int i = 0; i < 500; i++)
         ck_assert_int_eq(wrong[i], 0);
     pool_free(pool);
+}
+END_TEST
+
+enum { OWN = 100, INNER = 300 };
+
+/* Writes to its own scratch memory, runs a loop that writes to that of `alone`, and looks again. */
+static void scribble_twice(void *ctx, Pool *alone, int i)
+{
+    int *wrong = ctx, *own = pool_scratch(), inside[50] = { 0 };
+
+    for (int j = 0; j < OWN; j++)
+        own[j] = i;
+    pool_reserve(alone, 1000 * sizeof(int));
+    pool_for(alone, 50, 7, scribble, inside);
+    ((char *)pool_shared(alone, INNER))[INNER - 1] = 1;
+    for (int j = 0; j < 50; j++)
+        wrong[i] += inside[j];
+    for (int j = 0; j < OWN; j++)
+        wrong[i] += own[j] != i;
+    wrong[i]++; /* was here */
+}
+
+START_TEST(ops_run_side_by_side_each_on_a_thread_alone)
+{
+    for (int threads = 1; threads <= 4; threads++) {
+        Pool *pool = pool_new(threads);
+
+        for (int n = 0; n <= 40; n += 20) {
+            int times[40] = { 0 };
+
+            pool_reserve(pool, OWN * sizeof(int));
+            pool_each(pool, n, (PoolRoom){ 1000 * sizeof(int), INNER }, scribble_twice, times);
+            for (int i = 0; i < 40; i++)
+                ck_assert_int_eq(times[i], i < n);
+        }
+        pool_free(pool);
+    }
+}
+END_TEST
+
+static void take_too_much(void *ctx, Pool *alone, int i)
+{
+    (void)i;
+    if (strcmp(ctx, "shared") == 0)
+        pool_shared(alone, INNER + 1);
+    else
+        pool_reserve(alone, OWN + 1);
+}
+
+static void ask_too_much(const char *of)
+{
+    char name[8];
+
+    snprintf(name, sizeof name, "%s", of);
+    pool_each(pool_new(1), 1, (PoolRoom){ OWN, INNER }, take_too_much, name);
+}
+
+START_TEST(an_op_on_a_thread_alone_takes_no_more_than_its_room)
+{
+    ck_assert_int_eq(exit_code_of(ask_too_much, "scratch"), -SIGABRT);
+    ck_assert_int_eq(exit_code_of(ask_too_much, "shared"), -SIGABRT);
 }
 END_TEST
 
@@ -463,6 +526,8 @@ Suite *suite_base(void)
     tcase_add_test(t, every_index_is_visited_once);
     tcase_add_test(t, a_pool_can_be_opened_and_closed_many_times);
     tcase_add_test(t, each_thread_has_its_own_scratch_memory);
+    tcase_add_test(t, ops_run_side_by_side_each_on_a_thread_alone);
+    tcase_add_test(t, an_op_on_a_thread_alone_takes_no_more_than_its_room);
     tcase_add_test(t, an_idle_pool_sleeps);
     tcase_add_test(t, who_waits_long_for_a_slow_thread_sleeps);
     tcase_add_test(t, no_thread_is_waited_for_in_vain);

@@ -107,8 +107,8 @@ static void textbook_step(Textbook *b, const real *g, double rate, double scale)
         b->w[i] -= rate * (0.2 * sqrt(fmax(b->rows, b->cols)) * x[i] + b->decay * b->w[i]);
 }
 
-static const int sizes[][2] = { { 7, 5 },   { 5, 7 }, { 9, 9 }, { 12, 48 },
-                                { 48, 12 }, { 1, 9 }, { 9, 1 }, { 1, 1 } };
+static const int sizes[][2] = { { 7, 5 }, { 5, 7 }, { 9, 9 }, { 12, 48 }, { 48, 12 },
+                                { 1, 9 }, { 9, 1 }, { 1, 1 }, { 21, 30 }, { 30, 21 } };
 
 START_TEST(muon_matches_the_textbook)
 {

@@ -60,7 +60,6 @@ enum { STEPS = 5 };
 
 static const real a = R(3.4445), b = R(-4.7750), c = R(2.0315);
 
-/* One matrix: of a tensor (H, rows, cols) there are H. */
 typedef struct {
     const Update *u;
     real *w, *m;
@@ -74,6 +73,14 @@ typedef struct {
 static size_t product(int m, int n)
 {
     return (size_t)m * (size_t)n;
+}
+
+static PoolRoom room(int rows, int cols)
+{
+    const int n = rows < cols ? rows : cols, longer = rows < cols ? cols : rows;
+    const PoolRoom gram = gemm_room(longer, n), end = gemm_room(n, longer);
+
+    return (PoolRoom){ gram.scratch, gram.shared > end.shared ? gram.shared : end.shared };
 }
 
 static size_t scratch(int rows, int cols)
@@ -95,16 +102,16 @@ static real momentum_of(const Update *u)
 
 static Work work_of(const Update *u)
 {
-    int rows = u->t->dim[u->t->ndim - 2], cols = u->t->dim[u->t->ndim - 1];
+    int rows = u->rows, cols = u->cols;
     int n = rows < cols ? rows : cols;
     size_t all = product(rows, cols), square = product(n, n);
     double *squares = u->scratch;
     real *x = (real *)(squares + rows), *A = x + 2 * all;
 
     return (Work){ .u = u,
-                   .w = u->t->data,
-                   .m = u->moment[0],
-                   .g = u->t->grad,
+                   .w = u->t->data + u->first,
+                   .m = u->moment[0] + u->first,
+                   .g = u->t->grad + u->first,
                    .rows = rows,
                    .cols = cols,
                    .x = matrix(x, rows, cols),
@@ -203,8 +210,9 @@ static void move(void *ctx, int begin, int end)
     }
 }
 
-static void move_matrix(Pool *pool, Work w)
+static void move_matrix(Pool *pool, const Update *u)
 {
+    Work w = work_of(u);
     int grain = (OPTIMISER_GRAIN + w.cols - 1) / w.cols;
 
     pool_for(pool, w.rows, grain, add_momentum, &w);
@@ -214,17 +222,6 @@ static void move_matrix(Pool *pool, Work w)
     pool_for(pool, w.rows, grain, divide_by_norm, &w);
     orthogonalise(pool, &w);
     pool_for(pool, w.rows, grain, move, &w);
-}
-
-static void move_matrices(Pool *pool, Update *u)
-{
-    Work w = work_of(u);
-    size_t size = product(w.rows, w.cols);
-
-    for (size_t at = 0; at < u->t->n; at += size) {
-        move_matrix(pool, w);
-        w.w += size, w.g += size, w.m += size;
-    }
 }
 
 const OptimiserKind optimiser_muon = {
@@ -237,5 +234,6 @@ const OptimiserKind optimiser_muon = {
     .momentum_warmup = true,
     .rest = &optimiser_adamw,
     .scratch = scratch,
-    .tensor = move_matrices,
+    .room = room,
+    .matrix = move_matrix,
 };

@@ -102,9 +102,36 @@ static size_t state_before(const Optimiser *o, const Param *p)
     return n;
 }
 
-static size_t scratch_for(const OptimiserKind *kind, const Tensor *t)
+/*
+ * A matrix whose smaller side is at most this is moved by one thread, while the others move others:
+ * its products are too small to be shared. With larger ones the scratch memory of all threads would
+ * be too much.
+ */
+#ifdef PROOF
+enum { SMALL = 20 };
+#else
+enum { SMALL = 384 };
+#endif
+
+static bool is_small(int rows, int cols)
 {
-    return kind->scratch ? kind->scratch(t->dim[t->ndim - 2], t->dim[t->ndim - 1]) : 0;
+    return rows <= SMALL || cols <= SMALL;
+}
+
+static int rows_of(const Tensor *t)
+{
+    return t->dim[t->ndim - 2];
+}
+
+static int cols_of(const Tensor *t)
+{
+    return t->dim[t->ndim - 1];
+}
+
+/* Of a tensor (H, rows, cols) there are H. */
+static int matrices_of(const Tensor *t)
+{
+    return (int)(t->n / ((size_t)rows_of(t) * (size_t)cols_of(t)));
 }
 
 static real *average_of(const Optimiser *o, const Param *p)
@@ -130,21 +157,47 @@ void optimiser_exchange(const Optimiser *o)
     }
 }
 
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Makes room for the matrices of t in o->small; or returns the scratch memory that a large one
+ * takes. */
+static size_t make_room(Optimiser *o, const OptimiserKind *kind, const Tensor *t)
+{
+    const int rows = rows_of(t), cols = cols_of(t);
+    const size_t scratch = kind->scratch(rows, cols);
+    const PoolRoom room = kind->room(rows, cols);
+
+    if (!is_small(rows, cols))
+        return scratch;
+    o->smalls += matrices_of(t);
+    o->small_scratch = larger(o->small_scratch, scratch);
+    o->room =
+        (PoolRoom){ larger(o->room.scratch, room.scratch), larger(o->room.shared, room.shared) };
+    return 0;
+}
+
 void optimiser_init(Optimiser *o, Params *params, Arena *mem)
 {
     size_t most = 0;
 
+    o->smalls = 0;
+    o->small_scratch = 0;
+    o->room = (PoolRoom){ 0, 0 };
     o->params = params;
     o->step = 0;
     o->state = arena_zeros(mem, state_before(o, NULL) * sizeof(real));
     for (const Param *p = params->first; p; p = p->next) {
-        size_t bytes = p->fixed ? 0 : scratch_for(kind_of(o, p), p->tensor);
-
-        most = bytes > most ? bytes : most;
+        if (!p->fixed && kind_of(o, p)->matrix)
+            most = larger(most, make_room(o, kind_of(o, p), p->tensor));
         if (averages(o, p))
             memcpy(average_of(o, p), p->tensor->data, p->tensor->n * sizeof(real));
     }
     o->scratch = arena_take(mem, most);
+    o->small = arena_take(mem, (size_t)o->smalls * sizeof *o->small);
+    o->smalls = 0;
 }
 
 double optimiser_numbers(const OptimiserKind *kind, const Config *c)
@@ -220,7 +273,34 @@ double gradient_norm(Pool *pool, Arena *mem, const Params *params)
     return sqrt(sum);
 }
 
-static void update(const Optimiser *o, Pool *pool, const Param *p, Update u)
+/* Moves the matrices of a tensor, or leaves them to move_small(). */
+static void move_matrices(Optimiser *o, Pool *pool, const OptimiserKind *kind, Update u)
+{
+    u.rows = rows_of(u.t), u.cols = cols_of(u.t);
+    for (; u.first < u.t->n; u.first += (size_t)u.rows * (size_t)u.cols)
+        if (is_small(u.rows, u.cols))
+            o->small[o->smalls++] = u;
+        else
+            kind->matrix(pool, &u);
+}
+
+static void move_one(void *ctx, Pool *alone, int i)
+{
+    const Optimiser *o = ctx;
+    Update u = o->small[i];
+
+    u.scratch = pool_scratch();
+    o->kind->matrix(alone, &u);
+}
+
+static void move_small(Optimiser *o, Pool *pool)
+{
+    pool_reserve(pool, o->small_scratch);
+    pool_each(pool, o->smalls, o->room, move_one, o);
+    o->smalls = 0;
+}
+
+static void update(Optimiser *o, Pool *pool, const Param *p, Update u)
 {
     const OptimiserKind *kind = kind_of(o, p);
 
@@ -229,7 +309,7 @@ static void update(const Optimiser *o, Pool *pool, const Param *p, Update u)
     if (kind->elements)
         pool_for(pool, (int)p->tensor->n, OPTIMISER_GRAIN, kind->elements, &u);
     else
-        kind->tensor(pool, &u);
+        move_matrices(o, pool, kind, u);
     p->tensor->has_grad = false;
 }
 
@@ -263,6 +343,19 @@ static void follow(const Optimiser *o, Pool *pool, const Param *p, real *a)
     pool_for(pool, (int)p->tensor->n, OPTIMISER_GRAIN, average, &of);
 }
 
+static void follow_all(const Optimiser *o, Pool *pool)
+{
+    real *at = o->state;
+
+    for (const Param *p = o->params->first; p; p = p->next) {
+        const size_t size = p->tensor->n;
+
+        at += (size_t)moments(o, p) * size;
+        if (averages(o, p))
+            follow(o, pool, p, at - size);
+    }
+}
+
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale)
 {
     Update u = { .rate = rate, .scale = scale, .hyper = &o->hyper, .scratch = o->scratch };
@@ -276,8 +369,10 @@ void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale)
             u.moment[i] = at + (size_t)i * p->tensor->n;
         if (n > 0 && p->tensor->has_grad)
             update(o, pool, p, u);
-        if (averages(o, p))
-            follow(o, pool, p, u.moment[n - 1]);
         at += (size_t)n * p->tensor->n;
     }
+    if (o->smalls > 0)
+        move_small(o, pool);
+    if (o->hyper.ema > 0)
+        follow_all(o, pool);
 }

@@ -23,9 +23,11 @@ typedef struct {
 
 enum { OPTIMISER_MOMENTS = 3, OPTIMISER_GRAIN = 1 << 13 };
 
-/* One update of one parameter. */
+/* One update of one parameter, or of one of its matrices. */
 typedef struct {
     const Tensor *t;
+    size_t first; /* the matrix starts with this number of t */
+    int rows, cols;
     real *moment[OPTIMISER_MOMENTS];
     double rate, scale; /* the gradient counts `scale` times */
     double decay;       /* 0: a gain or a bias */
@@ -51,8 +53,9 @@ typedef struct OptimiserKind {
     bool momentum_warmup;                  /* and --momentum-warmup */
     const struct OptimiserKind *rest;      /* if set, moves all but the matrices of the blocks */
     size_t (*scratch)(int rows, int cols); /* bytes for a matrix; NULL: none */
+    PoolRoom (*room)(int rows, int cols);  /* and what the loops for it take of a pool's */
     Body *elements;                        /* moves weights begin .. end-1; ctx is the Update */
-    void (*tensor)(Pool *pool, Update *u); /* or moves all of a tensor */
+    void (*matrix)(Pool *pool, const Update *u); /* or moves a matrix */
 } OptimiserKind;
 
 #define OPTIMISERS(ROW) ROW(adamw) ROW(muon) ROW(sgd) ROW(lion)
@@ -79,8 +82,12 @@ typedef struct {
 
     int step; /* updates so far */
     Params *params;
-    real *state; /* the moments, parameter by parameter */
-    void *scratch;
+    real *state;   /* the moments, parameter by parameter */
+    void *scratch; /* for a large matrix, which all threads move together */
+    Update *small; /* the other matrices, each of which one thread moves, at the end of an update */
+    int smalls;
+    size_t small_scratch; /* the most that one of them takes, and takes of a pool */
+    PoolRoom room;
 } Optimiser;
 
 void optimiser_init(Optimiser *o, Params *params, Arena *mem);

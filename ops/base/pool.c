@@ -43,6 +43,9 @@ struct Pool {
     int spin;    /* polls of the state before sleeping */
     Worker *worker;
     Buffer *scratch, shared;
+    Pool **alone;  /* of each thread; NULL until pool_each() */
+    PoolRoom room; /* if it is one of these */
+    bool is_alone;
 
     atomic_uint state;
     Body *body;
@@ -58,6 +61,7 @@ struct Pool {
 };
 
 static _Thread_local void *scratch;
+static _Thread_local int thread; /* its number in its pool */
 
 static void draw(Pool *pool)
 {
@@ -84,13 +88,13 @@ static void leave(Pool *pool)
 }
 
 /* Enters the loop of `state`, works and leaves, unless the loop has been closed. */
-static void take_part(Pool *pool, int number, unsigned state)
+static void take_part(Pool *pool, unsigned state)
 {
     unsigned generation = state / GENERATION;
 
     while ((state & OPEN) && state / GENERATION == generation)
         if (atomic_compare_exchange_weak(&pool->state, &state, state + 1)) {
-            scratch = pool->scratch[number].at;
+            scratch = pool->scratch[thread].at;
             draw(pool);
             leave(pool);
             return;
@@ -124,9 +128,10 @@ static void *worker_main(void *arg)
     Pool *pool = self->pool;
     unsigned seen = 0, state;
 
+    thread = self->number;
     while ((state = next_state(pool, seen)) != 0) {
         seen = state / GENERATION;
-        take_part(pool, self->number, state);
+        take_part(pool, state);
     }
     return NULL;
 }
@@ -160,8 +165,9 @@ Pool *pool_new(int threads)
     *pool = (Pool){ .workers = threads - 1, .spin = polls_of(threads) };
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
+    pool->alone = xmalloc((size_t)threads * sizeof *pool->alone);
     for (int i = 0; i < threads; i++)
-        pool->scratch[i] = (Buffer){ NULL, 0 };
+        pool->scratch[i] = (Buffer){ NULL, 0 }, pool->alone[i] = NULL;
     atomic_init(&pool->state, GENERATION);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
@@ -186,8 +192,12 @@ void pool_free(Pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (int i = 0; i < pool->workers; i++)
         pthread_join(pool->worker[i].id, NULL);
-    for (int i = 0; i <= pool->workers; i++)
+    for (int i = 0; i <= pool->workers; i++) {
         free(pool->scratch[i].at);
+        if (pool->alone[i])
+            pool_free(pool->alone[i]);
+    }
+    free(pool->alone);
     free(pool->shared.at);
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->left);
@@ -266,8 +276,15 @@ static void grow(Buffer *b, size_t bytes)
     b->size = bytes + bytes / 2;
 }
 
+static void check_room(const Pool *pool, size_t bytes, size_t room)
+{
+    if (pool->is_alone && bytes > room)
+        BUG("pool_each: %zu bytes where there is room for %zu", bytes, room);
+}
+
 void pool_reserve(Pool *pool, size_t bytes)
 {
+    check_room(pool, bytes, pool->room.scratch);
     for (int i = 0; i <= pool->workers; i++) {
         grow(&pool->scratch[i], bytes);
 #ifdef PROOF
@@ -283,6 +300,42 @@ void *pool_scratch(void)
 
 void *pool_shared(Pool *pool, size_t bytes)
 {
+    check_room(pool, bytes, pool->room.shared);
     grow(&pool->shared, bytes);
     return pool->shared.at;
+}
+
+typedef struct {
+    Pool *pool;
+    Each *body;
+    void *ctx;
+} Loop;
+
+/* The body's loops change this thread's scratch memory to that of the pool they run on. */
+static void each(void *ctx, int begin, int end)
+{
+    const Loop *loop = ctx;
+    void *const own = scratch;
+
+    for (int i = begin; i < end; i++) {
+        loop->body(loop->ctx, loop->pool->alone[thread], i);
+        scratch = own;
+    }
+}
+
+static void make_alone(Pool **alone, PoolRoom room)
+{
+    if (!*alone)
+        *alone = pool_new(1);
+    (*alone)->is_alone = true;
+    (*alone)->room = room;
+    grow(&(*alone)->scratch[0], room.scratch);
+    grow(&(*alone)->shared, room.shared);
+}
+
+void pool_each(Pool *pool, int n, PoolRoom room, Each *body, void *ctx)
+{
+    for (int i = 0; i <= pool->workers; i++)
+        make_alone(&pool->alone[i], room);
+    pool_for(pool, n, 1, each, &(Loop){ pool, body, ctx });
 }

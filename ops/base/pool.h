@@ -26,7 +26,7 @@ void pool_pause(const Pool *pool);
 /*
  * Calls body(ctx, begin, end) on all threads for ranges of at most `grain` indices
  * that together cover [0, n), and waits. A single range, or the loop of a pool with
- * one thread, runs on the caller at once. A body must not call pool_for().
+ * one thread, runs on the caller at once. A body must not call pool_for() (but see pool_each()).
  */
 typedef void Body(void *ctx, int begin, int end);
 void pool_for(Pool *pool, int n, int grain, Body *body, void *ctx);
@@ -41,5 +41,18 @@ void *pool_scratch(void);
 
 /* Memory shared by all threads during one op, until the next call. */
 void *pool_shared(Pool *pool, size_t bytes);
+
+/*
+ * Calls body(ctx, alone, i) on all threads for each i in [0, n), and waits: many small ops at
+ * once. `alone` is a pool of the body's thread only, whose loops run there, in order. Of its
+ * scratch and shared memory the body takes no more than `room`, which is allocated here, since a
+ * worker cannot say that there is none; the scratch memory reserved on `pool` is the body's own,
+ * but pool_scratch() returns it only until the first loop on `alone`.
+ */
+typedef struct {
+    size_t scratch, shared;
+} PoolRoom;
+typedef void Each(void *ctx, Pool *alone, int i);
+void pool_each(Pool *pool, int n, PoolRoom room, Each *body, void *ctx);
 
 #endif

@@ -325,6 +325,12 @@ static void cut(Block *blk)
         blk->wide = ceil_div(blk->wide / 2, NR) * NR;
 }
 
+PoolRoom gemm_room(int rows, int cols)
+{
+    return (PoolRoom){ (size_t)own_panels(MC, MR) * sizeof(real),
+                       shared_panels(min(KMAX, rows), min(NMAX, cols)) * sizeof(real) };
+}
+
 /* All columns and rows of b, up to NMAX and KMAX at a time, packed for all threads. */
 static void gemm_shared(Pool *pool, Product p)
 {
@@ -338,7 +344,7 @@ static void gemm_shared(Pool *pool, Product p)
             blk.deep = ceil_div(depth, KC) * KC;
             cut(&blk);
             blk.shared = (Panels){ NULL, stride, j0, k0, p.bf16 };
-            blk.shared.at = pool_shared(pool, (size_t)panels * (size_t)stride * sizeof(real));
+            blk.shared.at = pool_shared(pool, shared_panels(depth, cols) * sizeof(real));
             pool_for(pool, p.b.cs == 1 ? ceil_div(depth, ROWS) : panels, 1, pack_shared, &blk);
             multiply_block(pool, &blk);
         }
@@ -367,16 +373,14 @@ static void gemm_over_batch(Pool *pool, Product p)
         pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
 }
 
-/* Fills the part above the diagonal in rows begin .. end-1 from the columns below it. */
+enum { BAND = UNITS * MR };
+
 static void mirror(void *ctx, int begin, int end)
 {
-    const Matrix c = *(const Matrix *)ctx;
+    const Matrix *c = ctx;
 
-    transpose(c.at + begin * c.rs + end, c.rs,
-              (Strided){ c.at + end * c.rs + begin, c.rs, 1, c.rows - end, end - begin });
-    for (int j = begin + 1; j < end; j++)
-        for (int i = begin; i < j; i++)
-            c.at[i * c.rs + j] = c.at[j * c.rs + i];
+    for (int i = begin; i < end; i += BAND)
+        mirror_rows(*c, i, min(i + BAND, end));
 }
 
 void gemm(Pool *pool, Product p)
@@ -390,5 +394,5 @@ void gemm(Pool *pool, Product p)
     else
         gemm_shared(pool, p);
     if (p.symmetric)
-        pool_for(pool, p.c.rows, UNITS * MR, mirror, &p.c);
+        pool_for(pool, p.c.rows, BAND, mirror, &p.c);
 }

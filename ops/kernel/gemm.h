@@ -33,4 +33,7 @@ typedef struct {
 
 void gemm(Pool *pool, Product p);
 
+/* What any c = a b takes of a pool's memory, where b has at most so many rows and columns. */
+PoolRoom gemm_room(int rows, int cols);
+
 #endif

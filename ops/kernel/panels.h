@@ -68,6 +68,12 @@ static inline int own_panels(int n, int unit)
     return ceil_div(n, unit) * (unit * KC + APART);
 }
 
+/* Numbers that panels of that many rows and columns of b take. */
+static inline size_t shared_panels(int rows, int cols)
+{
+    return (size_t)ceil_div(cols, NR) * (size_t)(rows * NR + APART);
+}
+
 /* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */
 void pack_b(const Panels *to, Matrix b, int kc, int end);
 

@@ -84,3 +84,12 @@ void transpose(real *to, ptrdiff_t ld, Strided from)
     transpose_plain(to + cols * ld, ld, part_of(from, 0, cols, rows, from.cols - cols));
     transpose_plain(to + rows, ld, part_of(from, rows, 0, from.rows - rows, from.cols));
 }
+
+void mirror_rows(Matrix c, int begin, int end)
+{
+    transpose(c.at + begin * c.rs + end, c.rs,
+              (Strided){ c.at + end * c.rs + begin, c.rs, 1, c.rows - end, end - begin });
+    for (int j = begin + 1; j < end; j++)
+        for (int i = begin; i < j; i++)
+            c.at[i * c.rs + j] = c.at[j * c.rs + i];
+}

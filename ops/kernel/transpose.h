@@ -2,7 +2,7 @@
 #ifndef OPS_KERNEL_TRANSPOSE_H
 #define OPS_KERNEL_TRANSPOSE_H
 
-#include "ops/base/real.h"
+#include "ops/kernel/matrix.h"
 
 #include <stddef.h>
 
@@ -15,6 +15,10 @@ typedef struct {
 
 /* to[j * ld + i] = element (i, j) of `from`. */
 void transpose(real *to, ptrdiff_t ld, Strided from);
+
+/* Of a symmetric matrix: the part of rows begin .. end-1 right of the diagonal, from that below it.
+ */
+void mirror_rows(Matrix c, int begin, int end);
 
 /* A reference implementation in plain loops, for tests. */
 void transpose_plain(real *to, ptrdiff_t ld, Strided from);
