@@ -801,6 +801,7 @@ for optimizer in muon sgd lion; do
 done
 refused 'a momentum for an optimizer without one'              2 'it is for muon, sgd' $t --momentum 0.9 $text
 refused 'a beta of sgd'                       2 'does not apply'     $t --optimizer sgd --beta1 0.9 $text
+refused "AdamW's Newton-Schulz steps"         2 'it is for muon'    $t --ns-steps 3 $text
 refused "Nesterov's momentum of muon"         2 'it is for sgd'     $t --optimizer muon --nesterov $text
 refused 'a cooldown for a schedule without one'              2 'does not apply'     $t --cooldown 0.5 $text
 

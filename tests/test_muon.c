@@ -61,8 +61,8 @@ static void flip(double *to, const double *from, int rows, int cols)
             to[j * rows + i] = from[i * cols + j];
 }
 
-/* x <- p(x), five times, as Jordan writes it; with more rows than columns too. */
-static void newton_schulz(Arena *mem, double *x, int r, int c)
+/* x <- p(x), so many times, as Jordan writes it; with more rows than columns too. */
+static void newton_schulz(Arena *mem, double *x, int r, int c, int steps)
 {
     size_t all = (size_t)r * (size_t)c, square = (size_t)r * (size_t)r;
     double *t = arena_take(mem, all * sizeof *t), *a = arena_take(mem, square * sizeof *a),
@@ -73,7 +73,7 @@ static void newton_schulz(Arena *mem, double *x, int r, int c)
         sum += x[i] * x[i];
     for (size_t i = 0; i < all; i++)
         x[i] /= sqrt(sum) + 1e-300;
-    for (int step = 0; step < 5; step++) {
+    for (int step = 0; step < steps; step++) {
         flip(t, x, r, c);
         times(a, x, t, (int[]){ r, c, r });
         times(aa, a, a, (int[]){ r, r, r });
@@ -91,6 +91,7 @@ typedef struct {
     double *w, *m;
     int rows, cols;
     double momentum, decay;
+    int ns_steps;
 } Textbook;
 
 static void textbook_step(Textbook *b, const real *g, double rate, double scale)
@@ -102,7 +103,7 @@ static void textbook_step(Textbook *b, const real *g, double rate, double scale)
         b->m[i] = b->momentum * b->m[i] + (double)g[i] * scale;
         x[i] = (double)g[i] * scale + b->momentum * b->m[i];
     }
-    newton_schulz(b->mem, x, b->rows, b->cols);
+    newton_schulz(b->mem, x, b->rows, b->cols, b->ns_steps);
     for (int i = 0; i < n; i++)
         b->w[i] -= rate * (0.2 * sqrt(fmax(b->rows, b->cols)) * x[i] + b->decay * b->w[i]);
 }
@@ -120,9 +121,11 @@ START_TEST(muon_matches_the_textbook)
                    rows,
                    cols,
                    0.95,
-                   0.1 };
+                   0.1,
+                   5 - _i % 5 };
     Moment m[OPTIMISER_MOMENTS];
 
+    s->o.hyper.ns_steps = b.ns_steps;
     for (int t = 1; t <= 12; t++) {
         double rate = 0.3 / t, scale = t % 3 ? 1 : 0.25;
 
@@ -349,7 +352,8 @@ START_TEST(each_head_has_its_own_matrix)
                            D,
                            2 * D,
                            0.95,
-                           0.1 };
+                           0.1,
+                           5 };
     for (uint64_t step = 0; step < 3; step++) {
         fill(heads->grad, heads->n, step, 1);
         for (int h = 0; h < H; h++)

@@ -514,6 +514,8 @@ START_TEST(an_optimiser_takes_the_numbers_of_its_formula)
     ck_assert(!optimiser_takes(&optimiser_muon, "nesterov"));
     ck_assert(optimiser_takes(&optimiser_muon, "momentum"));
     ck_assert(optimiser_takes(&optimiser_muon, "momentum-warmup"));
+    ck_assert(optimiser_takes(&optimiser_muon, "ns-steps") &&
+              !optimiser_takes(&optimiser_lion, "ns-steps"));
     ck_assert(!optimiser_takes(&optimiser_sgd, "momentum-warmup"));
     ck_assert(optimiser_takes(&optimiser_sgd, "nesterov"));
     ck_assert(!optimiser_takes(&optimiser_sgd, "beta1"));

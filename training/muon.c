@@ -22,7 +22,7 @@
  *     p(X) = a X + b (X X^T) X + c (X X^T)^2 X = U (a S + b S^3 + c S^5) V^T
  *
  * X starts as G + mu M divided by its Frobenius norm, which no singular value
- * exceeds, and p is applied STEPS times. Newton and Schulz would have a = 3/2,
+ * exceeds, and p is applied --ns-steps times. Newton and Schulz would have a = 3/2,
  * b = -1/2, c = 0: all s converge to 1, but a small one grows by only 3/2 a step. With
  *
  *     a = 3.4445    b = -4.7750    c = 2.0315
@@ -33,7 +33,7 @@
  *     p(s) < 1.203    for s in (0, 1]                  but not beyond this bound,
  *     p(s) in [0.68, 1.14] for s in [0.68, 1.203]      and then they stay.
  *
- * Five steps bring all values above 0.0015 of the norm into [0.68, 1.21].
+ * Five steps bring all values above 0.0015 of the norm into [0.68, 1.21], three those above 0.018.
  *
  * With A = X X^T a step is P X, where P = a I + b A + c A^2, and the A of the next
  * step is P A P. So X itself is multiplied only at the end, by Q, the product of
@@ -55,8 +55,6 @@
 #include "ops/kernel/gemm.h"
 
 #include <string.h>
-
-enum { STEPS = 5 };
 
 static const real a = R(3.4445), b = R(-4.7750), c = R(2.0315);
 
@@ -185,7 +183,7 @@ static void orthogonalise(Pool *pool, Work *w)
     multiply(pool, w->A, tall ? t : x, tall ? x : t);
     make_P(pool, w);
     memcpy(w->Q.at, w->P.at, product(w->P.rows, w->P.cols) * sizeof(real));
-    for (int step = 1; step < STEPS; step++) {
+    for (int step = 1; step < w->u->hyper->ns_steps; step++) {
         Matrix Q = w->Q;
 
         multiply(pool, w->T, w->P, w->A);
@@ -230,7 +228,7 @@ const OptimiserKind optimiser_muon = {
     .moment = { "momentum" },
     .rate = 8e-3,
     .warmup = 30,
-    .defaults = { .momentum = 0.95, .beta1 = 0.9, .beta2 = 0.99, .decay = 0.1 },
+    .defaults = { .momentum = 0.95, .beta1 = 0.9, .beta2 = 0.99, .decay = 0.1, .ns_steps = 5 },
     .momentum_warmup = true,
     .rest = &optimiser_adamw,
     .scratch = scratch,

@@ -40,7 +40,8 @@ bool optimiser_takes(const OptimiserKind *kind, const char *option)
         if (strcmp(numbers[i].option, option) == 0)
             return default_of(kind, i) != 0;
     return (kind->nesterov && strcmp(option, "nesterov") == 0) ||
-           (kind->momentum_warmup && strcmp(option, "momentum-warmup") == 0);
+           (kind->momentum_warmup &&
+            (strcmp(option, "momentum-warmup") == 0 || strcmp(option, "ns-steps") == 0));
 }
 
 void optimiser_complete(const OptimiserKind *kind, Hyper *h)

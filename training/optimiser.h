@@ -18,6 +18,7 @@ typedef struct {
     bool nesterov;
     bool cautious;       /* weights that an update moves away from 0 do not decay */
     int momentum_warmup; /* updates until the momentum has its value; 0: at once */
+    int ns_steps;        /* of Newton and Schulz in each update */
     double ema;          /* the decay of an average of the weights; 0: there is none */
 } Hyper;
 
@@ -50,7 +51,7 @@ typedef struct OptimiserKind {
     int warmup;                            /* by default at most 1 / warmup of all updates */
     Hyper defaults;                        /* a 0: it has no such number */
     bool nesterov;                         /* it takes --nesterov */
-    bool momentum_warmup;                  /* and --momentum-warmup */
+    bool momentum_warmup;                  /* and --momentum-warmup, --ns-steps */
     const struct OptimiserKind *rest;      /* if set, moves all but the matrices of the blocks */
     size_t (*scratch)(int rows, int cols); /* bytes for a matrix; NULL: none */
     PoolRoom (*room)(int rows, int cols);  /* and what the loops for it take of a pool's */

@@ -20,7 +20,7 @@ typedef struct {
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \
     {                                                                                              \
-        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false, 0, 0                     \
+        (double)NAN, (double)NAN, (double)NAN, (double)NAN, false, false, 0, 5, 0                  \
     }
 
 /* The help of --position, with the default of each attention. */
@@ -79,6 +79,8 @@ extern const char model_gammas[];
       .max = 1,   .below = true, .help = "momentum, for optimizers that use it" },                 \
         { "momentum-warmup", OPTION_INT, &(hyper).momentum_warmup, .max = 100000000,               \
           .help = "muon: updates over which the momentum rises from 0.85; 0: none" },              \
+        { "ns-steps", OPTION_INT, &(hyper).ns_steps,                                               \
+          .min = 1,   .max = 20,  .help = "muon: Newton-Schulz steps per update" },                \
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
         { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
         { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
