@@ -7,6 +7,6 @@ with    = $(call full,--n-layer 2 --n-embd 32 --n-head 4,--n-layer 2 --n-embd 16
           --block-size 32 --batch-size $(call full,64,4) --eval-iters 0
 shared  = $(subst $(space),$(comma),$(1))
 ours    = $(call series,books,$(swept),--task classify --attn fastformer --position sinusoidal $(1) $(with) \
-              $(call for,4000) $(averaged))
+              $(call for,4000) $(settled))
 plan    = $(call ours,) $(call ours,--share qv) $(call ours,--share $(call shared,qv heads)) \
           $(foreach by,mul add concat,$(call ours,--share $(call shared,qv layers) --interaction $(by)))
