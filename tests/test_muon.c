@@ -61,7 +61,7 @@ static void flip(double *to, const double *from, int rows, int cols)
             to[j * rows + i] = from[i * cols + j];
 }
 
-/* x <- p(x), so many times, as Jordan writes it; with more rows than columns too. */
+/* x <- p(x), `steps` times, as Jordan writes it; with more rows than columns too. */
 static void newton_schulz(Arena *mem, double *x, int r, int c, int steps)
 {
     size_t all = (size_t)r * (size_t)c, square = (size_t)r * (size_t)r;
