@@ -185,6 +185,7 @@ check 'without lengths a run has one row, of what it found itself' look
 again() { ./experiments/again "$1" "$2"; }
 is_the_same() { for line in 2 6 10 13 17; do again $rows $line || return; done; }
 old_row() { awk -F , -v OFS=, 'NR > 1 { $18 = "" } { print }' $rows >old.csv && again old.csv 6; }
+other_build() { awk -F , -v OFS=, 'NR > 1 { $20 = "abc1234" } { print }' $rows >build.csv && again build.csv 6; }
 other_gain() {
     awk -F , -v OFS=, 'NR > 1 { $18 = "0.7" } { print }' $rows >gain.csv
     ! again gain.csv 6 && tail -n 1 "$dir/said" | grep -q '^not the same'
@@ -194,6 +195,7 @@ changed() { # the last digit of the loss
     ! again changed.csv 6 && tail -n 1 "$dir/said" | grep -q '^not the same'
 }
 check 'a row comes out the same again' is_the_same
+check 'one of an earlier commit, too' other_build
 check 'a row from before there was a gain comes out the same' old_row
 check 'another gain is found' other_gain
 check 'a changed digit is found' changed
