@@ -163,8 +163,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Makes room for the matrices of t in o->small; or returns the scratch memory that a large one
- * takes. */
+/* Makes room in o->small for the matrices of t. Returns the scratch memory of a large one, or 0. */
 static size_t make_room(Optimiser *o, const OptimiserKind *kind, const Tensor *t)
 {
     const int rows = rows_of(t), cols = cols_of(t);

@@ -33,7 +33,7 @@ typedef struct {
 
 void gemm(Pool *pool, Product p);
 
-/* What any c = a b takes of a pool's memory, where b has at most so many rows and columns. */
+/* The most memory of a pool that c = a b takes if b has at most this many rows and columns. */
 PoolRoom gemm_room(int rows, int cols);
 
 #endif

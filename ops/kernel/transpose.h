@@ -16,8 +16,7 @@ typedef struct {
 /* to[j * ld + i] = element (i, j) of `from`. */
 void transpose(real *to, ptrdiff_t ld, Strided from);
 
-/* Of a symmetric matrix: the part of rows begin .. end-1 right of the diagonal, from that below it.
- */
+/* Copies what is below the diagonal of c to the other side, into rows begin .. end-1. */
 void mirror_rows(Matrix c, int begin, int end);
 
 /* A reference implementation in plain loops, for tests. */
