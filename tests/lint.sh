@@ -76,9 +76,9 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
-ops 3780
+ops 3830
 ops/base 2870
-ops/kernel 2190
+ops/kernel 2260
 ops/attention 4730
 ops/attention/engine 9100
 ops/attention/plain 3075
@@ -91,7 +91,7 @@ tools/common 3810
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710
-tools/bench 2390
+tools/bench 2400
 tools/eval 790
 tools/figure 1240
 tools/export 360
