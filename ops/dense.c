@@ -21,6 +21,7 @@
  * would first pack them all. So on its tape y_o = W_o . f(x) is computed for one o after another,
  * in about the time of reading W. The order of these sums differs from gemm's; hence the tape
  * selects the method, never the number of rows, and the bits of a row do not depend on its batch.
+ * A W that is also stored in bf16 (params_narrow()) is read from there; f(x) is not rounded.
  */
 #include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
@@ -148,45 +149,76 @@ static void dense_backward(Node *node)
         tape_grad_pass(node->tape, node->y, op->in.r);
 }
 
+/* The rows f(x), `wide` numbers each: as they are, or for a W in pairs, of which there are n, as
+ * pairs_dot() takes them. */
 typedef struct {
     DenseNode *op;
     const real *fx;
+    int n, wide;
 } DenseRows;
 
-/* Outputs begin .. end-1 of every row. */
+/* Output o of every row. */
+static void rows_output(const DenseRows *r, int o)
+{
+    const DenseNode *op = r->op;
+    const Tensor *w = op->in.w;
+    const real *row_o = w->data + (size_t)o * (size_t)op->from, *fx = r->fx;
+    const Bf16Pair *pairs = w->pairs ? w->pairs + (size_t)o * (size_t)r->n : NULL;
+    const size_t wide = (size_t)r->wide, to = (size_t)op->to;
+    real *y = op->node.y->data + o;
+    int row = 0;
+
+    for (; r->n % SUMS == 0 && row + DOTS <= op->rows;
+         row += DOTS, fx += DOTS * wide, y += DOTS * to)
+        if (pairs)
+            pairs_dots(pairs, fx, wide, r->n, y, to);
+        else
+            row_dots(row_o, fx, wide, r->n, y, to);
+    for (; row < op->rows; row++, fx += wide, y += to)
+        *y = pairs ? pairs_dot(pairs, fx, r->n) : row_dot(row_o, fx, r->n);
+}
+
 static void rows_outputs(void *ctx, int begin, int end)
 {
     const DenseRows *r = ctx;
-    const DenseNode *op = r->op;
-    const size_t from = (size_t)op->from, to = (size_t)op->to;
 
-    for (int o = begin; o < end; o++) {
-        const real *w = op->in.w->data + (size_t)o * from, *fx = r->fx;
-        real *y = op->node.y->data + o;
-        int row = 0;
-
-        for (; op->from % SUMS == 0 && row + DOTS <= op->rows;
-             row += DOTS, fx += DOTS * from, y += DOTS * to)
-            row_dots(w, fx, from, op->from, y, to);
-        for (; row < op->rows; row++, fx += from, y += to)
-            *y = row_dot(w, fx, op->from);
-    }
-    for (int row = 0; row < op->rows; row++)
+    for (int o = begin; o < end; o++)
+        rows_output(r, o);
+    for (int row = 0; row < r->op->rows; row++)
         add_bias_residual(r->op, row, begin, end);
+}
+
+/* Rows of k numbers, those at even places first; an odd one ends with a 0. */
+static void split(real *to, const real *x, int rows, int k)
+{
+    const int n = (k + 1) / 2;
+
+    for (int row = 0; row < rows; row++, x += k, to += 2 * n) {
+        for (int i = 0; i < k; i++)
+            to[i / 2 + i % 2 * n] = x[i];
+        if (k % 2)
+            to[2 * n - 1] = 0;
+    }
 }
 
 static void forward_row_by_row(DenseNode *op)
 {
     Tape *tape = op->node.tape;
     const Tensor *x = op->in.x;
-    real *fx = arena_take(tape->mem, x->n * sizeof(real));
+    const bool pairs = op->in.w->pairs;
+    const int n = pairs ? (op->from + 1) / 2 : op->from, wide = pairs ? 2 * n : n;
+    const size_t numbers = (size_t)op->rows * (size_t)wide;
+    real *fx = arena_take(tape->mem, numbers * sizeof *fx);
 
-    memcpy(fx, x->data, x->n * sizeof(real));
+    if (pairs)
+        split(fx, x->data, op->rows, op->from);
+    else
+        memcpy(fx, x->data, numbers * sizeof *fx);
     if (op->in.f)
-        op->in.f->apply(fx, (int)x->n);
+        op->in.f->apply(fx, (int)numbers);
     pool_for(tape->pool, op->to, GRAIN / op->from / op->rows + 1, rows_outputs,
-             &(DenseRows){ op, fx });
-    arena_give(tape->mem, fx, x->n * sizeof(real));
+             &(DenseRows){ op, fx, n, wide });
+    arena_give(tape->mem, fx, numbers * sizeof *fx);
 }
 
 static void forward_product(DenseNode *op)

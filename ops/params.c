@@ -96,6 +96,25 @@ int params_freeze(Params *params, const char *pattern)
     return n;
 }
 
+static const Bf16Pair *pairs_of(const Tensor *t, Arena *mem)
+{
+    const int rows = tensor_rows(t), cols = tensor_cols(t);
+    const size_t pairs = (size_t)(cols + 1) / 2;
+    Bf16Pair *to = arena_take(mem, (size_t)rows * pairs * sizeof *to);
+
+    for (int i = 0; i < rows; i++)
+        bf16_row((real *)(to + (size_t)i * pairs), t->data + (size_t)i * (size_t)cols, cols);
+    return to;
+}
+
+void params_narrow(Params *params)
+{
+    params->narrow = true;
+    for (Param *p = params->first; p; p = p->next)
+        if (p->tensor->ndim == 2)
+            p->tensor->pairs = pairs_of(p->tensor, params->mem);
+}
+
 size_t params_count(const Params *params)
 {
     size_t n = 0;

@@ -22,6 +22,7 @@ typedef struct {
     Arena *mem;
     uint64_t seed;
     bool undrawn; /* matrices have no numbers yet: they will be read */
+    bool narrow;  /* matrices have pairs */
     int count;
     Param *first, **end;
 } Params;
@@ -49,6 +50,12 @@ Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim,
  * trained from now on; their number. Called before the optimiser is initialised.
  */
 int params_freeze(Params *params, const char *pattern);
+
+/*
+ * Stores all matrices in bf16, too, for decoding, whose time is that of reading them: a product
+ * with single rows reads half as many bytes (ops/dense.c). The numbers are final.
+ */
+void params_narrow(Params *params);
 
 size_t params_count(const Params *params); /* trained numbers */
 void params_zero_grad(Params *params);     /* the next contribution will be the first */

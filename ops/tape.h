@@ -31,15 +31,17 @@
 #include "ops/base/arena.h"
 #include "ops/base/pool.h"
 #include "ops/base/real.h"
+#include "ops/kernel/bf16.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 typedef struct {
     int ndim, dim[4];
-    size_t n;          /* number of elements */
-    real *data, *grad; /* grad: NULL until memory is allocated */
-    bool has_grad;     /* grad is initialised: contributions are added to it */
+    size_t n;              /* number of elements */
+    real *data, *grad;     /* grad: NULL until memory is allocated */
+    bool has_grad;         /* grad is initialised: contributions are added to it */
+    const Bf16Pair *pairs; /* the rows of a weight matrix in bf16, or NULL: see params_narrow() */
 } Tensor;
 
 typedef struct Node {

@@ -2,6 +2,7 @@
 #include "ops/base/random.h"
 #include "ops/kernel/bf16.h"
 #include "ops/kernel/gemm.h"
+#include "ops/kernel/lanes.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "training/optimiser.h"
@@ -47,7 +48,7 @@ START_TEST(operands_are_rounded_to_the_nearest_even)
 
     for (int i = 0; i < COUNT(known); i++) {
         const real x = (real)float_of(known[i][0]), one = 1;
-        Pair to;
+        Bf16Pair to;
 
         bf16_pairs((real *)&to, &x, &one, 1);
         if (isnan(x))
@@ -58,7 +59,7 @@ START_TEST(operands_are_rounded_to_the_nearest_even)
     for (uint64_t i = 0; i < 100000; i++) {
         const float x = float_of((uint32_t)random_bits(r, i));
         const real first = 2, second = (real)x;
-        Pair to;
+        Bf16Pair to;
 
         bf16_pairs((real *)&to, &first, &second, 1);
         if (fabsf(x) < 0x1p127F && fabsf(x) >= 0x1p-126F)
@@ -79,12 +80,12 @@ START_TEST(long_rows_are_rounded_as_single_numbers_are)
     bf16_pairs(pairs, x, x + N, N);
     bf16_row(row, x, 2 * N);
     for (int i = 0; i < N; i++) {
-        Pair one, two;
+        Bf16Pair one, two;
 
         bf16_pairs((real *)&one, &x[i], &x[N + i], 1);
         bf16_pairs((real *)&two, &x[2 * i], &x[2 * i + 1], 1);
-        ck_assert_msg(one == ((Pair *)pairs)[i] && two == ((Pair *)row)[i], "%a, %a", (double)x[i],
-                      (double)x[N + i]);
+        ck_assert_msg(one == ((Bf16Pair *)pairs)[i] && two == ((Bf16Pair *)row)[i], "%a, %a",
+                      (double)x[i], (double)x[N + i]);
     }
 }
 END_TEST
@@ -102,8 +103,8 @@ START_TEST(rows_and_columns_become_pairs_in_place)
         bf16_columns(y, WIDE, k);
         for (int i = 0; i < WIDE; i++)
             for (int p = 0; p < k; p++) {
-                const Pair *row = (const Pair *)x + i * ((k + 1) / 2) + p / 2;
-                const Pair *column = (const Pair *)y + p / 2 * WIDE + i;
+                const Bf16Pair *row = (const Bf16Pair *)x + i * ((k + 1) / 2) + p / 2;
+                const Bf16Pair *column = (const Bf16Pair *)y + p / 2 * WIDE + i;
                 const int up = p % 2 ? 0 : 16;
 
                 ck_assert(float_of((uint32_t)*row << up & 0xffff0000) == (float)(i * k + p + 1));
@@ -120,7 +121,7 @@ END_TEST
 static float pair_sum(float t, uint32_t a, uint32_t b)
 {
     real c[MR * NR] = { 0 };
-    Pair pa[2 * MR] = { 0 }, pb[2 * NR] = { 0 };
+    Bf16Pair pa[2 * MR] = { 0 }, pb[2 * NR] = { 0 };
 
     /* The sum so far has to be made of pairs itself: t = t's upper half + its lower half. */
     pa[0] = bits_of(t) & 0xffff0000;
@@ -169,7 +170,7 @@ static uint32_t extreme(Random r, uint64_t i, int kind)
 START_TEST(the_instruction_is_its_plain_twin)
 {
     enum { K = 21, WIDE = NR + 3 };
-    Pair a[K * (MR + 1) + KC * MR], b[K * WIDE];
+    Bf16Pair a[K * (MR + 1) + KC * MR], b[K * WIDE];
     real c[MR * WIDE], twin[MR * WIDE];
     const ptrdiff_t strides[][2] = { { KC / 2, 1 }, { K, 1 }, { 1, MR }, { 1, MR + 1 } };
 
@@ -346,6 +347,51 @@ START_TEST(a_row_has_the_same_bits_in_any_batch_and_with_any_threads)
 }
 END_TEST
 
+/* silu(x) W^T, where W is stored in bf16 and x in float: rows as a decoder multiplies them. */
+static const real *rows_by_pairs(const Tape *by, const Tensor *w, real *x, int rows)
+{
+    Tape tape = { .mem = by->mem, .pool = by->pool, .forward_only = true, .row_by_row = true };
+    Tensor *all = tensor_new(tape.mem, SHAPE(rows, w->dim[1]));
+
+    memcpy(all->data, x, all->n * sizeof *x);
+    return op_dense(&tape, (Dense){ .x = all, .w = (Tensor *)w, .f = &activation_silu })->data;
+}
+
+START_TEST(single_rows_are_multiplied_by_stored_pairs)
+{
+    enum { ROWS = 9, OUT = 7, WIDEST = 6 * SUMS + 5 };
+    static const int wide[] = { 1, 2, 7, 2 * SUMS, 2 * SUMS + 1, 4 * SUMS, WIDEST };
+
+    for (int i = 0; i < COUNT(wide); i++) {
+        const int k = wide[i];
+        Tape tape = tape_open(2);
+        Params params;
+        real x[ROWS * WIDEST];
+        double want[ROWS * OUT] = { 0 };
+
+        params_init(&params, tape.mem, 1);
+        const Tensor *w = params_normal(&params, "w", 1, SHAPE(OUT, k));
+        const Tensor *gain = params_constant(&params, "gain", 1, k);
+        params_narrow(&params);
+        ck_assert(params.narrow && w->pairs && !gain->pairs);
+        fill(x, COUNT(x), 5, 1);
+        for (int n = 0; n < ROWS * OUT; n++)
+            for (int j = 0; j < k; j++) {
+                const double at = (double)x[n / OUT * k + j],
+                             by = nearest((float)w->data[n % OUT * k + j]);
+
+                want[n] += at / (1 + exp(-at)) * by;
+            }
+        memset(w->data, 0, w->n * sizeof *w->data); /* no longer needed */
+        const real *all = rows_by_pairs(&tape, w, x, ROWS);
+        check_close("rows by pairs", all, want, ROWS * OUT, forward_tolerance);
+        for (int row = 0; row < ROWS; row++)
+            ck_assert(same_bits(rows_by_pairs(&tape, w, x + row * k, 1), all + row * OUT, OUT));
+        tape_close(&tape);
+    }
+}
+END_TEST
+
 /* The loss after 200 steps, and the gradient of the first one. */
 static double loss_after(Small *s, bool bf16, int threads, real *first)
 {
@@ -412,6 +458,7 @@ Suite *suite_bf16(void)
     tcase_add_test(t, a_product_is_that_of_rounded_operands_in_the_promised_order);
     tcase_add_test(t, a_sum_over_a_batch_that_is_far_is_as_exact);
     tcase_add_test(t, a_row_has_the_same_bits_in_any_batch_and_with_any_threads);
+    tcase_add_test(t, single_rows_are_multiplied_by_stored_pairs);
     tcase_add_test(t, training_comes_close_to_that_in_float);
     return s;
 }

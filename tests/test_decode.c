@@ -113,6 +113,41 @@ START_TEST(after_every_token_the_logits_are_those_of_the_whole_model)
 }
 END_TEST
 
+/* All matrices become what is left of them in bf16. */
+static void round_matrices(const Params *params)
+{
+    for (Param *p = params->first; p; p = p->next)
+        for (size_t i = 0; p->tensor->ndim == 2 && i < p->tensor->n; i++) {
+            Bf16Pair pair;
+
+            bf16_row((real *)&pair, &p->tensor->data[i], 1);
+            p->tensor->data[i] = pair_first(pair);
+        }
+}
+
+/* The logits after a prompt are those of products in bf16, those of steps of weights in bf16. */
+START_TEST(a_narrow_model_decodes_in_bf16)
+{
+    for (int i = 0; i < VARIANTS; i++) {
+        Small *s = small_for_decoding(small_variant(i), small_variant(i).context);
+        const int n = s->batch.T, *id = s->batch.id;
+        Tape tape = tape_open(2);
+
+        round_matrices(&s->model.params);
+        const double *want = whole(s, id, n);
+        tape.forward_only = tape.bf16 = true;
+        const real *in_bf16 = model_logits(&tape, &s->model, id, 1, n, 0)->data + (n - 1) * VOCAB;
+        params_narrow(&s->model.params);
+        check_close("steps", decoded(s, id, n, n, 2), want, (size_t)(n * VOCAB), forward_tolerance);
+        Decoder *d = decoder_new(&s->model, tape.pool, n, 1);
+        ck_assert(same_bits(decoder_read(d, id, n), in_bf16, VOCAB));
+        decoder_free(d);
+        tape_close(&tape);
+        small_close(s);
+    }
+}
+END_TEST
+
 /* Its weights are for distances up to a horizon. */
 static bool reaches(const Variant *v)
 {
@@ -430,6 +465,7 @@ Suite *suite_decode(void)
     TCase *t = group(s, "decoder");
 
     tcase_add_test(t, after_every_token_the_logits_are_those_of_the_whole_model);
+    tcase_add_test(t, a_narrow_model_decodes_in_bf16);
     tcase_add_test(t, a_model_continues_beyond_its_context);
     tcase_add_test(t, cosformer_forgets_a_key_before_its_weight_is_negative);
     tcase_add_test(t, a_horizon_beyond_the_context_is_what_the_angles_reach);

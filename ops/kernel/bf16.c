@@ -30,7 +30,7 @@ static inline uint32_t rounded(real x)
     return u & 0x7f800000 ? up : u & 0x80000000;
 }
 
-static inline Pair pair_of(real first, real second)
+static inline Bf16Pair pair_of(real first, real second)
 {
     return rounded(first) >> 16 | (rounded(second) & 0xffff0000);
 }
@@ -47,7 +47,7 @@ static bool has_instruction(void)
 }
 
 /* As bf16_pairs(), and as bf16_row() for whole vectors; both return the number of pairs. */
-BF16 static int pairs_fast(Pair *to, const real *first, const real *second, int n)
+BF16 static int pairs_fast(Bf16Pair *to, const real *first, const real *second, int n)
 {
     const __m512i order =
         _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
@@ -63,7 +63,7 @@ BF16 static int pairs_fast(Pair *to, const real *first, const real *second, int 
     return n;
 }
 
-BF16 static int row_fast(Pair *to, const real *x, int n)
+BF16 static int row_fast(Bf16Pair *to, const real *x, int n)
 {
     int p = 0;
 
@@ -85,7 +85,7 @@ static bool has_instruction(void)
 
 void bf16_pairs(real *to, const real *first, const real *second, int n)
 {
-    Pair *pair = (Pair *)to;
+    Bf16Pair *pair = (Bf16Pair *)to;
     int j = second && has_instruction() ? pairs_fast(pair, first, second, n) : 0;
 
     for (; j < n; j++)
@@ -94,7 +94,7 @@ void bf16_pairs(real *to, const real *first, const real *second, int n)
 
 void bf16_row(real *to, const real *x, int k)
 {
-    Pair *pair = (Pair *)to;
+    Bf16Pair *pair = (Bf16Pair *)to;
     int p = has_instruction() ? row_fast(pair, x, k / 2) : 0;
 
     for (; p < k / 2; p++)
@@ -134,8 +134,8 @@ void kernel_bf16_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add)
         float t[NR] = { 0 };
 
         for (int p = 0; p < f->k; p++) {
-            const Pair *b = (const Pair *)f->b + p * f->ldb;
-            uint32_t a = (uint32_t)((const Pair *)f->a)[i * f->rs + p * f->cs];
+            const Bf16Pair *b = (const Bf16Pair *)f->b + p * f->ldb;
+            uint32_t a = (uint32_t)((const Bf16Pair *)f->a)[i * f->rs + p * f->cs];
 
             for (int half = 0; half <= 16; half += 16)
                 for (int j = 0; j < NR; j++)
@@ -165,7 +165,7 @@ INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add)
 {
     __m512 t[MR][NV];
     __m512bh b[NV];
-    const Pair *fa = (const Pair *)f.a, *fb = (const Pair *)f.b;
+    const Bf16Pair *fa = (const Bf16Pair *)f.a, *fb = (const Bf16Pair *)f.b;
     real *row = c;
 
 #pragma GCC unroll 16

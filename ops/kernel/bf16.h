@@ -14,13 +14,30 @@
 #include "ops/kernel/kernel.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* The first number in the lower half of 32 bits; takes the place of a real. */
 #ifdef PROOF
-typedef uint64_t Pair __attribute__((may_alias));
+typedef uint64_t Bf16Pair __attribute__((may_alias));
 #else
-typedef uint32_t Pair __attribute__((may_alias));
+typedef uint32_t Bf16Pair __attribute__((may_alias));
 #endif
+
+static inline float pair_number(uint32_t bits)
+{
+    float x;
+
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+static inline real pair_first(Bf16Pair pair)
+{
+    return pair_number((uint32_t)pair << 16);
+}
+static inline real pair_second(Bf16Pair pair)
+{
+    return pair_number((uint32_t)pair & 0xffff0000);
+}
 
 /* k numbers become (k + 1) / 2 pairs, also in place or nearer to the front. */
 void bf16_row(real *to, const real *x, int k);

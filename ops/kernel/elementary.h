@@ -250,6 +250,46 @@ static inline void row_dots(const real *a, const real *b, size_t apart, int n, r
         to[(size_t)k * step] = lanes_sum(t[k]) + 0;
 }
 
+/*
+ * row_dot() of a row in n pairs and one whose numbers stand apart: b has the n at even places, then
+ * the n at odd ones. And of the same and DOTS such rows; n is a multiple of SUMS.
+ */
+static inline real pairs_dot(const Bf16Pair *a, const real *b, int n)
+{
+    Lanes t = lanes_all(0), u = t;
+    real rest = 0;
+    int i = 0;
+
+    for (; i + SUMS <= n; i += SUMS) {
+        t = lanes_multiply_add(t, lanes_first(a + i), lanes_at(b + i));
+        u = lanes_multiply_add(u, lanes_second(a + i), lanes_at(b + n + i));
+    }
+    for (; i < n; i++)
+        rest += pair_first(a[i]) * b[i] + pair_second(a[i]) * b[n + i];
+    return lanes_sum(lanes_add(t, u)) + rest;
+}
+
+static inline void pairs_dots(const Bf16Pair *a, const real *b, size_t apart, int n, real *to,
+                              size_t step)
+{
+    Lanes t[DOTS], u[DOTS];
+
+    for (int k = 0; k < DOTS; k++)
+        t[k] = u[k] = lanes_all(0);
+    for (int i = 0; i < n; i += SUMS) {
+        const Lanes first = lanes_first(a + i), second = lanes_second(a + i);
+
+        for (int k = 0; k < DOTS; k++) {
+            const real *its = b + (size_t)k * apart + i;
+
+            t[k] = lanes_multiply_add(t[k], first, lanes_at(its));
+            u[k] = lanes_multiply_add(u[k], second, lanes_at(its + n));
+        }
+    }
+    for (int k = 0; k < DOTS; k++)
+        to[(size_t)k * step] = lanes_sum(lanes_add(t[k], u[k])) + 0;
+}
+
 static inline real row_sum(const real *a, int n)
 {
     Lanes t = lanes_all(0);

@@ -6,10 +6,7 @@
 #ifndef OPS_KERNEL_LANES_H
 #define OPS_KERNEL_LANES_H
 
-#include "ops/kernel/kernel.h"
-
-#include <stdint.h>
-#include <string.h>
+#include "ops/kernel/bf16.h"
 
 #ifdef PROOF
 enum { SUMS = 4 };
@@ -52,6 +49,47 @@ static inline Lanes lanes_of(const real *x, int n, real rest)
         y[l] = l < n ? x[l] : rest;
     return lanes_at(y);
 }
+
+/* The first numbers of SUMS pairs, and the second ones. */
+#ifdef PROOF
+static inline Lanes lanes_first(const Bf16Pair *pair)
+{
+    real y[SUMS];
+
+    for (int l = 0; l < SUMS; l++)
+        y[l] = pair_first(pair[l]);
+    return lanes_at(y);
+}
+
+static inline Lanes lanes_second(const Bf16Pair *pair)
+{
+    real y[SUMS];
+
+    for (int l = 0; l < SUMS; l++)
+        y[l] = pair_second(pair[l]);
+    return lanes_at(y);
+}
+#else
+typedef uint32_t Bits __attribute__((vector_size(VECTOR), aligned(sizeof(Bf16Pair)), may_alias));
+
+static inline Lanes lanes_first(const Bf16Pair *pair)
+{
+    Lanes y;
+
+    for (int p = 0; p < PARTS; p++)
+        y.part[p] = (Vector)(*(const Bits *)(pair + p * LANES) << 16);
+    return y;
+}
+
+static inline Lanes lanes_second(const Bf16Pair *pair)
+{
+    Lanes y;
+
+    for (int p = 0; p < PARTS; p++)
+        y.part[p] = (Vector)(*(const Bits *)(pair + p * LANES) & 0xffff0000);
+    return y;
+}
+#endif
 
 static inline void lanes_put(real *to, Lanes x)
 {
