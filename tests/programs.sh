@@ -1011,6 +1011,9 @@ check 'by other threads' table 2 --lengths 8,64 --threads 3 --csv ../out/three.c
 check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
 check 'eval of a sliding window, and a plot' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
+check 'in bf16' table 2 --lengths 8,64 --precision bf16 --csv ../out/narrow.csv $whole $text
+check 'are close but not the same' eval 'paste -d , ../out/one.csv ../out/narrow.csv | awk -F, \
+    "NR > 1 { d = \$9 - \$(NF / 2 + 9); n += d != 0 && d < 0.05 && d > -0.05 } END { exit n != 2 }"'
 check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
 check 'eval of text and more than its positions' table 2 --lengths 8,16,32,64 ../out/learned
 check 'eval tells which lengths it leaves out' tell '^left out: length 32, 64; the model has learned positions for 16 tokens only$'
@@ -1137,6 +1140,10 @@ check 'a sample by one thread' samples --threads 1 $whole
 cp "$dir/stdout" "$dir/one"
 check 'by three' samples --threads 3 $whole
 check 'is the same' cmp -s "$dir/stdout" "$dir/one"
+check 'in bf16, by three' samples --precision bf16 --threads 3 $whole
+cp "$dir/stdout" "$dir/narrow"
+check 'and by one' samples --precision bf16 --threads 1 $whole
+check 'is the same' cmp -s "$dir/stdout" "$dir/narrow"
 check 'another seed' samples --seed 5 $whole
 check 'is another sample' not_same "$dir/one" "$dir/stdout"
 check 'five samples, one at a time' samples --samples 5 --batch 1 --stop e ../out/bpe
@@ -1574,6 +1581,8 @@ check 'its CSV has every attention at every position, once' [ "$(grep -c '^decod
     "$(without 'bidirectional only' | wc -l | awk '{ print 2 * $1 }')" ]
 check 'with a time of a token' [ "$(grep '^decode,' ../out/csv | awk -F, '!($NF > 0)' | wc -l)" = 0 ]
 check 'it says how that grows' grep -q '^relu  *from 2 to 9 positions ' "$dir/stdout"
+check 'bench of decoding in bf16' benches --only decode --attn relu --lengths 9 --precision bf16
+check 'its row says so' grep -q '^decode,"relu 1 x 16, position 9, bf16;' ../out/csv
 check 'bench of prompts' benches --only prompt --lengths 9,2 --attn relu,gla
 check 'has a row for each mechanism and length' [ "$(grep -c '^prompt,"[rg].* 1 x 16, prompt of [29];' ../out/csv)" = 4 ]
 

@@ -296,6 +296,25 @@ START_TEST(a_saved_model_continues_bit_for_bit)
 }
 END_TEST
 
+START_TEST(precision_is_kept_and_may_change)
+{
+    const char *path = in_folder("narrow.safetensors"), *words = "--attn relu " SMALL;
+    char in_bf16[200];
+
+    snprintf(in_bf16, sizeof in_bf16, "%s --precision bf16", words);
+    attnc_model *a = must(attnc_model_new(words, NULL, 0));
+    attnc_model *b = must(attnc_model_new(in_bf16, NULL, 0));
+    const double wide = step(a, 1), narrow = step(b, 1);
+    ck_assert(wide != narrow && fabs(wide - narrow) < 0.01);
+    must_work(attnc_model_save(b, path));
+    attnc_model *again = must(attnc_model_open(path, "")),
+                *wider = must(attnc_model_open(path, "--precision float"));
+    const double next = step(b, 1);
+    ck_assert(step(again, 1) == next && step(wider, 1) != next);
+    attnc_model_free(a), attnc_model_free(b), attnc_model_free(again), attnc_model_free(wider);
+}
+END_TEST
+
 START_TEST(the_loss_is_that_of_the_logits)
 {
     attnc_model *m = must(attnc_model_new("--attn softmax " SMALL, NULL, 0));
@@ -531,6 +550,7 @@ Suite *suite_library(void)
 #endif
     t = with_folder(s, "models");
     tcase_add_test(t, a_saved_model_continues_bit_for_bit);
+    tcase_add_test(t, precision_is_kept_and_may_change);
     tcase_add_test(t, the_loss_is_that_of_the_logits);
     tcase_add_test(t, gradients_of_batches_add_up);
     tcase_add_test(t, a_sample_takes_the_likeliest_tokens);

@@ -49,7 +49,7 @@ static double weight_bytes(const Model *model)
     for (const Param *p = model->params.first; p; p = p->next)
         if (p->tensor != model->position &&
             (p->tensor != model->embedding || p->tensor == model->head))
-            n += (double)p->tensor->n;
+            n += p->tensor->pairs ? (double)p->tensor->n / 2 : (double)p->tensor->n;
     return n * sizeof(real);
 }
 
@@ -107,19 +107,20 @@ static void decode_best(DecodeCase *c)
     while (seconds_now() - start < c->b->seconds);
 }
 
-static Text title_of(const Config *c, int length)
+static Text title_of(const Bench *b, const Config *c, int length)
 {
     const Text set = settings_text(c);
 
-    return text_format("%s %d x %d, position %d; %d heads%s%s", c->attention->name, c->layers,
-                       c->width, length, c->heads, set.n ? ", " : "", set.at);
+    return text_format("%s %d x %d, position %d%s; %d heads%s%s", c->attention->name, c->layers,
+                       c->width, length, b->tape.bf16 ? ", bf16" : "", c->heads, set.n ? ", " : "",
+                       set.at);
 }
 
 static void print_position(DecodeCase *c, int i, Growth *g)
 {
     const int length = c->lengths.at[i];
     const Config *config = &c->model.config;
-    Text title = title_of(config, length);
+    Text title = title_of(c->b, config, length);
     double state = state_bytes(config, length), bytes = c->weights + state;
     double seconds = c->seconds[i], speed = bytes / seconds;
 
@@ -144,7 +145,7 @@ static bool some_wanted(const Bench *b, const Config *c, const OptionList *lengt
     bool some = false;
 
     for (int i = 0; i < lengths->n; i++)
-        some |= bench_wanted(b, "decode", title_of(c, lengths->at[i]).at);
+        some |= bench_wanted(b, "decode", title_of(b, c, lengths->at[i]).at);
     return some;
 }
 
@@ -158,6 +159,8 @@ static void bench_model(Bench *b, const Mechanisms *m, const Attention *a, doubl
     if (bench_left_out(m, a, config.context) || !some_wanted(b, &config, &m->lengths))
         return;
     model_init(&c.model, config, b->mem, 1);
+    if (b->tape.bf16)
+        params_narrow(&c.model.params);
     c.weights = weight_bytes(&c.model);
     c.same_bytes = peak_bandwidth(b->tape.pool, (size_t)c.weights);
     c.decoder = decoder_new(&c.model, b->tape.pool, config.context, 1);

@@ -26,7 +26,7 @@ enum { PARTS = 4, SHOWN = 60, LONGEST = 1 << 24, PATIENCE = 5, SHOWN_MOST = 1000
 
 static OptionList lengths;
 static const char *protocol_words = "disjoint", *rope_scale, *csv_path, *svg_path, *labels;
-static int horizon, max_tokens, threads, items, rows = 500, show;
+static int horizon, max_tokens, threads, precision, items, rows = 500, show;
 static uint64_t seed;
 static double share = (double)NAN;
 static bool best;
@@ -61,6 +61,8 @@ static Option options[] = {
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE", .help = "write the table, to full precision" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "plot perplexity or accuracy by length, or loss by position" },
+    { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
+      .help = "of the operands of products" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { 0 },
@@ -287,7 +289,9 @@ static void measure_all(Exam *e)
     const OptionList list = choose_lengths(e);
 
     introduce(e);
-    e->tape = (Tape){ .mem = arena_new(), .pool = pool_new(threads) };
+    e->tape = (Tape){ .mem = arena_new(),
+                      .pool = pool_new(threads),
+                      .bf16 = precision == PRECISION_BF16 };
     if (show > 0)
         show_rows(&e->tape, e->model, e->held_back, show, seed);
     table_print_header(t);

@@ -97,7 +97,8 @@ ATTNC_API int attnc_attention_backward(attnc_attention *a, const attnc_real *dou
 /*
  * Models. Options: --attn and its settings, --n-layer, --n-head, --n-embd, --block-size and the
  * other options of ./train that describe a model; --task causal, mlm or classify, with --classes N;
- * --optimizer and its parameters, --learning-rate, --grad-clip; --seed, --threads, --recompute.
+ * --optimizer and its parameters, --learning-rate, --grad-clip; --seed, --threads, --recompute,
+ * --precision.
  *
  * The vocabulary is that of --tokenizer (byte by default), learned from `text`, which may be NULL
  * for bytes; or --vocab N, for your own tokens. mlm adds a mask token, the last.
@@ -107,7 +108,8 @@ typedef struct attnc_model attnc_model;
 ATTNC_API attnc_model *attnc_model_new(const char *options, const char *text, size_t bytes);
 
 /* Opens a run's folder or a checkpoint, from ./train or attnc_model_save(), for use or further
- * training. Options: --best, --threads, --dropout, --learning-rate, --grad-clip, --recompute. */
+ * training. Options: --best, --threads, --dropout, --learning-rate, --grad-clip, --recompute,
+ * --precision. */
 ATTNC_API attnc_model *attnc_model_open(const char *path, const char *options);
 ATTNC_API void attnc_model_free(attnc_model *m);
 

@@ -36,6 +36,7 @@ static Option options[] = {
     { "grad-clip", OPTION_REAL, &to.w.clip, .help = "0: do not clip" },
     { "seed", OPTION_SEED, &to.w.seed, .help = "of the weights" },
     { "threads", OPTION_INT, &to.w.threads, .max = 1024 },
+    { "precision", OPTION_CHOICE, &to.w.precision, .choices = precision_names },
     { "recompute", OPTION_FLAG, &to.w.recompute, .help = "blocks in the backward pass" },
     { "best", OPTION_FLAG, &to.best, .help = "best.safetensors of a run" },
     { 0 },
@@ -54,7 +55,7 @@ static bool passes(const char *name)
 static bool may_change(const char *name)
 {
     return passes(name) || strcmp(name, "dropout") == 0 || strcmp(name, "learning-rate") == 0 ||
-           strcmp(name, "grad-clip") == 0;
+           strcmp(name, "grad-clip") == 0 || strcmp(name, "precision") == 0;
 }
 
 static void read_words(const char *words)

@@ -14,7 +14,7 @@ typedef struct {
     Optimiser optimiser; /* its first line */
     double rate, clip;
     uint64_t seed;
-    int threads;
+    int threads, precision;
     bool recompute;
 } ModelWanted;
 
