@@ -107,7 +107,7 @@ static double fake_clock(void *ctx, PlanSize s)
 
 static Plan plan_of(Fake *f, double seconds, double bytes, PlanSize given)
 {
-    const PlanWanted w = { seconds, bytes, given, 10, 20, fake_clock, f };
+    const PlanWanted w = { seconds, bytes, given, 1, 10, 20, fake_clock, f };
 
     return plan_run(&w);
 }
@@ -135,8 +135,9 @@ START_TEST(more_time_or_text_or_speed_is_for_a_larger_model)
 {
     const PlanSize none = { 0 };
     Fake f = { 2e10, 1, 0 }, fast = { 2e11, 1, 0 }, slow = { 2e10, 3, 0 };
-    const Plan p = plan_of(&f, 60, 1e6, none);
+    const Plan p = plan_of(&f, 60, 1e8, none);
 
+    ck_assert_int_eq(f.asked, 2); /* the smallest, and the one that an estimate from it finds */
     ck_assert_int_eq(p.size.width, 96);
     ck_assert_int_gt(plan_of(&f, 3600, 1e6, none).size.width, p.size.width);
     ck_assert_int_gt(plan_of(&fast, 60, 1e6, none).size.width, p.size.width);
@@ -155,18 +156,38 @@ START_TEST(a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again)
     ck_assert(p.size.layers == 3 && p.size.width == 100 && p.size.context == 50);
     ck_assert(p.size.batch == 7 && p.size.width % p.size.heads == 0);
     ck_assert(plan_of(&f, 60, 1e8, p.size).dropout == 0);
-    ck_assert(plan_of(&f, 600, 3e5, p.size).dropout == 0.2);
+    ck_assert(plan_of(&f, 150, 3e5, p.size).dropout == 0.1);
+    ck_assert(plan_of(&f, 1500, 3e5, p.size).dropout == 0.2);
 }
 END_TEST
 
 START_TEST(a_plan_is_shortened_by_the_time_that_is_gone)
 {
-    Plan p = { .steps = 100, .step_seconds = 0.5, .epochs = 4 };
+    Plan p = { .steps = 100, .in_time = 110, .useful = 100, .step_seconds = 0.5, .epochs = 4 };
 
+    plan_shorten(&p, 5);
+    ck_assert(p.steps == 100 && p.epochs == 4);
     plan_shorten(&p, 10);
     ck_assert(p.steps == 80 && fabs(p.epochs - 3.2) < 1e-9);
     plan_shorten(&p, 1000);
     ck_assert_int_eq(p.steps, 1);
+}
+END_TEST
+
+START_TEST(a_small_text_is_not_read_for_all_of_the_time)
+{
+    const PlanSize given = { 3, 4, 96, 64, 8 };
+    Fake f = { 5e9, 1, 0 };
+    const PlanWanted w = { 1e5, 2e5, given, 1, 10, 20, fake_clock, &f };
+    PlanWanted masked = w;
+    const Plan p = plan_run(&w), less = plan_of(&f, 60, 2e5, given);
+
+    ck_assert_int_eq(p.steps, 16875); /* 48 times 180,000 tokens, 512 at a time */
+    ck_assert_double_eq_tol(p.epochs, 48, 1e-9);
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 1).at, "as often as is useful"));
+    ck_assert_ptr_null(strstr(plan_reason(&w, &less, 1).at, "as often as is useful"));
+    masked.share = 0.5;
+    ck_assert_int_eq(plan_run(&masked).steps, 2 * 16875);
 }
 END_TEST
 
@@ -184,6 +205,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, a_plan_takes_the_time_that_there_is);
     tcase_add_test(t, more_time_or_text_or_speed_is_for_a_larger_model);
     tcase_add_test(t, a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again);
+    tcase_add_test(t, a_small_text_is_not_read_for_all_of_the_time);
     tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

@@ -11,6 +11,7 @@ typedef struct {
 typedef struct {
     double seconds, bytes; /* of the run, and of its text */
     PlanSize given;        /* what the user has chosen; 0: is not given */
+    double share;          /* of the tokens of a text that are predicted when it is read */
     int evaluations;       /* rows of one are `some` batches */
     double some;
     /* The seconds of an update of that size, on this machine. */
@@ -20,7 +21,7 @@ typedef struct {
 
 typedef struct {
     PlanSize size;
-    int steps;
+    int steps, in_time, useful; /* updates: the fewer of those in the time and those that help */
     double step_seconds, epochs, dropout;
 } Plan;
 
