@@ -8,12 +8,21 @@
 #include <string.h>
 
 /*
- * The state holds the keys that later rows may see: rotated k, and v, of all heads for each
- * position, in a ring buffer if there is a window or a chunk, preceded by the first keys if all
- * rows see them. Before that come the number of keys that are not padding, the angles, and memory
- * for q; after it w_-t of each head, if there is a bias (bias.h), and F of each slot and head, if
+ * The state holds the keys that later rows may see: for each head and position rotated k, and v, in
+ * a ring buffer if there is a window or a chunk, preceded by the first keys if all rows see them.
+ * Before that come the number of keys that are not padding, the angles, and memory for q of each
+ * head; after it w_-t of each head, if there is a bias (bias.h), and F of each slot and head, if
  * there is a forget gate (forget.h).
+ *
+ * The time of a long row is that of reading its keys: heads are divided among the threads, and
+ * DOTS keys are read at once.
  */
+#ifdef PROOF
+enum { GRAIN = 20 };
+#else
+enum { GRAIN = 1 << 15 }; /* numbers of k and v that make a piece of work large enough */
+#endif
+
 static int ring_of(const View *v)
 {
     if (v->stride || v->random)
@@ -42,15 +51,15 @@ size_t pairs_state(const MixSize *s)
     const int n = slots(&view, s->T), bias = bias_is_on(&s->set);
     const int fade = pairs_tiling(s->attention, &s->set).forgets ? 2 : 0;
 
-    return 1 + 2 * (size_t)s->D + (size_t)n * (size_t)s->H * (size_t)(s->D + s->E + bias + fade);
+    return 1 + (size_t)(1 + s->H) * (size_t)s->D +
+           (size_t)n * (size_t)s->H * (size_t)(s->D + s->E + bias + fade);
 }
 
-/* One row of one head: q times tau, and where k and v are cached. */
+/* One row of one head: q times tau, and the slots of k and v, which are D and E wide. */
 typedef struct {
     const Weighting *weighting;
     const real *q, *cache;
-    int D, E, of_k, of_v,
-        wide; /* sizes in a slot of the cache: k and v of this head, and of all heads */
+    int D, E;
     const View *view;
     const real *w; /* w_-t of the bias; NULL: none */
     real f;
@@ -59,17 +68,58 @@ typedef struct {
     int t;
 } StepRow;
 
-static const real *slot_of(const StepRow *x, int t)
+/* k of a slot; its v follows. */
+static const real *key_of(const StepRow *x, int slot)
 {
-    return x->cache + (size_t)slot_at(x->view, t) * (size_t)x->wide;
+    return x->cache + (size_t)slot * (size_t)(x->D + x->E);
 }
 
-static real score(const StepRow *x, int j)
+/* Whether the DOTS keys from j on, which end before `to`, are in adjacent slots. */
+static bool adjacent(const StepRow *x, int j, int to)
 {
-    const real s = row_dot(x->q, slot_of(x, j) + x->of_k, x->D);
-    const real *F = x->fade ? x->fade + slot_at(x->view, j) : NULL;
+    return j + DOTS <= to && slot_at(x->view, j + DOTS - 1) == slot_at(x->view, j) + DOTS - 1;
+}
 
-    return (x->w ? s + x->f * x->w[x->t - j] : s) + (F ? F[0] + F[x->lo] : 0);
+/* The scores of the keys from .. to-1. */
+static void step_scores(const StepRow *x, int from, int to, real *s)
+{
+    const size_t apart = (size_t)(x->D + x->E);
+
+    for (int j = from, n; j < to; j += n) {
+        const real *k = key_of(x, slot_at(x->view, j));
+
+        n = x->D % SUMS == 0 && adjacent(x, j, to) ? DOTS : 1;
+        if (n == DOTS)
+            row_dots(x->q, k, apart, x->D, s + (j - from), 1);
+        else
+            s[j - from] = row_dot(x->q, k, x->D);
+    }
+    for (int j = from; j < to && (x->w || x->fade); j++) {
+        const real *F = x->fade ? x->fade + slot_at(x->view, j) : NULL;
+
+        s[j - from] += (x->w ? x->f * x->w[x->t - j] : 0) + (F ? F[0] + F[x->lo] : 0);
+    }
+}
+
+/* o += the sum of s_j v_j over the keys from .. to-1, one after another. */
+static void step_values(const StepRow *x, int from, int to, const real *s, real *restrict o)
+{
+    const size_t apart = (size_t)(x->D + x->E);
+
+    for (int j = from, n; j < to; j += n) {
+        const real *v = key_of(x, slot_at(x->view, j)) + x->D, *a = s + (j - from);
+
+        n = adjacent(x, j, to) ? DOTS : 1;
+        for (int e = 0; e < x->E && n == DOTS; e++) {
+            real sum = o[e];
+
+            for (int i = 0; i < DOTS; i++)
+                sum += a[i] * v[(size_t)i * apart + (size_t)e];
+            o[e] = sum;
+        }
+        for (int e = 0; e < x->E && n == 1; e++)
+            o[e] += a[0] * v[e];
+    }
 }
 
 /* Adds a span of keys to a row. */
@@ -77,18 +127,14 @@ static void step_span(const StepRow *x, Span keys, RowState *row, real *o)
 {
     real s[TILE];
 
-    for (int j0 = keys.from; j0 < keys.to; j0 += TILE) {
-        int n = min(TILE, keys.to - j0), whole = up_to(n, SUMS);
+    for (int from = keys.from; from < keys.to; from += TILE) {
+        const int to = min(from + TILE, keys.to), n = to - from, whole = up_to(n, SUMS);
 
-        for (int j = 0; j < whole; j++)
-            s[j] = j < n ? score(x, j0 + j) : x->weighting->hidden;
+        step_scores(x, from, to, s);
+        for (int j = n; j < whole; j++)
+            s[j] = x->weighting->hidden;
         x->weighting->weigh(s, whole, o, x->E, row);
-        for (int j = 0; j < n; j++) {
-            const real *v = slot_of(x, j0 + j) + x->of_v;
-
-            for (int e = 0; e < x->E; e++)
-                o[e] += s[j] * v[e];
-        }
+        step_values(x, from, to, s, o);
     }
 }
 
@@ -104,15 +150,19 @@ static void step_row(const StepRow *x, RowState *row, real *o)
         o[e] = sees ? o[e] / guard(row->c) : 0;
 }
 
-/* Stores this position's rotated k and v of all heads in a slot. */
-static void step_keep(const Mix *in, const real *angles, real *slot)
+/* Stores this position's rotated k and v of all heads, each in that of its n slots. */
+static void step_keep(const Mix *in, const real *angles, real *cache, int slot, int n)
 {
-    int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
+    const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
 
-    memcpy(slot, in->k->data, (size_t)(H * D) * sizeof(real));
-    memcpy(slot + H * D, in->v->data, (size_t)(H * E) * sizeof(real));
-    for (int h = 0; h < H && in->rope; h++)
-        rope_rotate(slot + h * D, angles, D, false);
+    for (int h = 0; h < H; h++) {
+        real *k = cache + ((size_t)h * (size_t)n + (size_t)slot) * (size_t)(D + E);
+
+        memcpy(k, in->k->data + h * D, (size_t)D * sizeof(real));
+        memcpy(k + D, in->v->data + h * E, (size_t)E * sizeof(real));
+        if (in->rope)
+            rope_rotate(k, angles, D, false);
+    }
 }
 
 /* Stores w_-t of all heads, the first time that it is needed; returns those of the first. */
@@ -162,22 +212,34 @@ static void step_q(const Mix *in, int h, const real *angles, real tau, real *q)
         q[d] *= tau;
 }
 
-/* The rows of all heads; x has what they share. */
-static void step_rows(const Step *s, StepRow x, const Tiling *how, int n)
+/* The rows of all heads: what they share is in x, which has memory for the q of all. */
+typedef struct {
+    const Step *step;
+    StepRow x;
+    real *q;
+    const Tiling *how;
+    int n; /* slots of each */
+} StepRows;
+
+static void step_heads(void *ctx, int begin, int end)
 {
-    const int n0 = pairs_n0(s->in), H = s->in->q->dim[2], seen = view_count(x.view, s->t);
+    const StepRows *r = ctx;
+    const Step *s = r->step;
+    const Tiling *how = r->how;
+    const int n0 = pairs_n0(s->in), seen = view_count(r->x.view, s->t);
     const real divisor = how->divisor ? how->divisor(n0, seen) : 0;
-    const real tau = how->tau(n0, x.D, seen), *w = x.w, *fade = x.fade;
-    const real *sink = pairs_sink(how, s->in);
-    real *angles = s->state + 1, *q = angles + x.D;
+    const real tau = how->tau(n0, r->x.D, seen), *sink = pairs_sink(how, s->in);
 
-    x.q = q, x.f = pairs_gain(how, n0, x.D, seen);
-    for (int h = 0; h < H; h++) {
+    for (int h = begin; h < end; h++) {
         RowState row = pairs_start(how->weighting, divisor, sink ? sink[h] : 0);
+        const size_t first = (size_t)h * (size_t)r->n;
+        real *q = r->q + h * r->x.D;
+        StepRow x = r->x;
 
-        x.of_k = h * x.D, x.of_v = H * x.D + h * x.E;
-        x.w = w ? w + h * n : NULL, x.fade = fade ? fade + h * n : NULL;
-        step_q(s->in, h, angles, tau, q);
+        x.q = q, x.f = pairs_gain(how, n0, x.D, seen);
+        x.cache += first * (size_t)(x.D + x.E);
+        x.w = x.w ? x.w + first : NULL, x.fade = x.fade ? x.fade + first : NULL;
+        step_q(s->in, h, pairs_angles(s), tau, q);
         step_row(&x, &row, s->o + h * x.E);
     }
 }
@@ -186,11 +248,11 @@ void pairs_step(const Step *s)
 {
     const Mix *in = s->in;
     const Tiling how = pairs_tiling(in->attention, &in->set);
-    const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3], wide = H * (D + E);
+    const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
     View view = pairs_pattern(in->attention, &in->set);
     const int n = slots(&view, s->tape->decoding->most);
-    real *angles = s->state + 1, *q = angles + D, *cache = q + D;
-    real *more = cache + (size_t)n * (size_t)wide;
+    real *angles = s->state + 1, *q = angles + D, *cache = q + H * D;
+    real *more = cache + (size_t)H * (size_t)n * (size_t)(D + E);
     const real *w = bias_is_on(&in->set) ? step_bias(s, more, n, q) : NULL;
     real *fade = how.forgets ? more + (w ? H * n : 0) : NULL;
 
@@ -199,22 +261,21 @@ void pairs_step(const Step *s)
     if (fade)
         step_fade(s, fade, &view, n);
     if (!s->padding) {
-        step_keep(in, angles, cache + (size_t)slot_at(&view, s->t) * (size_t)wide);
+        step_keep(in, angles, cache, slot_at(&view, s->t), n);
         s->state[0] += 1;
     }
     if (s->state_only)
         return;
     view.T = s->t + 1, view.length = (int)s->state[0], view.causal = true;
-    step_rows(s,
-              (StepRow){ .weighting = how.weighting,
-                         .cache = cache,
-                         .D = D,
-                         .E = E,
-                         .wide = wide,
-                         .view = &view,
-                         .w = w,
-                         .fade = fade,
-                         .lo = (size_t)H * (size_t)n,
-                         .t = s->t },
-              &how, n);
+    const StepRow x = { .weighting = how.weighting,
+                        .cache = cache,
+                        .D = D,
+                        .E = E,
+                        .view = &view,
+                        .w = w,
+                        .fade = fade,
+                        .lo = (size_t)H * (size_t)n,
+                        .t = s->t };
+    pool_for(s->tape->pool, H, GRAIN / (view_count(&view, s->t) * (D + E) + 1) + 1, step_heads,
+             &(StepRows){ s, x, q, &how, n });
 }
