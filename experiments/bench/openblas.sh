@@ -5,6 +5,7 @@
 # about 50 seconds for each number of threads; SECONDS_EACH=1 is quicker.
 set -eu
 cd "$(dirname "$0")/../.."
+mkdir -p build
 make -s --no-print-directory -f Makefile -f - build/openblas >build/openblas.log 2>&1 <<'END' || {
 build/openblas: experiments/bench/openblas.c $(call objects,float,$(wildcard ops/base/*.c ops/kernel/*.c))
 	@$(CC) $(filter-out -MMD -MP,$(ALL)) $^ $$(pkg-config --cflags --libs openblas 2>/dev/null || \
