@@ -377,8 +377,8 @@ START_TEST(single_rows_are_multiplied_by_stored_pairs)
         fill(x, COUNT(x), 5, 1);
         for (int n = 0; n < ROWS * OUT; n++)
             for (int j = 0; j < k; j++) {
-                const double at = (double)x[n / OUT * k + j],
-                             by = nearest((float)w->data[n % OUT * k + j]);
+                const double at = (double)x[n / OUT * k + j];
+                const double by = (double)nearest((float)w->data[n % OUT * k + j]);
 
                 want[n] += at / (1 + exp(-at)) * by;
             }

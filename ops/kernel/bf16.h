@@ -32,11 +32,11 @@ static inline float pair_number(uint32_t bits)
 }
 static inline real pair_first(Bf16Pair pair)
 {
-    return pair_number((uint32_t)pair << 16);
+    return (real)pair_number((uint32_t)pair << 16);
 }
 static inline real pair_second(Bf16Pair pair)
 {
-    return pair_number((uint32_t)pair & 0xffff0000);
+    return (real)pair_number((uint32_t)pair & 0xffff0000);
 }
 
 /* k numbers become (k + 1) / 2 pairs, also in place or nearer to the front. */
