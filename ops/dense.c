@@ -149,8 +149,8 @@ static void dense_backward(Node *node)
         tape_grad_pass(node->tape, node->y, op->in.r);
 }
 
-/* The rows f(x), `wide` numbers each: as they are, or for a W in pairs, of which there are n, as
- * pairs_dot() takes them. */
+/* The rows f(x), `wide` numbers each; for a W with n pairs in a row they are in the order that
+ * pairs_dot() takes. */
 typedef struct {
     DenseNode *op;
     const real *fx;
@@ -189,15 +189,15 @@ static void rows_outputs(void *ctx, int begin, int end)
 }
 
 /* Rows of k numbers, those at even places first; an odd one ends with a 0. */
-static void split(real *to, const real *x, int rows, int k)
+static void split(real *restrict to, const real *x, int rows, int k)
 {
     const int n = (k + 1) / 2;
 
     for (int row = 0; row < rows; row++, x += k, to += 2 * n) {
-        for (int i = 0; i < k; i++)
-            to[i / 2 + i % 2 * n] = x[i];
+        for (int i = 0; i < k / 2; i++)
+            to[i] = x[2 * i], to[n + i] = x[2 * i + 1];
         if (k % 2)
-            to[2 * n - 1] = 0;
+            to[n - 1] = x[k - 1], to[2 * n - 1] = 0;
     }
 }
 

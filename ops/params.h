@@ -22,7 +22,7 @@ typedef struct {
     Arena *mem;
     uint64_t seed;
     bool undrawn; /* matrices have no numbers yet: they will be read */
-    bool narrow;  /* matrices have pairs */
+    bool narrow;  /* params_narrow() was called */
     int count;
     Param *first, **end;
 } Params;
@@ -52,8 +52,9 @@ Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim,
 int params_freeze(Params *params, const char *pattern);
 
 /*
- * Stores all matrices in bf16, too, for decoding, whose time is that of reading them: a product
- * with single rows reads half as many bytes (ops/dense.c). The numbers are final.
+ * Stores a second copy of each matrix, in bf16, for decoding: its time is that of reading the
+ * weights, and products with single rows then read half as many bytes (ops/dense.c). The weights
+ * must not change afterwards.
  */
 void params_narrow(Params *params);
 

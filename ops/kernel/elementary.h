@@ -251,8 +251,9 @@ static inline void row_dots(const real *a, const real *b, size_t apart, int n, r
 }
 
 /*
- * row_dot() of a row in n pairs and one whose numbers stand apart: b has the n at even places, then
- * the n at odd ones. And of the same and DOTS such rows; n is a multiple of SUMS.
+ * row_dot() of a row of n pairs (bf16.h) and a row b in which the numbers at even places come
+ * first, then those at odd ones. pairs_dots(): the same for DOTS such rows; n is a multiple of
+ * SUMS.
  */
 static inline real pairs_dot(const Bf16Pair *a, const real *b, int n)
 {

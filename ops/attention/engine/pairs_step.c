@@ -150,7 +150,7 @@ static void step_row(const StepRow *x, RowState *row, real *o)
         o[e] = sees ? o[e] / guard(row->c) : 0;
 }
 
-/* Stores this position's rotated k and v of all heads, each in that of its n slots. */
+/* Stores rotated k and v of this position in one of the n slots of each head. */
 static void step_keep(const Mix *in, const real *angles, real *cache, int slot, int n)
 {
     const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
