@@ -9,14 +9,6 @@
 
 #include <string.h>
 
-static float float_of(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 static uint32_t bits_of(float x)
 {
     uint32_t bits;

@@ -10,14 +10,6 @@ static inline uint32_t bits_of(float x)
     return bits;
 }
 
-static inline float float_of(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /*
  * To nearest, ties to even: an odd last bit adds 1 to half of it. A NaN keeps its upper half, and
  * subnormal numbers become zeros.

@@ -23,20 +23,23 @@ typedef uint64_t Bf16Pair __attribute__((may_alias));
 typedef uint32_t Bf16Pair __attribute__((may_alias));
 #endif
 
-static inline float pair_number(uint32_t bits)
+/* The float with these bits; the numbers of a pair. */
+static inline float float_of(uint32_t bits)
 {
     float x;
 
     memcpy(&x, &bits, sizeof x);
     return x;
 }
+
 static inline real pair_first(Bf16Pair pair)
 {
-    return (real)pair_number((uint32_t)pair << 16);
+    return (real)float_of((uint32_t)pair << 16);
 }
+
 static inline real pair_second(Bf16Pair pair)
 {
-    return (real)pair_number((uint32_t)pair & 0xffff0000);
+    return (real)float_of((uint32_t)pair & 0xffff0000);
 }
 
 /* k numbers become (k + 1) / 2 pairs, also in place or nearer to the front. */
