@@ -296,6 +296,34 @@ START_TEST(a_product_is_that_of_rounded_operands_in_the_promised_order)
 }
 END_TEST
 
+/* Where an odd number of factors is filled up to pairs, zeros meet zeros: 0 inf would be NaN. */
+START_TEST(an_infinite_factor_makes_an_infinite_sum)
+{
+    enum { ROWS = MR + 1, COLS = NR + 3, MOST = 7 };
+    static real a[ROWS * MOST], b[MOST * COLS], c[ROWS * COLS];
+    Pool *pool = pool_new(1);
+
+    for (int way = 0; way < 8 * MOST; way++) {
+        const int k = 1 + way / 8;
+        Product p = { .c = matrix(c, ROWS, COLS), .bf16 = true };
+
+        p.a = way % 2 ? matrix(a, ROWS, k) : transposed(matrix(a, k, ROWS));
+        p.b = way / 2 % 2 ? matrix(b, k, COLS) : transposed(matrix(b, COLS, k));
+        fill(a, COUNT(a), 1, 1);
+        fill(b, COUNT(b), 2, 1);
+        if (way / 4 % 2)
+            p.a.at[(k - 1) * p.a.cs] = INFINITY;
+        else
+            p.b.at[(k - 1) * p.b.rs] = INFINITY;
+        if (way / 2 % 2)
+            p.b = mapped(p.b, plus_one);
+        gemm(pool, p);
+        ck_assert_msg(isinf(c[0]), "way %d: %g", way, (double)c[0]);
+    }
+    pool_free(pool);
+}
+END_TEST
+
 /* dW of a batch that fits no cache: each thread packs its own b, and the sum is cut in ranges. */
 START_TEST(a_sum_over_a_batch_that_is_far_is_as_exact)
 {
@@ -448,6 +476,7 @@ Suite *suite_bf16(void)
     tcase_add_test(t, the_second_product_comes_first_and_subnormal_numbers_are_zeros);
     tcase_add_test(t, the_instruction_is_its_plain_twin);
     tcase_add_test(t, a_product_is_that_of_rounded_operands_in_the_promised_order);
+    tcase_add_test(t, an_infinite_factor_makes_an_infinite_sum);
     tcase_add_test(t, a_sum_over_a_batch_that_is_far_is_as_exact);
     tcase_add_test(t, a_row_has_the_same_bits_in_any_batch_and_with_any_threads);
     tcase_add_test(t, single_rows_are_multiplied_by_stored_pairs);
