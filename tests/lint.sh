@@ -87,7 +87,7 @@ data 4680
 data/synthetic 1330
 training 5590
 tools 940
-tools/common 3810
+tools/common 3835
 tools/draw 1100
 tools/analyse 1170
 tools/attend 710
@@ -100,7 +100,7 @@ tools/fill 460
 tools/gradcheck 700
 tools/report 2410
 tools/train 2190
-tools/lib 1170
+tools/lib 1235
 END
 
 twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)

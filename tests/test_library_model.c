@@ -1,0 +1,420 @@
+/* Models of the library as its users call it. */
+#include "tests/folder.h"
+#include "tests/library.h"
+#include "tests/promises.h"
+#include "tests/suites.h"
+
+#include <math.h>
+
+enum { B = 2, V = 256, T = 12, NUMBERS = 20000 };
+
+#define SMALL "--n-layer 1 --n-embd 16 --n-head 2 --block-size 12 --threads 2 "
+static int id[B * T], target[B * T];
+
+static attnc_batch batch_of(int seed)
+{
+    for (int i = 0; i < B * T; i++) {
+        id[i] = (i * 7 + seed) % V;
+        target[i] = i % 5 ? (i * 7 + 7 + seed) % V : -1;
+    }
+    return (attnc_batch){ B, T, id, target, NULL };
+}
+
+static double step(attnc_model *m, int seed)
+{
+    const attnc_batch batch = batch_of(seed);
+    double loss;
+
+    must_work(attnc_model_loss(m, &batch, &loss));
+    must_work(attnc_model_backward(m, 1));
+    must_work(attnc_model_step(m, 0, NULL));
+    return loss;
+}
+
+static bool same_weights(attnc_model *a, attnc_model *b)
+{
+    attnc_tensor x, y;
+
+    for (int i = 0; attnc_model_tensor(a, i, &x) == ATTNC_OK; i++) {
+        ck_assert_int_eq(attnc_model_tensor(b, i, &y), ATTNC_OK);
+        size_t n = 1;
+        for (int d = 0; d < x.ndim; d++)
+            n *= (size_t)x.dim[d];
+        if (memcmp(x.data, y.data, n * sizeof(real)) != 0)
+            return false;
+    }
+    return true;
+}
+
+START_TEST(a_saved_model_continues_bit_for_bit)
+{
+    const char *path = in_folder("model.safetensors");
+    attnc_model *a =
+        must(attnc_model_new("--attn cosformer --dropout 0.1 --lr 0.01 " SMALL, NULL, 0));
+    const double first = step(a, 1);
+
+    must_work(attnc_model_save(a, path));
+    attnc_model *b = must(attnc_model_open(path, "--threads 1"));
+    ck_assert(same_weights(a, b));
+    ck_assert_int_eq(attnc_model_number(b, "updates"), 1);
+    for (int i = 0; i < 20; i++)
+        ck_assert(step(a, 1) == step(b, 1));
+    ck_assert(same_weights(a, b));
+    ck_assert(step(a, 1) < first - 0.1);
+    ck_assert(!same_weights(a, b));
+    must_not(attnc_model_open(path, "--n-layer 2"), "keeps its own");
+    must_not(attnc_model_open(in_folder("nothing"), ""), "No such file");
+    attnc_model_free(a);
+    attnc_model_free(b);
+}
+END_TEST
+
+START_TEST(every_loss_has_its_own_dropout)
+{
+    attnc_model *m = must(attnc_model_new("--attn relu --dropout 0.5 " SMALL, NULL, 0));
+    const attnc_batch batch = batch_of(1);
+    double loss[4];
+
+    for (int i = 0; i < 4; i++) {
+        must_work(attnc_model_loss(m, &batch, &loss[i]));
+        for (int k = 0; k < i; k++)
+            ck_assert_msg(loss[i] != loss[k], "losses %d and %d are %g", k, i, loss[i]);
+        if (i == 1) { /* an update too small to change a weight */
+            must_work(attnc_model_backward(m, 1));
+            must_work(attnc_model_step(m, 1e-30, NULL));
+        }
+    }
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(precision_is_kept_and_may_change)
+{
+    const char *path = in_folder("narrow.safetensors"), *words = "--attn relu " SMALL;
+    char in_bf16[200];
+
+    snprintf(in_bf16, sizeof in_bf16, "%s --precision bf16", words);
+    attnc_model *a = must(attnc_model_new(words, NULL, 0));
+    attnc_model *b = must(attnc_model_new(in_bf16, NULL, 0));
+    const double wide = step(a, 1), narrow = step(b, 1);
+    ck_assert(wide != narrow && fabs(wide - narrow) < 0.01);
+    must_work(attnc_model_save(b, path));
+    attnc_model *again = must(attnc_model_open(path, "")),
+                *wider = must(attnc_model_open(path, "--precision float"));
+    const double next = step(b, 1);
+    ck_assert(step(again, 1) == next && step(wider, 1) != next);
+    attnc_model_free(a), attnc_model_free(b), attnc_model_free(again), attnc_model_free(wider);
+}
+END_TEST
+
+/* All numbers of a model, one after the other. */
+static size_t numbers_of(const attnc_model *m, real *to)
+{
+    attnc_tensor t;
+    size_t all = 0;
+
+    for (int i = 0; attnc_model_tensor(m, i, &t) == ATTNC_OK; i++) {
+        size_t n = 1;
+
+        for (int d = 0; d < t.ndim; d++)
+            n *= (size_t)t.dim[d];
+        ck_assert(all + n <= NUMBERS);
+        memcpy(to + all, t.data, n * sizeof *to);
+        all += n;
+    }
+    return all;
+}
+
+/* The average as its formula has it, from the weights after each step. */
+START_TEST(averages_take_the_place_of_the_weights)
+{
+    static real w[NUMBERS], got[NUMBERS];
+    static double want[NUMBERS];
+    attnc_model *m = must(attnc_model_new("--attn relu --lr 0.02 --ema 0.8 " SMALL, NULL, 0));
+    double whole = 0;
+
+    for (int i = 1; i <= 5; i++) {
+        step(m, i);
+        const size_t n = numbers_of(m, w);
+        whole = 0.8 * whole + 1;
+        for (size_t k = 0; k < n; k++)
+            want[k] += ((double)w[k] - want[k]) / whole;
+    }
+    const size_t n = numbers_of(m, w);
+    must_work(attnc_model_averages(m, 1));
+    must_work(attnc_model_averages(m, 1));
+    ck_assert(numbers_of(m, got) == n);
+    check_close("averages", got, want, n, 1e-5);
+    const attnc_batch batch = batch_of(1);
+    double loss, later;
+    must_work(attnc_model_loss(m, &batch, &loss));
+    must_fail(attnc_model_backward(m, 1), ATTNC_USAGE, "the averages of --ema cannot be trained");
+    must_work(attnc_model_averages(m, 0));
+    must_fail(attnc_model_backward(m, 1), ATTNC_USAGE, "no loss");
+    numbers_of(m, got);
+    ck_assert(same_bits(got, w, n));
+    must_work(attnc_model_loss(m, &batch, &later));
+    ck_assert(later != loss);
+    attnc_model_free(m);
+    m = must(attnc_model_new("--attn relu " SMALL, NULL, 0));
+    must_work(attnc_model_averages(m, 0));
+    must_fail(attnc_model_averages(m, 1), ATTNC_USAGE, "without --ema");
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(a_saved_model_keeps_its_averages_and_what_is_frozen)
+{
+    static real w[NUMBERS], averages[NUMBERS], got[NUMBERS];
+    const char *path = in_folder("averaged.safetensors");
+    const char *words = "--attn relu --lr 0.02 --ema 0.8 --freeze embed,blocks.0.attn " SMALL;
+    attnc_model *a = must(attnc_model_new(words, NULL, 0));
+    attnc_tensor embed;
+
+    const size_t n = numbers_of(a, got);
+    step(a, 1), step(a, 2);
+    numbers_of(a, w);
+    ck_assert(!same_bits(w, got, n));
+    must_work(attnc_model_tensor(a, 0, &embed));
+    ck_assert_str_eq(embed.name, "embed");
+    ck_assert(same_bits(embed.data, got, (size_t)(embed.dim[0] * embed.dim[1])));
+    must_fail(attnc_model_save(a, in_folder("nowhere/x")), ATTNC_IO, "No such file");
+    must_work(attnc_model_save(a, path));
+    numbers_of(a, got);
+    ck_assert(same_bits(w, got, n));
+    must_work(attnc_model_averages(a, 1));
+    numbers_of(a, averages);
+    must_work(attnc_model_averages(a, 0));
+    attnc_model *b = must(attnc_model_open(path, ""));
+    numbers_of(b, got);
+    ck_assert(same_bits(got, averages, n));
+    must_work(attnc_model_averages(b, 0));
+    numbers_of(b, got);
+    ck_assert(same_bits(got, w, n));
+    for (int i = 0; i < 5; i++)
+        ck_assert(step(a, i) == step(b, i));
+    must_work(attnc_model_averages(a, 1));
+    must_work(attnc_model_averages(b, 1));
+    ck_assert(same_weights(a, b));
+    attnc_model_free(a), attnc_model_free(b);
+    must_not(attnc_model_open(path, "--ema 0.9"), "keeps its own");
+    must_not(attnc_model_new("--freeze nothing " SMALL, NULL, 0), "matches no tensor");
+}
+END_TEST
+
+START_TEST(the_loss_is_that_of_the_logits)
+{
+    attnc_model *m = must(attnc_model_new("--attn softmax " SMALL, NULL, 0));
+    attnc_batch batch = batch_of(3);
+    static real logits[B * T * V];
+    double loss, sum = 0, targets = 0;
+
+    must_work(attnc_model_loss(m, &batch, &loss));
+    batch.target = NULL;
+    must_work(attnc_model_logits(m, &batch, logits));
+    for (int i = 0; i < B * T; i++) {
+        double all = 0;
+
+        for (int c = 0; c < V; c++)
+            all += exp((double)logits[i * V + c]);
+        if (target[i] >= 0)
+            sum += log(all) - (double)logits[i * V + target[i]], targets++;
+    }
+    ck_assert_double_eq_tol(loss, sum / targets, 1e-4);
+    must_fail(attnc_model_backward(m, 1), ATTNC_USAGE, "no loss"); /* the logits replaced it */
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(gradients_of_batches_add_up)
+{
+    attnc_model *m = must(attnc_model_new("--attn relu " SMALL, NULL, 0));
+    const attnc_batch batch = batch_of(4);
+    attnc_tensor x;
+    static real once[V * 16];
+    double loss, norm;
+
+    must_fail(attnc_model_step(m, 0.1, &norm), ATTNC_USAGE, "no gradient");
+    for (int parts = 1; parts <= 2; parts++) {
+        for (int i = 0; i < parts; i++) {
+            must_work(attnc_model_loss(m, &batch, &loss));
+            must_work(attnc_model_backward(m, 1.0 / parts));
+        }
+        must_work(attnc_model_tensor(m, 0, &x));
+        ck_assert_str_eq(x.name, "embed");
+        ck_assert_ptr_nonnull(x.grad);
+        if (parts == 1)
+            memcpy(once, x.grad, sizeof once);
+        ck_assert_double_le(distance(x.grad, once, V * 16), 1e-5);
+        must_work(attnc_model_step(m, 1e-30, &norm));
+        ck_assert_double_gt(norm, 0);
+    }
+    must_work(attnc_model_loss(m, &batch, &loss));
+    must_work(attnc_model_backward(m, (double)NAN));
+    must_fail(attnc_model_step(m, 0.1, &norm), ATTNC_FAILED, "not finite");
+    must_work(attnc_model_tensor(m, 0, &x));
+    ck_assert(x.grad == NULL && isfinite(x.data[0]));
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(a_sample_takes_the_likeliest_tokens)
+{
+    attnc_model *m = must(attnc_model_new("--attn softmax " SMALL, NULL, 0));
+    enum { PROMPT = 3, MORE = 6 };
+    int all[PROMPT + MORE] = { 5, 6, 7 }, out[MORE];
+    static real logits[(PROMPT + MORE) * V];
+
+    for (int i = 0; i < 10; i++)
+        step(m, 1);
+    must_work(attnc_model_sample(m, "--temperature 0", all, PROMPT, out, MORE));
+    for (int n = PROMPT; n < PROMPT + MORE; n++) {
+        int best = 0;
+
+        must_work(attnc_model_logits(m, &(attnc_batch){ 1, n, all, NULL, NULL }, logits));
+        for (int c = 0; c < V; c++)
+            if (logits[(n - 1) * V + c] > logits[(n - 1) * V + best])
+                best = c;
+        ck_assert_int_eq(out[n - PROMPT], best);
+        all[n] = best;
+    }
+    must_fail(attnc_model_sample(m, "--seed x", all, 1, out, 1), ATTNC_USAGE, "--seed");
+    must_fail(attnc_model_sample(m, "", all, 0, out, 1), ATTNC_USAGE, "prompt of 0");
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(batches_are_checked)
+{
+    attnc_model *m = must(attnc_model_new("--attn softmax --vocab 100 " SMALL, NULL, 0));
+    int token[T] = { 0 }, wanted[T] = { 0 };
+    attnc_batch b = { 1, T, token, wanted, NULL };
+    double loss;
+
+    must_work(attnc_model_loss(m, &b, &loss));
+    token[3] = 100;
+    must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "token 3 is 100");
+    token[3] = 0, wanted[4] = -2;
+    must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "target 4 is -2");
+    for (int i = 0; i < T; i++)
+        wanted[i] = -1;
+    must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "without targets");
+    b.length = (const int[]){ 0 };
+    must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "length 0 is 0");
+    b.T = T + 1;
+    must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "the context");
+    must_fail(attnc_model_encode(m, "a", 1, token) < 0 ? ATTNC_USAGE : ATTNC_OK, ATTNC_USAGE,
+              "--vocab");
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(text_is_encoded_and_decoded)
+{
+    static const char text[] = "to be, \xc3\xa9t\xc3\xa9, to be, \xc3\xa9t\xc3\xa9";
+    const size_t n = sizeof text - 1;
+    attnc_model *m = must(attnc_model_new("--attn softmax --tokenizer bpe:260 " SMALL, text, n));
+    int token[sizeof text];
+    char back[sizeof text];
+    size_t at = 0, bytes;
+    const long long tokens = attnc_model_encode(m, text, n, token);
+
+    ck_assert_int_eq(attnc_model_number(m, "vocab"), 260);
+    ck_assert(tokens > 0 && tokens < (long long)n);
+    for (int i = 0; i < tokens; i++, at += bytes) {
+        const char *piece = attnc_model_decode(m, token[i], &bytes);
+
+        memcpy(back + at, must((void *)(uintptr_t)piece), bytes);
+    }
+    ck_assert_uint_eq(at, n);
+    ck_assert_mem_eq(back, text, n);
+    ck_assert_ptr_null(attnc_model_decode(m, 260, &bytes));
+    must_not(attnc_model_new("--attn softmax --tokenizer bpe:260 " SMALL, NULL, 0), "from a text");
+    ck_assert_int_eq(attnc_model_number(m, "nothing"), -1);
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(a_classifier_has_a_target_per_sequence)
+{
+    attnc_model *m =
+        must(attnc_model_new("--attn gau --task classify --classes 3 " SMALL, NULL, 0));
+    const int wanted[B] = { 2, 0 }, length[B] = { T, 4 };
+    static real logits[B * 3];
+    double loss;
+
+    batch_of(0);
+    const attnc_batch b = { B, T, id, wanted, length };
+    must_work(attnc_model_loss(m, &b, &loss));
+    must_work(attnc_model_backward(m, 1));
+    must_work(attnc_model_step(m, 0, NULL));
+    must_work(attnc_model_logits(m, &b, logits));
+    ck_assert_int_eq(attnc_model_number(m, "outputs"), 3);
+    int out[1];
+    must_fail(attnc_model_sample(m, "", id, 1, out, 1), ATTNC_USAGE, "classify");
+    attnc_model_free(m);
+    must_not(attnc_model_new("--attn gau --task classify " SMALL, NULL, 0), "--classes");
+}
+END_TEST
+
+START_TEST(a_gated_unit_has_one_head_unless_more_are_set)
+{
+    static const char form[] = "--attn gau --n-layer 1 --n-embd 16 --block-size 12";
+    attnc_model *one = must(attnc_model_new(form, NULL, 0));
+    attnc_model *two = must(attnc_model_new(text_format("%s --n-head 2", form).at, NULL, 0));
+
+    ck_assert_int_eq(attnc_model_number(one, "heads"), 1);
+    ck_assert_int_eq(attnc_model_number(two, "heads"), 2);
+    attnc_model_free(one);
+    attnc_model_free(two);
+}
+END_TEST
+
+static long long parameters_of(const char *options)
+{
+    attnc_model *m = must(attnc_model_new(
+        text_format("--attn mamba2 --n-layer 1 --n-embd 16 %s", options).at, NULL, 0));
+    const long long count = attnc_model_number(m, "parameters");
+
+    attnc_model_free(m);
+    return count;
+}
+
+START_TEST(a_default_convolution_has_a_middle_where_both_sides_are_seen)
+{
+    const long long masked = parameters_of("--task mlm");
+
+    ck_assert_int_eq(parameters_of(""), parameters_of("--conv 4"));
+    ck_assert_int_eq(masked, parameters_of("--task mlm --conv 3"));
+    ck_assert_int_gt(masked, parameters_of("--task mlm --conv 1"));
+    must_not(attnc_model_new("--attn mamba2 --task mlm --conv 4", NULL, 0), "odd number");
+}
+END_TEST
+
+START_TEST(a_model_too_large_for_memory_returns_an_error)
+{
+    must_not(attnc_model_new("--attn softmax --n-layer 1000 --n-embd 16384", NULL, 0), "GiB");
+}
+END_TEST
+
+Suite *suite_library_model(void)
+{
+    Suite *s = suite_create("library_model");
+    TCase *t = with_folder(s, "library_model");
+
+    tcase_add_test(t, a_saved_model_continues_bit_for_bit);
+    tcase_add_test(t, every_loss_has_its_own_dropout);
+    tcase_add_test(t, precision_is_kept_and_may_change);
+    tcase_add_test(t, averages_take_the_place_of_the_weights);
+    tcase_add_test(t, a_saved_model_keeps_its_averages_and_what_is_frozen);
+    tcase_add_test(t, the_loss_is_that_of_the_logits);
+    tcase_add_test(t, gradients_of_batches_add_up);
+    tcase_add_test(t, a_sample_takes_the_likeliest_tokens);
+    tcase_add_test(t, batches_are_checked);
+    tcase_add_test(t, text_is_encoded_and_decoded);
+    tcase_add_test(t, a_classifier_has_a_target_per_sequence);
+    tcase_add_test(t, a_gated_unit_has_one_head_unless_more_are_set);
+    tcase_add_test(t, a_default_convolution_has_a_middle_where_both_sides_are_seen);
+    tcase_add_test(t, a_model_too_large_for_memory_returns_an_error);
+    return s;
+}
