@@ -200,14 +200,15 @@ void optimiser_init(Optimiser *o, Params *params, Arena *mem)
     o->smalls = 0;
 }
 
-double optimiser_numbers(const OptimiserKind *kind, const Config *c)
+double optimiser_numbers(const Optimiser *o, const Config *c)
 {
-    const double all = config_parameters(c);
+    const OptimiserKind *kind = o->kind;
+    const double all = config_parameters(c), averaged = o->hyper.ema > 0 ? all : 0;
     const double matrices = config_matrix_parameters(c) - (double)c->width * config_outputs(c);
     const OptimiserKind *rest = kind->rest ? kind->rest : kind;
     const size_t scratch = kind->scratch ? kind->scratch(config_rows(c), c->width) : 0;
 
-    return moments_of(kind) * matrices + moments_of(rest) * (all - matrices) +
+    return moments_of(kind) * matrices + moments_of(rest) * (all - matrices) + averaged +
            (double)(scratch / sizeof(real));
 }
 

@@ -73,9 +73,6 @@ void optimiser_complete(const OptimiserKind *kind, Hyper *h);
 /* "AdamW (...); --learning-rate 0.002 --beta1 0.9 ...": the summary and all defaults. */
 Text optimiser_help(const OptimiserKind *kind);
 
-/* Numbers that it keeps for a model besides weights and gradients. An estimate. */
-double optimiser_numbers(const OptimiserKind *kind, const Config *c);
-
 /* The caller sets the first line before optimiser_init(). */
 typedef struct {
     const OptimiserKind *kind;
@@ -92,6 +89,9 @@ typedef struct {
 } Optimiser;
 
 void optimiser_init(Optimiser *o, Params *params, Arena *mem);
+
+/* Numbers that it will keep for a model besides weights and gradients. An estimate. */
+double optimiser_numbers(const Optimiser *o, const Config *c);
 
 /* One update with gradients times `scale`; afterwards no parameter has a gradient. */
 void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);

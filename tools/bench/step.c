@@ -72,6 +72,8 @@ Config bench_config(const Mechanisms *m, const Attention *a, int length)
 
 void bench_step_check(const Mechanisms *m)
 {
+    const Optimiser adamw = { .kind = &optimiser_adamw };
+
     for (const Attention *const *a = m->attentions; *a; a++)
         for (int i = 0; i < m->lengths.n; i++) {
             Config c = bench_config(m, *a, m->lengths.at[i]);
@@ -79,7 +81,7 @@ void bench_step_check(const Mechanisms *m)
             config_check(&c);
             config_check_memory(&c, (Load){ .tokens = (double)rows_of(m, c.context) * c.context,
                                             .recompute = m->recompute,
-                                            .state = optimiser_numbers(&optimiser_adamw, &c) });
+                                            .state = optimiser_numbers(&adamw, &c) });
         }
 }
 

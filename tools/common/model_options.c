@@ -179,3 +179,15 @@ void optimiser_options_settle(const Program *program, const OptimiserKind *kind,
     o->kind = kind;
     optimiser_complete(kind, &o->hyper);
 }
+
+void freeze_tensors(const OptionTexts *frozen, Params *params)
+{
+    const Param *first = params->first;
+
+    for (int i = 0; i < frozen->n; i++)
+        if (params_freeze(params, frozen->at[i]) == 0)
+            die(EXIT_USAGE, "--freeze %s matches no tensor; some names are %s, %s, %s",
+                frozen->at[i], first->name, first->next->name, first->next->next->name);
+    if (params_count(params) == 0)
+        die(EXIT_USAGE, "--freeze leaves nothing to train");
+}

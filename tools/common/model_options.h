@@ -87,10 +87,24 @@ extern const char model_gammas[];
           .help = "apply weight decay only to weights whose update moves them towards 0" },        \
         { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \
           .max = 1, .below = true, .help = "decay of the first moment" },                          \
+        { "beta2",  OPTION_REAL,   &(hyper).beta2,                                                 \
+          .max = 1, .below = true, .help = "decay of the second moment" },                         \
     {                                                                                              \
-        "beta2", OPTION_REAL, &(hyper).beta2, .max = 1, .below = true,                             \
-                                              .help = "decay of the second moment"                 \
+        "ema", OPTION_REAL, &(hyper).ema,                                                          \
+            .max = 1, .below = true,                                                               \
+            .help = "evaluate and save an exponential moving average of the weights, with this "   \
+                    "decay per update, such as 0.999; 0: the weights themselves"                   \
     }
+
+#define FREEZE_OPTION(frozen)                                                                      \
+    {                                                                                              \
+        "freeze", OPTION_TEXTS, &(frozen),                                                         \
+            .word = "PATTERN,...",                                                                 \
+            .help = "do not train these tensors, such as embed or blocks.0 or 'blocks.*.attn'"     \
+    }
+
+/* Applies --freeze. */
+void freeze_tensors(const OptionTexts *frozen, Params *params);
 
 /* A key of a configuration and its value as an option takes them; no_residual is `residual`, the
  * other way round. */

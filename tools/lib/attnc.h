@@ -97,8 +97,8 @@ ATTNC_API int attnc_attention_backward(attnc_attention *a, const attnc_real *dou
 /*
  * Models. Options: --attn and its settings, --n-layer, --n-head, --n-embd, --block-size and the
  * other options of ./train that describe a model; --task causal, mlm or classify, with --classes N;
- * --optimizer and its parameters, --learning-rate, --grad-clip; --seed, --threads, --recompute,
- * --precision.
+ * --optimizer and its parameters, --ema, --freeze, --learning-rate, --grad-clip; --seed, --threads,
+ * --recompute, --precision.
  *
  * The vocabulary is that of --tokenizer (byte by default), learned from `text`, which may be NULL
  * for bytes; or --vocab N, for your own tokens. mlm adds a mask token, the last.
@@ -140,6 +140,13 @@ ATTNC_API int attnc_model_backward(attnc_model *m, double scale);
  * ATTNC_FAILED and leaves the weights unchanged.
  */
 ATTNC_API int attnc_model_step(attnc_model *m, double rate, double *norm);
+
+/*
+ * With --ema: `use` 1 puts the averages in the place of the weights, for logits, losses and
+ * samples; 0 puts the weights back, and only then can the model be trained. Checkpoints contain
+ * both, and a model opened from one starts with the averages.
+ */
+ATTNC_API int attnc_model_averages(attnc_model *m, int use);
 
 /* A tensor of the model. Its data may be changed between calls. */
 typedef struct {

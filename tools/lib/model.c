@@ -1,34 +1,19 @@
-#include "model/sample.h"
-#include "tools/common/settings.h"
-#include "tools/lib/guard.h"
-#include "tools/lib/wanted.h"
-#include "training/saved.h"
+#include "tools/lib/model.h"
 
-#include <limits.h>
+#include "tools/common/model_options.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define OPTION "attnc.option."
 
-struct attnc_model {
-    ModelWanted wanted;
-    Tape tape;
-    Arena *mem;
-    Model model;
-    Saved *from; /* the checkpoint; NULL: a new model */
-    Tokenizer *tokenizer;
-    Origin origin; /* for checkpoints */
-    Optimiser optimiser;
-    bool ready;     /* the optimiser has its state */
-    int losses;     /* since the last update */
-    double most;    /* tokens of a batch for which there is memory */
-    Tensor *loss;   /* of the last batch; NULL: its gradient has been taken */
-    double targets; /* of that batch */
-};
-
 static void start(attnc_model *m)
 {
+    OptionTexts *frozen = &m->wanted.frozen;
+
     m->mem = arena_new();
+    for (int i = 0; i < frozen->n; i++)
+        frozen->at[i] = arena_string(m->mem, frozen->at[i]);
     m->tape.mem = arena_new();
     m->tape.pool = pool_new(m->wanted.threads);
     m->tape.recompute = m->wanted.recompute;
@@ -46,7 +31,7 @@ static void create(attnc_model *m, const char *words, Bytes text)
     c->vocab =
         (m->tokenizer ? tokenizer_size(m->tokenizer) : m->wanted.vocab) + (c->task == TASK_MLM);
     config_check(c);
-    config_check_memory(c, (Load){ .state = optimiser_numbers(m->wanted.optimiser.kind, c) });
+    config_check_memory(c, (Load){ .state = optimiser_numbers(&m->wanted.optimiser, c) });
     m->origin = (Origin){ .task = task_names[c->task], .tokenizer = m->tokenizer };
     m->origin.option = wanted_options(m->mem, &m->origin.options);
     guard_unlock();
@@ -69,9 +54,10 @@ static void reopen(attnc_model *m, const char *path, const char *words)
 {
     guard_lock();
     m->wanted = *wanted_read_saved(words, path, &m->from);
-    guard_unlock();
     start(m);
+    guard_unlock();
     m->model = m->from->model;
+    m->averaged = m->wanted.optimiser.hyper.ema > 0;
     m->model.config.dropout = m->wanted.config.dropout;
     m->tokenizer = m->from->tokenizer;
     m->origin = (Origin){ .task = saved_task(m->from),
@@ -96,6 +82,7 @@ static attnc_model *make(const char *path, const char *words, Bytes text)
         reopen(m, path, words);
     else
         create(m, words, text);
+    freeze_tensors(&m->wanted.frozen, &m->model.params);
     guard_leave();
     return m;
 }
@@ -153,106 +140,7 @@ long long attnc_model_number(const attnc_model *m, const char *name)
     return -1;
 }
 
-static void check_range(const char *name, const int *at, int n, int least, int end)
-{
-    for (int i = 0; i < n; i++)
-        if (at[i] < least || at[i] >= end)
-            die(EXIT_USAGE, "%s %d is %d: it must be from %d to %d", name, i, at[i], least,
-                end - 1);
-}
-
-/* The caller's batch, checked; without targets they are not read. */
-static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
-{
-    const Config *c = &m->model.config;
-    const bool whole = c->task == TASK_CLASSIFY;
-    const int n = c->pairs == PAIRS_TOWERS ? 2 : 1; /* sequences in a row */
-    const double tokens = (double)b->B * b->T;
-
-    if (b->B < 1 || b->T < 1 || b->T > c->context || tokens * config_outputs(c) > INT_MAX)
-        die(EXIT_USAGE,
-            "a batch of %d x %d tokens: T must be from 1 to %d, the context, and all "
-            "logits together at most %d",
-            b->B, b->T, c->context, INT_MAX);
-    if (b->T % n != 0)
-        die(EXIT_USAGE, "rows of %d tokens: --pairs towers takes two texts of T / 2 each", b->T);
-    check_range("token", b->id, (int)tokens, 0, c->vocab);
-    if (targets)
-        check_range("target", b->target, whole ? b->B : (int)tokens, -1, config_outputs(c));
-    if (b->length)
-        check_range("length", b->length, n * b->B, 1, b->T / n + 1);
-    if (tokens > m->most) {
-        config_check_memory(c, (Load){ .tokens = tokens, .recompute = m->tape.recompute });
-        m->most = tokens;
-    }
-    return (Batch){ .B = b->B,
-                    .T = b->T,
-                    .id = (int *)(uintptr_t)b->id,
-                    .target = (int *)(uintptr_t)b->target,
-                    .length = (int *)(uintptr_t)b->length,
-                    .whole = whole,
-                    .paired = n > 1 };
-}
-
-static void begin(attnc_model *m, bool forward_only)
-{
-    m->loss = NULL;
-    m->tape.forward_only = forward_only;
-    tape_reset(&m->tape);
-}
-
-int attnc_model_logits(attnc_model *m, const attnc_batch *batch, real *logits)
-{
-    if (setjmp(*guard_enter()))
-        return guard_failed();
-    const Batch b = checked(m, batch, false);
-    begin(m, true);
-    const Tensor *y = model_outputs(&m->tape, &m->model, b, 0);
-    memcpy(logits, y->data, y->n * sizeof(real));
-    return guard_leave();
-}
-
-/* Masks of dropout depend on the updates, so that training goes on as it would have. */
-int attnc_model_loss(attnc_model *m, const attnc_batch *batch, double *loss)
-{
-    if (setjmp(*guard_enter()))
-        return guard_failed();
-    const Batch b = checked(m, batch, true);
-    const int n = b.B * batch_targets(b);
-    double sum = 0;
-
-    m->targets = 0;
-    for (int i = 0; i < n; i++)
-        m->targets += b.target[i] >= 0;
-    if (m->targets == 0)
-        die(EXIT_USAGE, "a batch without targets has no loss: all are -1");
-    begin(m, false);
-    const uint64_t updates = (uint64_t)attnc_model_number(m, "updates");
-    Tensor *y = model_losses(&m->tape, &m->model, b, (updates << 16) + (uint64_t)m->losses++);
-    for (int i = 0; i < n; i++)
-        sum += (double)y->data[i];
-    *loss = sum / m->targets;
-    m->loss = y;
-    return guard_leave();
-}
-
-int attnc_model_backward(attnc_model *m, double scale)
-{
-    if (setjmp(*guard_enter()))
-        return guard_failed();
-    Tensor *y = m->loss;
-    if (!y)
-        die(EXIT_USAGE, "no loss to differentiate: call attnc_model_loss() before");
-    real *weight = arena_take(m->tape.mem, y->n * sizeof *weight);
-    for (size_t i = 0; i < y->n; i++)
-        weight[i] = R(scale / m->targets);
-    m->loss = NULL;
-    tape_backward(&m->tape, y, weight);
-    return guard_leave();
-}
-
-/* The state of the optimiser takes memory, which a model that is only used does not need. */
-static void ready(attnc_model *m)
+void model_ready(attnc_model *m)
 {
     if (m->ready)
         return;
@@ -263,29 +151,20 @@ static void ready(attnc_model *m)
     m->ready = true;
 }
 
-int attnc_model_step(attnc_model *m, double rate, double *norm)
+void model_exchange(attnc_model *m, bool averages)
 {
-    if (setjmp(*guard_enter()))
-        return guard_failed();
-    const double clip = m->wanted.clip;
-    Params *params = &m->model.params;
-
-    if (!isfinite(rate) || rate < 0)
-        die(EXIT_USAGE, "a learning rate of %g: it must be a number from 0", rate);
-    if (!params->first->tensor->has_grad)
-        die(EXIT_USAGE, "no gradient: call attnc_model_backward() before");
-    ready(m);
-    double n = gradient_norm(m->tape.pool, m->mem, params);
-    if (norm)
-        *norm = n;
-    m->losses = 0;
-    if (!isfinite(n)) {
-        params_zero_grad(params);
-        die(EXIT_FAILED, "the gradient is not finite: nothing was updated");
+    if (m->wanted.optimiser.hyper.ema > 0 && m->averaged != averages) {
+        optimiser_exchange(&m->optimiser);
+        m->averaged = averages;
     }
-    optimiser_step(&m->optimiser, m->tape.pool, rate > 0 ? rate : m->wanted.rate,
-                   clip > 0 && n > clip ? clip / n : 1);
-    return guard_leave();
+}
+
+void check_range(const char *name, const int *at, int n, int least, int end)
+{
+    for (int i = 0; i < n; i++)
+        if (at[i] < least || at[i] >= end)
+            die(EXIT_USAGE, "%s %d is %d: it must be from %d to %d", name, i, at[i], least,
+                end - 1);
 }
 
 int attnc_model_tensor(const attnc_model *m, int i, attnc_tensor *tensor)
@@ -306,9 +185,14 @@ int attnc_model_tensor(const attnc_model *m, int i, attnc_tensor *tensor)
 
 int attnc_model_save(attnc_model *m, const char *path)
 {
-    if (setjmp(*guard_enter()))
+    const bool averaged = m->averaged;
+
+    if (setjmp(*guard_enter())) {
+        model_exchange(m, averaged);
         return guard_failed();
-    ready(m);
+    }
+    model_ready(m);
+    model_exchange(m, true);
     Progress p = { .best = HUGE_VAL };
     if (m->from)
         p = m->from->progress;
@@ -316,6 +200,7 @@ int attnc_model_save(attnc_model *m, const char *path)
     p.updates = m->optimiser.step;
     p.loss = (double)NAN;
     saved_write(path, &m->model, &m->optimiser, p, &m->origin);
+    model_exchange(m, averaged);
     return guard_leave();
 }
 

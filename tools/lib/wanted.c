@@ -32,6 +32,7 @@ static Option options[] = {
     { "vocab", OPTION_INT, &to.w.vocab, .max = 1 << 24 },
     { "optimizer", OPTION_CHOICE, &to.optimiser, .choice = choice_optimiser },
     OPTIMISER_OPTIONS(to.w.optimiser.hyper),
+    FREEZE_OPTION(to.w.frozen),
     { "learning-rate", OPTION_REAL, &to.w.rate, .alias = "lr" },
     { "grad-clip", OPTION_REAL, &to.w.clip, .help = "0: do not clip" },
     { "seed", OPTION_SEED, &to.w.seed, .help = "of the weights" },

@@ -15,6 +15,7 @@ typedef struct {
     double rate, clip;
     uint64_t seed;
     int threads, precision;
+    OptionTexts frozen; /* valid as long as the lock */
     bool recompute;
 } ModelWanted;
 

@@ -68,9 +68,7 @@ Load job_load(const Job *j)
 {
     return (Load){ .tokens = (double)j->training.batch * j->config.context,
                    .recompute = j->recompute,
-                   .state =
-                       optimiser_numbers(j->training.optimiser.kind, &j->config) +
-                       (j->training.optimiser.hyper.ema > 0 ? config_parameters(&j->config) : 0) };
+                   .state = optimiser_numbers(&j->training.optimiser, &j->config) };
 }
 
 void job_check_memory(const Job *j)

@@ -2,6 +2,7 @@
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 #include "ops/kernel/peak.h"
+#include "tools/common/model_options.h"
 #include "tools/train/job.h"
 #include "tools/train/lesson.h"
 #include "tools/train/print.h"
@@ -49,17 +50,6 @@ static bool same_tokens(const Saved *saved, const Tokenizer *t, const Config *c)
     return same;
 }
 
-static void freeze(const Job *job, Params *params)
-{
-    for (int i = 0; i < job->frozen.n; i++)
-        if (params_freeze(params, job->frozen.at[i]) == 0)
-            die(EXIT_USAGE, "--freeze %s matches no tensor; some names are %s, %s, %s",
-                job->frozen.at[i], params->first->name, params->first->next->name,
-                params->first->next->next->name);
-    if (params_count(params) == 0)
-        die(EXIT_USAGE, "--freeze leaves nothing to train");
-}
-
 /* About half a second's work; less is done sooner than the machine is measured. */
 static const double WORTH_MEASURING = 3e10;
 
@@ -87,7 +77,7 @@ static Model make_model(const Job *job, const Lesson *l, Arena *mem, Transfer *t
     if (job->initial)
         *transfer = transfer_weights(&model, &job->initial->model,
                                      same_tokens(job->initial, l->tokenizer, &job->config));
-    freeze(job, &model.params);
+    freeze_tensors(&job->frozen, &model.params);
     return model;
 }
 
