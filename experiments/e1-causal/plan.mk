@@ -2,7 +2,7 @@
 # million tokens; relu and elu also with RoPE, and from there one change at a time, at the same rate.
 lengths = 256
 seeds   = $(call full,5,1)
-also    = experiments/e1-causal/look run
+also    = experiments/analysed spread run
 guess   = $(foreach attn,softmax relu elu exp cosformer performer,$(attn):rope:256:0.008)
 found_  = $(call screened,e1-screen,$(guess))
 run     = $(call series,stories,$(2),--task causal --attn $(1) $(four) $(call subwords,21500000) \

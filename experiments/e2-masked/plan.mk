@@ -1,6 +1,7 @@
 # Claims C12 and C13: do masked linear models leave their plateau in twenty million tokens?
 lengths = $(patsubst block-size+%,%,$(filter block-size+%,$(subst _, ,$*)))
 seeds   = $(call full,5,1)
+also    = experiments/analysed ranks run
 guess   = $(foreach attn,softmax relu,$(foreach length,64 256,$(attn):-:$(length):0.008))
 found_  = $(call screened,e2-screen,$(guess))
 run     = $(call series,stories,$(call part_of,4,$(1)),--task mlm --attn $(call part_of,1,$(1)) $(2) $(two) \
