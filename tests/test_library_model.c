@@ -151,6 +151,11 @@ START_TEST(averages_take_the_place_of_the_weights)
     must_fail(attnc_model_backward(m, 1), ATTNC_USAGE, "the averages of --ema cannot be trained");
     must_work(attnc_model_averages(m, 0));
     must_fail(attnc_model_backward(m, 1), ATTNC_USAGE, "no loss");
+    must_work(attnc_model_loss(m, &batch, &later));
+    must_work(attnc_model_backward(m, 1));
+    must_work(attnc_model_averages(m, 1));
+    must_fail(attnc_model_step(m, 0, NULL), ATTNC_USAGE, "cannot be trained");
+    must_work(attnc_model_averages(m, 0));
     numbers_of(m, got);
     ck_assert(same_bits(got, w, n));
     must_work(attnc_model_loss(m, &batch, &later));

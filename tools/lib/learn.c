@@ -79,6 +79,12 @@ int attnc_model_loss(attnc_model *m, const attnc_batch *batch, double *loss)
     return guard_leave();
 }
 
+static void need_weights(const attnc_model *m)
+{
+    if (m->averaged)
+        die(EXIT_USAGE, "the averages of --ema cannot be trained: call attnc_model_averages(m, 0)");
+}
+
 int attnc_model_backward(attnc_model *m, double scale)
 {
     if (setjmp(*guard_enter()))
@@ -86,8 +92,7 @@ int attnc_model_backward(attnc_model *m, double scale)
     Tensor *y = m->loss;
     if (!y)
         die(EXIT_USAGE, "no loss to differentiate: call attnc_model_loss() before");
-    if (m->averaged)
-        die(EXIT_USAGE, "the averages of --ema cannot be trained: call attnc_model_averages(m, 0)");
+    need_weights(m);
     real *weight = arena_take(m->tape.mem, y->n * sizeof *weight);
     for (size_t i = 0; i < y->n; i++)
         weight[i] = R(scale / m->targets);
@@ -107,6 +112,7 @@ int attnc_model_step(attnc_model *m, double rate, double *norm)
         die(EXIT_USAGE, "a learning rate of %g: it must be a number from 0", rate);
     if (!params->first->tensor->has_grad)
         die(EXIT_USAGE, "no gradient: call attnc_model_backward() before");
+    need_weights(m);
     model_ready(m);
     double n = gradient_norm(m->tape.pool, m->mem, params);
     if (norm)
