@@ -312,9 +312,9 @@ START_TEST(an_infinite_factor_makes_an_infinite_sum)
         fill(a, COUNT(a), 1, 1);
         fill(b, COUNT(b), 2, 1);
         if (way / 4 % 2)
-            p.a.at[(k - 1) * p.a.cs] = INFINITY;
+            p.a.at[(k - 1) * p.a.cs] = (real)INFINITY;
         else
-            p.b.at[(k - 1) * p.b.rs] = INFINITY;
+            p.b.at[(k - 1) * p.b.rs] = (real)INFINITY;
         if (way / 2 % 2)
             p.b = mapped(p.b, plus_one);
         gemm(pool, p);
