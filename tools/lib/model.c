@@ -2,6 +2,7 @@
 
 #include "tools/common/model_options.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,15 +10,25 @@
 
 static void start(attnc_model *m)
 {
-    OptionTexts *frozen = &m->wanted.frozen;
-
     m->mem = arena_new();
-    for (int i = 0; i < frozen->n; i++)
-        frozen->at[i] = arena_string(m->mem, frozen->at[i]);
     m->tape.mem = arena_new();
     m->tape.pool = pool_new(m->wanted.threads);
     m->tape.recompute = m->wanted.recompute;
     m->tape.bf16 = m->wanted.precision == PRECISION_BF16;
+}
+
+/* Takes over what --freeze names, and unlocks the options. */
+static void unlock(attnc_model *m)
+{
+    OptionTexts *frozen = &m->wanted.frozen;
+
+    for (int i = 0; i < frozen->n; i++) {
+        char *name = (char *)(uintptr_t)frozen->at[i];
+
+        frozen->at[i] = arena_string(m->mem, name);
+        free(name);
+    }
+    guard_unlock();
 }
 
 static void create(attnc_model *m, const char *words, Bytes text)
@@ -34,7 +45,7 @@ static void create(attnc_model *m, const char *words, Bytes text)
     config_check_memory(c, (Load){ .state = optimiser_numbers(&m->wanted.optimiser, c) });
     m->origin = (Origin){ .task = task_names[c->task], .tokenizer = m->tokenizer };
     m->origin.option = wanted_options(m->mem, &m->origin.options);
-    guard_unlock();
+    unlock(m);
     model_init(&m->model, *c, m->mem, m->wanted.seed);
 }
 
@@ -55,7 +66,7 @@ static void reopen(attnc_model *m, const char *path, const char *words)
     guard_lock();
     m->wanted = *wanted_read_saved(words, path, &m->from);
     start(m);
-    guard_unlock();
+    unlock(m);
     m->model = m->from->model;
     m->averaged = m->wanted.optimiser.hyper.ema > 0;
     m->model.config.dropout = m->wanted.config.dropout;
