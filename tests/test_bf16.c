@@ -296,7 +296,7 @@ START_TEST(a_product_is_that_of_rounded_operands_in_the_promised_order)
 }
 END_TEST
 
-/* Where an odd number of factors is filled up to pairs, zeros meet zeros: 0 inf would be NaN. */
+/* An odd number of factors is padded with a zero on both sides: 0 times infinity is NaN. */
 START_TEST(an_infinite_factor_makes_an_infinite_sum)
 {
     enum { ROWS = MR + 1, COLS = NR + 3, MOST = 7 };

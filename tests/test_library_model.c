@@ -183,7 +183,7 @@ START_TEST(a_saved_model_keeps_its_averages_and_what_is_frozen)
     must_work(attnc_model_tensor(a, 0, &embed));
     ck_assert_str_eq(embed.name, "embed");
     ck_assert(same_bits(embed.data, got, (size_t)(embed.dim[0] * embed.dim[1])));
-#ifndef __SANITIZE_ADDRESS__ /* what a failed call leaks, doc/library.md says, is not reclaimed */
+#ifndef __SANITIZE_ADDRESS__ /* a failed call may leak memory, see doc/library.md */
     must_fail(attnc_model_save(a, in_folder("nowhere/x")), ATTNC_IO, "No such file");
 #endif
     must_work(attnc_model_save(a, path));

@@ -142,9 +142,9 @@ ATTNC_API int attnc_model_backward(attnc_model *m, double scale);
 ATTNC_API int attnc_model_step(attnc_model *m, double rate, double *norm);
 
 /*
- * With --ema: `use` 1 puts the averages in the place of the weights, for logits, losses and
- * samples; 0 puts the weights back, and only then can the model be trained. Checkpoints contain
- * both, and a model opened from one starts with the averages.
+ * With --ema: `use` 1 switches to the averages of the weights, for logits, losses and samples; 0
+ * switches back to the weights, which alone can be trained. Checkpoints contain both, and a model
+ * opened from one starts with the averages.
  */
 ATTNC_API int attnc_model_averages(attnc_model *m, int use);
 

@@ -14,7 +14,7 @@ struct attnc_model {
     Origin origin; /* for checkpoints */
     Optimiser optimiser;
     bool ready;     /* the optimiser has its state */
-    bool averaged;  /* --ema: the averages are in the place of the weights */
+    bool averaged;  /* --ema: the tensors hold the averages, not the weights */
     int losses;     /* since the last update */
     double most;    /* tokens of a batch for which there is memory */
     Tensor *loss;   /* of the last batch; NULL: its gradient has been taken */
@@ -24,7 +24,7 @@ struct attnc_model {
 /* Gives the optimiser its state; a model that is only used needs no memory for it. */
 void model_ready(attnc_model *m);
 
-/* With --ema, puts the averages in the place of the weights, or the weights back. */
+/* With --ema, switches to the averages, or back to the weights. */
 void model_exchange(attnc_model *m, bool averages);
 
 /* Dies unless all of at[0] .. at[n-1] are from `least` to `end` - 1. */

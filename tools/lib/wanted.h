@@ -15,7 +15,7 @@ typedef struct {
     double rate, clip;
     uint64_t seed;
     int threads, precision;
-    OptionTexts frozen; /* the reader frees them, before it unlocks */
+    OptionTexts frozen; /* the caller frees them before it unlocks */
     bool recompute;
 } ModelWanted;
 
