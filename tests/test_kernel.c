@@ -155,6 +155,32 @@ START_TEST(the_kernel_matches_its_plain_twin)
 }
 END_TEST
 
+/* For every layout of a; the columns after the first LANES stay as they are. */
+START_TEST(the_narrow_kernel_gives_the_first_columns_of_the_other)
+{
+    enum { K = KC < 37 ? KC : 37 };
+    static real a[MR * (K + 1) + K * (MR + 1)];
+    real b[K * NR], c[MR * NR], narrow[MR * NR], before[MR * NR];
+    const ptrdiff_t strides[][2] = { { K + 1, 1 }, { 1, MR }, { 1, MR + 1 } };
+
+    fill(a, COUNT(a), 1, 1);
+    fill(b, COUNT(b), 2, 1);
+    fill(before, COUNT(before), 3, 1);
+    for (int i = 0; i < COUNT(strides); i++)
+        for (int cols = 1; cols <= NR; cols++)
+            for (int more = 0; more < 2; more++) {
+                const Factors f = { a, strides[i][0], strides[i][1], b, NR, K };
+
+                memcpy(c, before, sizeof c);
+                memcpy(narrow, before, sizeof c);
+                kernel(c, NR, &f, more);
+                kernel_columns(narrow, NR, &f, more, cols);
+                for (int k = 0; k < COUNT(c); k++)
+                    ck_assert(narrow[k] == (cols <= LANES && k % NR >= LANES ? before : c)[k]);
+            }
+}
+END_TEST
+
 /* gemm packs some rows of a and reads others in place: the bits of c must be the same. */
 START_TEST(the_layout_of_a_changes_no_bit_of_the_kernel)
 {
@@ -210,6 +236,7 @@ Suite *suite_kernel(void)
     TCase *t = group(s, "kernel");
 
     tcase_add_test(t, the_kernel_matches_its_plain_twin);
+    tcase_add_test(t, the_narrow_kernel_gives_the_first_columns_of_the_other);
     tcase_add_test(t, the_layout_of_a_changes_no_bit_of_the_kernel);
     tcase_add_test(t, a_transpose_matches_its_plain_twin);
     tcase_add_test(t, the_exponential_is_accurate_to_two_ulps);

@@ -20,9 +20,9 @@
 #include "ops/kernel/gemm.h"
 
 #include "ops/base/error.h"
-#include "ops/kernel/bf16.h"
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/panels.h"
+#include "ops/kernel/tile.h"
 #include "ops/kernel/transpose.h"
 
 #ifdef PROOF
@@ -42,23 +42,6 @@ typedef struct {
     real *partial;      /* the matrices of ranges 1 .. */
     int turn;           /* a thread that gets piece n often gets n + turn next */
 } Block;
-
-typedef void Kernel(real *c, ptrdiff_t ldc, const Factors *f, bool add);
-
-/* The kernel at an edge of c: computes a whole tile in a buffer and copies the part inside c. */
-static void kernel_edge(Kernel *multiply, Matrix c, int i0, int j0, const Factors *f, bool add)
-{
-    real t[MR * NR];
-    int rows = min(MR, c.rows - i0), cols = min(NR, c.cols - j0);
-
-    multiply(t, NR, f, false);
-    for (int i = 0; i < rows; i++) {
-        real *to = c.at + (i0 + i) * c.rs + j0;
-
-        for (int j = 0; j < cols; j++)
-            to[j] = (add ? to[j] : 0) + t[i * NR + j];
-    }
-}
 
 /* What a thread works on: rows i0 .. i1-1, columns j0 .. j1-1 of c, rows k0 .. k1-1 of b. */
 typedef struct {
@@ -123,19 +106,14 @@ static Factors factors_of(const Work *x, int i)
 static void multiply_panel(Work *x, int i, int j0, int j1)
 {
     const bool add = x->w.add || x->k > x->w.k0;
-    Kernel *const multiply = x->a.bf16 ? kernel_bf16 : kernel;
     const int ahead = (x->k - x->b.k0) / (x->a.bf16 ? 2 : 1); /* KC and k0 are even */
-    Matrix c = x->w.c;
     Factors f = factors_of(x, i);
 
     for (int j = j0; j < min(j1, columns_end(&x->w, i + MR)); j += NR) {
         ask(&x->next_a);
         ask(&x->next_b);
         f.b = panel_of(x->b, j, NR) + ahead * NR;
-        if (i + MR <= c.rows && j + NR <= c.cols)
-            multiply(c.at + i * c.rs + j, c.rs, &f, add);
-        else
-            kernel_edge(multiply, c, i, j, &f, add);
+        tile_multiply(x->w.c, i, j, &f, x->a.bf16, add);
     }
 }
 

@@ -27,12 +27,12 @@ enum { GROUP = 4 };
 /* Inlined like a macro, so that sums stay in registers and constants are known. */
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE void put(real *c, ptrdiff_t ldc, Vector t[MR][NV], bool add)
+INLINE void put(real *c, ptrdiff_t ldc, Vector t[MR][NV], int nv, bool add)
 {
 #pragma GCC unroll 16
     for (int i = 0; i < MR; i++, c += ldc)
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; v++) {
+        for (int v = 0; v < nv; v++) {
             Unaligned *to = (Unaligned *)(c + v * LANES);
             if (add)
                 t[i][v] += *to;
@@ -41,10 +41,11 @@ INLINE void put(real *c, ptrdiff_t ldc, Vector t[MR][NV], bool add)
 }
 
 /*
- * A pointer serves `group` rows of a. `again` is the same pointer (k is far below 2^30), but the
- * compiler does not know: it would load a number once and keep it.
+ * Of each row of c, the first nv vectors. A pointer serves `group` rows of a. `again` is the same
+ * pointer (k is far below 2^30), but the compiler does not know: it would load a number once and
+ * keep it.
  */
-INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int group, int single)
+INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int nv, int group, int single)
 {
     Vector t[MR][NV], b[NV];
     const real *fa[MR], *fb = f.b, *again[MR];
@@ -54,22 +55,22 @@ INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int group, int
     for (int i = 0; i < MR; i++) {
         fa[i] = f.a + i * f.rs, again[i] = fa[i] + (f.k >> 30);
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             t[i][v] = (Vector){ 0 };
     }
     for (int i = 0; i < MR; i++, row += ldc) /* c is next needed when the sums are complete */
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             __builtin_prefetch(row + v * LANES, 1);
 #pragma GCC unroll 2
     for (int p = 0; p < f.k; p++, fb += f.ldb) {
 #pragma GCC unroll 4
-        for (int v = 0; v < NV; v++)
+        for (int v = 0; v < nv; v++)
             b[v] = *(const Unaligned *)(fb + v * LANES);
 #pragma GCC unroll 16
         for (int i = 0; i < MR; i++)
 #pragma GCC unroll 4
-            for (int v = 0; v < NV; v++) {
+            for (int v = 0; v < nv; v++) {
                 const real **from = v > 0 && i % 4 < single ? again : fa;
 
                 t[i][v] += from[i / group * group][i % group * f.rs] * b[v];
@@ -78,7 +79,7 @@ INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int group, int
         for (int i = 0; i < MR; i += group)
             fa[i] += f.cs, again[i] += f.cs;
     }
-    put(c, ldc, t, add);
+    put(c, ldc, t, nv, add);
 }
 
 void kernel(real *c, ptrdiff_t ldc, const Factors *of, bool add)
@@ -86,11 +87,16 @@ void kernel(real *c, ptrdiff_t ldc, const Factors *of, bool add)
     const Factors f = *of;
 
     if (f.rs == KC && f.cs == 1)
-        multiply(c, ldc, (Factors){ f.a, KC, 1, f.b, f.ldb, f.k }, add, MR, SINGLE);
+        multiply(c, ldc, (Factors){ f.a, KC, 1, f.b, f.ldb, f.k }, add, NV, MR, SINGLE);
     else if (f.rs == 1)
-        multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add, MR, SINGLE);
+        multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add, NV, MR, SINGLE);
     else
-        multiply(c, ldc, f, add, GROUP, 0);
+        multiply(c, ldc, f, add, NV, GROUP, 0);
+}
+
+void kernel_narrow(real *c, ptrdiff_t ldc, const Factors *f, bool add)
+{
+    multiply(c, ldc, *f, add, 1, GROUP, 0);
 }
 
 void kernel_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add)

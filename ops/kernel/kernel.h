@@ -24,7 +24,7 @@ enum {
 #endif
 
 #if defined PROOF /* so small that every test has edges */
-enum { VECTOR = 16, MR = 2, NV = 1 };
+enum { VECTOR = 16, MR = 2, NV = 2 };
 #elif defined __AVX512F__ /* 32 registers of 64 bytes */
 enum { VECTOR = 64, MR = 12, NV = 2 };
 #elif defined __AVX__     /* 16 of 32 */
@@ -53,6 +53,15 @@ typedef struct {
  * of single fields would wait for all of them.
  */
 void kernel(real *c, ptrdiff_t ldc, const Factors *f, bool add);
+
+/* The first LANES columns of that, with the same bits. */
+void kernel_narrow(real *c, ptrdiff_t ldc, const Factors *f, bool add);
+
+/* The first `cols` columns of that, and perhaps more. */
+static inline void kernel_columns(real *c, ptrdiff_t ldc, const Factors *f, bool add, int cols)
+{
+    (cols <= LANES ? kernel_narrow : kernel)(c, ldc, f, add);
+}
 
 /* A reference implementation in plain loops, for tests. */
 void kernel_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add);
