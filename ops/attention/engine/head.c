@@ -30,8 +30,12 @@ static void row_copy(real *restrict to, const real *restrict from, int n)
         lanes_put(to + i, lanes_at(from + i));
         i += SUMS;
     }
-    for (; i < n; i++)
-        to[i] = from[i];
+#pragma GCC unroll 4
+    for (int some = SUMS / 2; some > 0; some /= 2) /* sizes that are constants */
+        if (n & some) {
+            memcpy(to + i, from + i, (size_t)some * sizeof(real));
+            i += some;
+        }
 }
 
 void head_gather(const Head *x, Rows to, const real *from, int width)
@@ -41,9 +45,9 @@ void head_gather(const Head *x, Rows to, const real *from, int width)
     for (int r = 0; r < inside; r++) {
         real *row = row_of(to.at, r, to.ld);
 
+        for (int d = width / LANES * LANES; d < to.ld; d += LANES)
+            *(Unaligned *)(row + d) = (Vector){ 0 };
         row_copy(row, from + head_place(x, to.t0 + r, width), width);
-        for (int d = width; d < to.ld; d++)
-            row[d] = 0;
         head_ask(x, to.t0 + r, from, width);
     }
     memset(row_of(to.at, inside, to.ld), 0, (size_t)(to.n - inside) * (size_t)to.ld * sizeof(real));
@@ -51,8 +55,15 @@ void head_gather(const Head *x, Rows to, const real *from, int width)
 
 void head_scatter(const Head *x, Grad to, Rows from, int width)
 {
-    for (int r = 0; r < min(from.n, x->T - from.t0); r++)
-        grad_add(to, head_place(x, from.t0 + r, width), row_of(from.at, r, from.ld), width);
+    for (int r = 0; r < min(from.n, x->T - from.t0); r++) {
+        const size_t at = head_place(x, from.t0 + r, width);
+        const real *row = row_of(from.at, r, from.ld);
+
+        if (to.add)
+            grad_add(to, at, row, width);
+        else
+            row_copy(to.at + at, row, width);
+    }
 }
 
 void rows_transpose(Rows from, real *to, int ld, int width)

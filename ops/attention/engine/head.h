@@ -85,6 +85,14 @@ static inline int up_to(int n, int unit)
     return (n + unit - 1) / unit * unit;
 }
 
+/* How wide copies of rows of n numbers have to be for kernel_columns(). */
+static inline int copy_width(int n)
+{
+    const int rest = n % NR;
+
+    return n - rest + (rest > LANES ? NR : rest > 0 ? LANES : 0);
+}
+
 /* Takes the next rows * width numbers of a thread's scratch memory. */
 static inline real *carve(real **from, int rows, int width)
 {

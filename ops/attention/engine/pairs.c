@@ -24,8 +24,8 @@ Work pairs_work(const Pairs *op, int number)
                    .view = pairs_view(&op->in, w.head.b),
                    .depth = op->D,
                    .wide = op->E,
-                   .D = up_to(op->D, NR),
-                   .E = up_to(op->E, NR),
+                   .D = copy_width(op->D),
+                   .E = copy_width(op->E),
                    .row = op->row + (size_t)(number / op->parts) * (size_t)op->T };
     w.t.view.drawn = op->drawn, w.t.met = op->met;
     if (op->gain) {
@@ -63,8 +63,8 @@ void pairs_gather_k(const Work *w, Rows to, real *kt)
 
 void pairs_reserve(const Pairs *op, int of_d, int of_e, int tiles)
 {
-    size_t T = (size_t)up_to(op->T, op->tile), D = (size_t)up_to(op->D, NR);
-    size_t E = (size_t)up_to(op->E, NR), numbers = T * ((size_t)of_d * D + (size_t)of_e * E);
+    size_t T = (size_t)up_to(op->T, op->tile), D = (size_t)copy_width(op->D);
+    size_t E = (size_t)copy_width(op->E), numbers = T * ((size_t)of_d * D + (size_t)of_e * E);
     size_t tile = (size_t)op->tile * (3 * D + 4 * E + (size_t)(tiles * op->tile));
     size_t fade = op->g ? forget_room(op->T, op->tile) : 0;
 

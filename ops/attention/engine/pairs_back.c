@@ -184,7 +184,7 @@ void pairs_backward(Node *node)
 {
     Pairs *op = (Pairs *)node;
     size_t bytes = (size_t)(op->B * op->H * op->parts) * (size_t)up_to(op->T, op->tile) *
-                   (size_t)up_to(op->D, NR) * sizeof(real);
+                   (size_t)copy_width(op->D) * sizeof(real);
     size_t fades =
         (size_t)(op->B * op->H * op->parts) * forget_grad_room(op->T, op->tile) * sizeof(real);
     size_t biases = (size_t)(op->B * op->H * op->parts) * 2 * (size_t)op->T * sizeof(real);

@@ -2,6 +2,7 @@
 #include "ops/attention/engine/pairs.h"
 
 #include "ops/attention/engine/bias.h"
+#include "ops/kernel/lanes.h"
 
 Tiling pairs_tiling(const Attention *a, const Values *set)
 {
@@ -81,6 +82,8 @@ double pairs_cost(const MixSize *s)
  */
 int pairs_tile(int T)
 {
+    if (T <= TILE)
+        return up_to(up_to(T, MR), max(NR, SUMS));
     return min(up_to(T, TILE), 2 * TILE);
 }
 
@@ -103,7 +106,7 @@ MixMemory pairs_memory(const MixSize *s)
     double copies = (double)up_to(s->T, pairs_tile(s->T)) / s->T;
     int parts = pairs_parts(&v, s->T, s->H);
 
-    double partial = parts > 1 ? s->H * copies * parts * up_to(s->D, NR) : 0;
+    double partial = parts > 1 ? s->H * copies * parts * copy_width(s->D) : 0;
     double bias = bias_is_on(&s->set) ? 2.0 * s->H : 0;
 
     double fade = pairs_tiling(s->attention, &s->set).forgets

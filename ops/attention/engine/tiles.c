@@ -71,7 +71,7 @@ static void add_all(const Tiles *x, const real *v, Span keys, real *o)
     tiles_accumulate(
         o,
         (Factors){ x->s + keys.from, x->tile, 1, v + keys.from * x->E, x->E, keys.to - keys.from },
-        x->E);
+        x->wide);
 }
 
 /* For each row of a group, those that all see, and then the others in order. */

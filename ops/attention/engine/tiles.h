@@ -38,14 +38,14 @@ extern const Weighting weighting_plain; /* w(s) = s, and c stays as it is */
 typedef struct {
     const Weighting *weighting;
     View view;
-    int tile;           /* rows and keys of a tile: a multiple of the kernel's sizes and of SUMS */
-    int depth, wide;    /* D and E of the tensors */
-    int D, E;           /* widths of the copies */
-    int i0, j0;         /* the positions of the first rows: of q, g, dq; of k, v */
-    real *q, *g;        /* (.., D), (.., E); g = do */
-    real *k, *kt;       /* (.., D); a tile of kt is (depth, tile) */
-    real *v, *vt;       /* (.., E); a tile of vt is (wide, tile) */
-    real *o;            /* (tile, E): the rows of one tile */
+    int tile;        /* rows and keys of a tile: a multiple of NR and SUMS; if not alone, of MR */
+    int depth, wide; /* D and E of the tensors */
+    int D, E;        /* widths of the copies */
+    int i0, j0;      /* the positions of the first rows: of q, g, dq; of k, v */
+    real *q, *g;     /* (.., D), (.., E); g = do */
+    real *k, *kt;    /* (.., D); a tile of kt is (depth, tile) */
+    real *v, *vt;    /* (.., E); a tile of vt is (wide, tile) */
+    real *o;         /* (tile, E): the rows of one tile */
     real *dq, *dk, *dv; /* (.., D); the keys of one tile. NULL: not wanted (dk and dv together) */
     real *s, *ds;       /* (tile, tile) */
     const real *L;      /* (tile, tile): factors of the weights; NULL: 1 */
@@ -89,7 +89,10 @@ bool tiles_meet(const Tiles *x, int i0, int j0);
 /* s = MR rows of a times a transposed tile, for `keys` and a few around them. */
 void tiles_scores(real *s, Factors f, Span keys);
 
-/* c (MR rows, `wide`) += s times rows of b, where s(i, p) = s[i * rs + p * cs] for p < n. */
+/*
+ * c (MR rows, as far apart as those of b) += s times rows of b, of `wide` numbers each, where s(i,
+ * p) = s[i * rs + p * cs] for p < n.
+ */
 void tiles_accumulate(real *c, Factors f, int wide);
 
 /* Hides the scores of keys that row r does not see, out to multiples of SUMS; returns these bounds.

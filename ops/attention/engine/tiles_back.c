@@ -81,7 +81,7 @@ static void backward_group(Tiles *x, int i, int j0, real *s, real *ds)
         tiles_accumulate(row_of(x->dq, i - x->i0, x->D),
                          (Factors){ ds + g.any.from, x->tile, 1,
                                     row_of(x->k, j0 - x->j0 + g.any.from, x->D), x->D, some },
-                         x->D);
+                         x->depth);
 }
 
 /* Adds the contribution of rows i0 .. end-1 of a tile to dk and dv, from A and ds. */
@@ -97,11 +97,11 @@ static void backward_keys(Tiles *x, int i0, int end, int j0)
         tiles_accumulate(
             row_of(x->dv, j, x->E),
             (Factors){ x->s + at, 1, x->tile, row_of(x->g, from - x->i0, x->E), x->E, to - from },
-            x->E);
+            x->wide);
         tiles_accumulate(
             row_of(x->dk, j, x->D),
             (Factors){ x->ds + at, 1, x->tile, row_of(x->q, from - x->i0, x->D), x->D, to - from },
-            x->D);
+            x->depth);
     }
 }
 

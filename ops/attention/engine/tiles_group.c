@@ -86,13 +86,13 @@ void tiles_scores(real *s, Factors f, Span keys)
 
     f.b += from;
     for (int j = from; j < keys.to; j += NR, f.b += NR)
-        kernel(s + j, f.ldb, &f, false);
+        kernel_columns(s + j, f.ldb, &f, false, keys.to - j);
 }
 
 void tiles_accumulate(real *c, Factors f, int wide)
 {
     for (int d = 0; f.k > 0 && d < wide; d += NR, f.b += NR)
-        kernel(c + d, wide, &f, true);
+        kernel_columns(c + d, f.ldb, &f, true, wide - d);
 }
 
 /* Hides SUMS scores at j, except from .. to-1 of the row. */
