@@ -41,12 +41,13 @@ INLINE void put(real *c, ptrdiff_t ldc, Vector t[MR][NV], int nv, bool add)
 }
 
 /*
- * Of each row of c, the first nv vectors. A pointer serves `group` rows of a. `again` is the same
- * pointer (k is far below 2^30), but the compiler does not know: it would load a number once and
- * keep it.
+ * Of each row of c, the first nv vectors. A pointer serves `group` rows of a: all of them if they
+ * are `packed`. `again` is the same pointer (k is far below 2^30), but the compiler does not know:
+ * it would load a number once and keep it.
  */
-INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int nv, int group, int single)
+INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int nv, bool packed)
 {
+    const int group = packed ? MR : GROUP, single = packed ? SINGLE : 0;
     Vector t[MR][NV], b[NV];
     const real *fa[MR], *fb = f.b, *again[MR];
     real *row = c;
@@ -87,16 +88,16 @@ void kernel(real *c, ptrdiff_t ldc, const Factors *of, bool add)
     const Factors f = *of;
 
     if (f.rs == KC && f.cs == 1)
-        multiply(c, ldc, (Factors){ f.a, KC, 1, f.b, f.ldb, f.k }, add, NV, MR, SINGLE);
+        multiply(c, ldc, (Factors){ f.a, KC, 1, f.b, f.ldb, f.k }, add, NV, true);
     else if (f.rs == 1)
-        multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add, NV, MR, SINGLE);
+        multiply(c, ldc, (Factors){ f.a, 1, f.cs, f.b, f.ldb, f.k }, add, NV, true);
     else
-        multiply(c, ldc, f, add, NV, GROUP, 0);
+        multiply(c, ldc, f, add, NV, false);
 }
 
 void kernel_narrow(real *c, ptrdiff_t ldc, const Factors *f, bool add)
 {
-    multiply(c, ldc, *f, add, 1, GROUP, 0);
+    multiply(c, ldc, *f, add, 1, false);
 }
 
 void kernel_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add)
