@@ -194,10 +194,15 @@ changed() { # the last digit of the loss
     awk -F , -v OFS=, 'NR == 6 { sub(/.$/, ($12 ~ /1$/ ? "2" : "1"), $12) } { print }' $rows >changed.csv
     ! again changed.csv 6 && tail -n 1 "$dir/said" | grep -q '^not the same'
 }
+other_vectors() {
+    awk -F , -v OFS=, 'NR == 6 { $12 = "1.5"; $19 = "1024" } { print }' $rows >vectors.csv
+    ! again vectors.csv 6 && tail -n 1 "$dir/said" | grep -q '^The row was made with vectors of 1024 bits'
+}
 check 'a row comes out the same again' is_the_same
 check 'one of an earlier commit, too' other_build
 check 'a row from before there was a gain comes out the same' old_row
 check 'another gain is found' other_gain
+check 'a row from other vectors is said to be one' other_vectors
 check 'a changed digit is found' changed
 check 'the header is no run' fails_with 'is not a run' again $rows 1
 
