@@ -85,8 +85,8 @@ function sums(j,    k, cell, whole, total) {
 function outcome(j) {
     if (worst[j] ~ /^[0-9]/ && worst[j] >= limit) return "not converged"
     if (diverged[j]) return "open: diverged"
+    if (worst[j] == "unknown") return "open: convergence unknown" # which no more seeds would change
     if (found[j] == "open") return "open: " (need[j] < 1000 ? need[j] : "over 1000") " seeds"
-    if (worst[j] == "unknown") return "open: convergence unknown"
     return equal[j] && found[j] ~ /holds|contrary/ ? "contrary" : found[j]
 }
 

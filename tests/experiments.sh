@@ -338,6 +338,7 @@ check 'only seeds that all cells have count' says '| 0.2000 ± 0.0000 | 0.0000 |
 check 'what has not converged is not judged' with gains_file late.csv says '**C0: not converged.** b is worse: 0.2000' "$b_a"
 check 'unless that is no question' with gains_file late.csv with setting limit=none says '**C0: reproduced.**' "$b_a"
 check 'nor is what may not have' says '(open: convergence unknown)' 'f is worse: f/64 - b/64'
+check 'which no number of seeds would change' says '(open: convergence unknown)' 'f is as bad: f/64 - a/64 - 0.02'
 errs() { # WORDS STATEMENT
     ! printf '%s\n' "$2" | judged gains.csv >verdict 2>errors && [ ! -s verdict ] && grep -q -F "$1" errors
 }
@@ -357,8 +358,14 @@ each_claim() {
     for i in $(seq 35); do [ "$(grep -c "^| C$i | .* |" all/tiny/README.md)" -eq 1 ] || return; done
     [ "$(grep -c '^| C.* undecided | ' all/tiny/README.md)" -eq "$(cat all/tiny/*/README.md | grep -c '^\*\*C[0-9]')" ]
 }
+judged_have_figures() { ! grep '^| C.* undecided | ' all/tiny/README.md | grep -v ' | \[figure\]([a-z0-9-]*/[a-z0-9]*\.svg) | '; }
+tables_apart() { # the row of dashes is the second line of a table, or two tables have become one
+    awk '/^\| ---/ && (before !~ /^\|/ || one_more ~ /^\|/) { exit 1 } { one_more = before; before = $0 }' all/tiny/*/README.md
+}
 check 'a tiny version of the larger experiments ends with their pages' tiny
 check 'the tables have every claim once' each_claim
+check 'what has a verdict has a figure' judged_have_figures
+check 'tables in a row stay apart' tables_apart
 
 # The rule on simulated statements, and what becomes of that if the rule has a mistake.
 rule() { awk -v times="$1" -f "$2" -f "$root/tests/rule.awk" "$root/experiments/c03-perplexity/results.csv" \
