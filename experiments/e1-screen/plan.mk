@@ -1,4 +1,4 @@
-# Which positions suit which mechanism, and which learning rates: for e1-causal and e5-causal.
+# Which positions suit which mechanism, and which learning rates: for e1-causal.
 lengths  = 256
 screen   = $(call series,stories,$(swept),--task causal --attn $(1) --position $(2) $(four) \
                $(call subwords,8800000) $(call batch,256) $(call for,1000) $(settled))
