@@ -632,6 +632,10 @@ check 'and labels of a file' labelled --labels ../in/few.tsv --val-share 0.5
 check 'as well' said '; initialised: head; not used: head$'
 check 'unless others are asked for' labelled --tokenizer bpe:280
 check 'whose embedding is new' said '; initialised: embed, head; not used: embed, head$'
+$train $small --task classify --pool attention --out-dir ../out/flags --overwrite >"$dir/stdout" 2>"$dir/err"
+check 'a classifier begins as another one' labelled
+check 'with its pooling' said '^starts with [0-9]* tensors of ../out/flags/model.safetensors$'
+check 'which is in its options' grep -q '"pool": "attention"' ../out/again/config.json
 refused 'weights of another width'            2 '--init: the run has --n-embd' $train --init ../out/configured --n-embd 64 $text
 refused 'weights of another shape'            2 'blocks.0.ffn.up is ' $train --init ../out/configured --ffn swiglu $text
 refused 'weights of an empty file'                  4 'No such file' $train --init ../out/nowhere $text

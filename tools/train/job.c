@@ -165,7 +165,6 @@ static void settle_model(void)
 {
     Config *c = &job.config;
 
-    c->task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
     model_options_settle(&program, &model, job.from ? &job.from->model.config : NULL, c);
     c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
     c->classes = job.made                ? job.made->classes
@@ -259,7 +258,6 @@ static void settle_plan(void)
             resume ? "resume" : "config");
     if (minutes == 0 || job.made)
         return;
-    job.config.task = task;
     job_plan(&job, minutes, attentions[model.mechanism.layers.at[0]], model.mechanism.layers.n == 1,
              optimisers[optimiser]);
 }
@@ -339,9 +337,10 @@ Job job_read(int argc, char **argv)
         die(EXIT_USAGE, "--resume continues a run with its own weights, so it takes no --init");
     if (resume)
         job_restore(&job);
+    job.made = choice_rows(task);
+    job.config.task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
     if (init)
         job_begin(&job, init);
-    job.made = choice_rows(task);
     settle_text();
     settle_rows();
     settle_plan();
