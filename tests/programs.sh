@@ -1520,6 +1520,13 @@ check 'a run that diverges ends with 1' diverges
 check 'a diverging run prints one error' one_error
 check 'it prints how to resume' said '^    .*/train --resume --out-dir ../out/bad --threads 1 --learning-rate 1e+29$'
 check 'and what would happen otherwise' said '^from its checkpoint of step [0-9]* the run would diverge again; '
+lowest_rate() { sed -n 's/.*"min_lr": \([^,]*\),.*/\1/p' ../out/rates/config.json; }
+check 'a run whose lowest rate follows from its rate' part 130 rates $steps --stop-at 2 $text
+check 'goes on at a tenth of it' part 130 rates --resume --stop-at 4 --learning-rate 0.0002
+check 'and so does its lowest rate' [ "$(lowest_rate)" = 2e-05 ]
+check 'a lowest rate that was given' part 130 rates --overwrite $steps --stop-at 2 --min-lr 1e-06 $text
+check 'and a new rate' part 130 rates --resume --stop-at 4 --learning-rate 0.0002
+check 'leave it as it was' [ "$(lowest_rate)" = 1e-06 ]
 check 'a run that diverges has a valid log' log_is_valid ../out/bad
 
 # Every derivative of one mechanism.

@@ -69,11 +69,21 @@ void job_configure(Job *job, const char *path)
     configure_files(job, config, mem);
 }
 
+/* Whether the learning rate is given again, and the lowest one was a tenth of it by default. */
+static bool follows(const Job *job, const char *name)
+{
+    const char *rate = saved_option(job->from, "learning-rate"),
+               *least = saved_option(job->from, name);
+
+    return strcmp(name, "min-lr") == 0 && options_given(job->program, "learning-rate") && rate &&
+           least && strtod(least, NULL) == strtod(rate, NULL) / 10;
+}
+
 /* Options of the run remain in force, unless they are given again. */
 static void restore_options(const Job *job)
 {
     for (const Option *o = job->program->options; o->name; o++) {
-        const char *value = o->kind == OPTION_GROUP || job_passes(o->name)
+        const char *value = o->kind == OPTION_GROUP || job_passes(o->name) || follows(job, o->name)
                                 ? NULL
                                 : saved_option(job->from, o->name);
 
