@@ -642,6 +642,8 @@ refused 'weights of an empty file'                  4 'No such file' $train --in
 refused 'weights of a text'                   5 'in/text' $train --init $text $text
 refused '--init with --resume' 2 'takes no --init' $train --resume --init ../out/configured
 refused 'freezing nothing'                    2 'some names are embed' $train --freeze nose --block-size 8 $text
+refused 'an option too long for a checkpoint'  2 '--freeze is too long to be saved' \
+    $train --freeze "$(printf 'blocks.*.attn.w*,%.0s' $(seq 63))embed" --block-size 8 $text
 refused 'freezing everything'                 2 'nothing to train' $train --freeze '*' --block-size 8 $text
 rm -r ../out/again ../out/other ../out/older ../out/flags ../out/*.json
 

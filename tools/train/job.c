@@ -296,6 +296,17 @@ static void settle_text(void)
         die(EXIT_USAGE, "--story-bytes is for the built-in stories, but a text is given");
 }
 
+/* A checkpoint with half of an option could not be read. */
+static void check_lengths(void)
+{
+    for (const Option *o = program.options; o->name; o++)
+        if (o->kind != OPTION_GROUP && !job_passes(o->name) &&
+            options_value(o).n >= sizeof((Text *)0)->at - 1)
+            die(EXIT_USAGE,
+                "--%s is too long to be saved with the run: the limit is %zu characters", o->name,
+                sizeof((Text *)0)->at - 2);
+}
+
 /* Checks and locks the run's folder before anything is written to it. */
 static void settle_folder(void)
 {
@@ -354,6 +365,7 @@ Job job_read(int argc, char **argv)
     job.preset = preset >= 0 && strcmp(choice_presets[preset].name, "nanogpt-cpu") == 0;
     job.overwrite = overwrite;
     job_check_memory(&job);
+    check_lengths();
     settle_folder();
     return job;
 }
