@@ -21,7 +21,7 @@ static void ask_to_stop(int number)
 
     if (!stop)
         first = seconds_now();
-    else if (seconds_now() - first > 0.5)
+    else if (seconds_now() - first > 0.1)
         signal(number, SIG_DFL), raise(number);
     stop = number;
 }
