@@ -1,5 +1,6 @@
 # Claims C19, C20, C23, C24: a gated unit's rows divided by n, as softmax, and as softmax with the entropy-invariant
-# scale, and a unit without its gate, as large. The rates are swept at the full length of the runs.
+# scale, a unit without its gate, as large, and two heads of softmax, nearly as large. The rates are swept at the full
+# length of the runs.
 lengths = 256
 seeds   = $(call full,5,1)
 also    = experiments/analysed growth run
@@ -8,4 +9,6 @@ comma  := ,
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
 gated   = $(call series,stories,$(from),--task causal --attn gau --norm $(1) $(call single,$(or $(3),64)) \
               $(call subwords,21500000) $(call batch,256) $(call for,4883) $(settled))
-plan    = $(call gated,n) $(call gated,softmax) $(call gated,entropy --base 256) $(call gated,n --no-gate,,69)
+two_heads = $(call series,stories,$(from),--task causal --attn softmax --position rope $(four) $(call subwords,21500000) \
+              $(call batch,256) $(call for,4883) $(settled))
+plan    = $(two_heads) $(call gated,n) $(call gated,softmax) $(call gated,entropy --base 256) $(call gated,n --no-gate,,69)

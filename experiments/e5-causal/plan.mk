@@ -9,13 +9,13 @@ from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
 guess   = $(foreach attn,softmax relu performer exp,$(attn):rope:256:0.008)
 found_  = $(call screened,e1-causal,$(guess))
 best    = $(call part_of,$(2),$(filter $(1):%,$(found_)))
-run     = $(call series,stories,$(1),--task causal --attn $(2) $(four) $(call subwords,21500000) $(call batch,256) \
+run     = $(call series,stories,$(1),--task causal --attn $(2) $(two) $(call subwords,21500000) $(call batch,256) \
               $(call for,4883) $(settled))
 arm     = $(call run,$(call best,$(1),4),$(or $(3),$(1)) $(2) --position $(call best,$(1),2))
-two_d   = --key-size 64 --n-inner 192
-four_d  = --key-size 128 --n-inner 64
-mixed   = relu:conv=4,relu:conv=4,relu:conv=4,softmax
+two_d   = --key-size 64 --n-inner 384
+four_d  = --key-size 128 --n-inner 128
+mixed   = relu:conv=4,softmax
 plan    = $(if $(found_),$(call arm,softmax,$(two_d)) $(call arm,softmax,--window 32) $(call arm,relu,$(two_d)) \
               $(call arm,relu,$(four_d)) $(call arm,relu,--conv 4) $(call arm,relu,,$(mixed)) \
-              $(call arm,performer,--learn-omega --n-inner 192) $(call arm,exp,$(four_d)) $(call run,$(from),deltanet --conv 0 --position none) \
+              $(call arm,performer,--learn-omega --n-inner 448) $(call arm,exp,$(four_d)) $(call run,$(from),deltanet --conv 0 --position none) \
               $(call run,$(from),fastformer --position sinusoidal))
