@@ -1,5 +1,7 @@
 # Is the number of ones so far odd? Trained on 40 positions, tested on up to 256.
 lengths = 40,64,128,256
 with    = --n-layer 2 --n-embd $(call full,64,16) --block-size 40 --batch-size $(call full,64,4) --max-iters $(call full,800,3)
-plan    = $(foreach attn,deltanet_negative deltanet softmax,$(call series,synthetic,0.008, \
-              --task cumulative-parity --attn $(subst _, --,$(attn)) $(with) --optimizer muon))
+seed_mechanisms = softmax relu leaky identity elu exp cosformer performer gau flash-gau \
+                  efficient_position+sinusoidal fastformer_position+sinusoidal
+plan    = $(foreach attn,deltanet_negative deltanet $(seed_mechanisms),$(call series,synthetic,0.008, \
+              --task cumulative-parity --attn $(subst +, ,$(subst _, --,$(attn))) $(with) --optimizer muon))
