@@ -307,7 +307,7 @@ static const Engine engine = {
 
 const Attention attention_linformer = {
     .name = "linformer",
-    .summary = "linear, softmax over learned mixtures of the keys (arXiv:2006.04768)",
+    .summary = "softmax over learned mixtures of the keys, O(n) (arXiv:2006.04768)",
     .traits = BIDIRECTIONAL_ONLY | HAS_MATRIX | IS_LINEAR | PLACED | SMOOTH,
     .operands =
         (const Operand[]){

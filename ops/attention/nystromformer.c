@@ -384,7 +384,7 @@ static const Engine engine = {
 
 const Attention attention_nystromformer = {
     .name = "nystromformer",
-    .summary = "linear, softmax approximated via m landmarks (arXiv:2102.03902)",
+    .summary = "softmax approximated via m landmarks, O(n) (arXiv:2102.03902)",
     .traits = BIDIRECTIONAL_ONLY | HAS_MATRIX | IS_LINEAR | PLACED | SMOOTH | ALONE_FIXED,
     .settings =
         (const Setting[]){

@@ -351,7 +351,7 @@ static const Engine engine = {
 
 const Attention attention_poolingformer = {
     .name = "poolingformer",
-    .summary = "linear, a window of keys and a wider window of pooled keys (arXiv:2105.04371)",
+    .summary = "a window of keys and a wider window of pooled keys, O(n) (arXiv:2105.04371)",
     .traits = HAS_MATRIX | IS_LINEAR | PLACED | SMOOTH | ALONE_FIXED,
     .settings =
         (const Setting[]){ { .name = "near",

@@ -344,7 +344,7 @@ static const Engine engine = {
 
 const Attention attention_reformer = {
     .name = "reformer",
-    .summary = "linear, softmax over the keys in the query's hash bucket (arXiv:2001.04451)",
+    .summary = "softmax over the keys in the query's hash bucket, O(n) (arXiv:2001.04451)",
     .traits = HAS_MATRIX | IS_LINEAR | AVERAGES | SMOOTH | BLOCKED | ALONE_FIXED | KEYLESS,
     .keys_are_q = true,
     .operands = (const Operand[]){ { .name = "omega",
