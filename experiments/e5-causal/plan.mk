@@ -1,7 +1,7 @@
-# Claims C9, C11, C25, C26, C28, C34, C35: larger keys, windows, learned features, a mixture of layers, each at the
-# position and rate that e1-causal found for the mechanism as it is, whose runs count here as well; the delta rule
-# and Fastformer at rates of their own. All models are of one size: larger keys take units from the feed-forward
-# layer.
+# Claims C11, C25, C26, C28, C34, C35, and the causal half of C9: larger keys, windows, learned features, a mixture of
+# layers, each at the position and rate that e1-causal found for the mechanism as it is, whose runs count here as well;
+# the delta rule and Fastformer at rates of their own. All models are of one size: larger keys take units from the
+# feed-forward layer.
 lengths = 256
 seeds   = $(call full,5,1)
 comma  := ,
