@@ -1,10 +1,9 @@
-# The models of e4-screen and e4-lengths: gated units by $(norm), and softmax in several heads by $(scale).
+# The models of e4-screen and e4-lengths: gated units by $(norm), and softmax in several heads by $(scale). At the one
+# length of --base, fixed trains to the same bits as n, and entropy and logn to those of softmax (see `more`).
 comma  := ,
-norms   = n fixed n2 sum softmax entropy logn
-# At the one length of --base, fixed trains to the same bits as n, and entropy and logn to those of softmax.
-same_as = $(or $(if $(filter fixed,$(1)),n),$(if $(filter entropy logn,$(1)),softmax),$(1))
+norms   = n n2 sum softmax
 masked  = --task mlm --mask-share 0.3
-gated   = $(masked) --attn gau --norm $(norm) $(if $(filter fixed entropy logn,$(norm)),--base 128) \
+gated   = $(masked) --attn gau --norm $(norm) $(if $(filter logn,$(norm)),--base 128) \
           $(call full,--n-layer 2 --n-embd 64 --key-size 64,--n-layer 1 --n-embd 12 --key-size 8)
 heads4  = $(masked) --attn softmax --scale $(scale) --base 512 \
           $(call full,--n-layer 4 --n-embd 64 --n-head 4,--n-layer 1 --n-embd 16 --n-head 2)

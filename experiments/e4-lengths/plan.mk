@@ -10,6 +10,6 @@ found_  = $(call screened,e4-screen,$(guess))
 at_128  = $(call batch,128)
 mixed   = $(call batch,512) --lengths 32,64,128,256,512
 run     = $(call series,stories,$(call part_of,4,$(filter $(1):%,$(found_))),$(2) $(call learned,21500000,4883))
-plan    = $(if $(found_),$(foreach norm,$(norms),$(call run,gau/$(call same_as,$(norm)),$(gated) $(at_128))) \
-              $(foreach norm,n sum softmax logn,$(call run,gau/$(call same_as,$(norm)),$(gated) $(mixed))) \
+plan    = $(if $(found_),$(foreach norm,$(norms),$(call run,gau/$(norm),$(gated) $(at_128))) \
+              $(foreach norm,n sum softmax logn,$(call run,gau/$(norm:logn=softmax),$(gated) $(mixed))) \
               $(foreach scale,sqrt entropy,$(call run,softmax/$(scale),$(heads4) $(call batch,64))))
