@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4630
 data 4680
 data/synthetic 1330
-training 5590
+training 5640
 tools 940
 tools/common 3835
 tools/draw 1100
