@@ -563,6 +563,13 @@ check 'and a convolution' grep -q '"conv": 4,' ../out/minutes/config.json
 check 'one with a middle where both sides are seen' eval '$train --minutes 0.02 --task mlm --n-layer 1 --n-embd 24 \
     --threads 1 --dry-run $text >"$dir/stdout" 2>"$dir/err" && grep -q "conv 3" "$dir/err"'
 check 'it is resumed with what was chosen' eval '$patience "$train" --resume ../out/minutes >"$dir/stdout" 2>"$dir/err"'
+planned() { # OPTION...: what --minutes would do
+    $patience "$train" --minutes 0.2 --n-layer 1 --n-embd 16 --n-head 2 --max-iters 9 --threads 1 --dry-run "$@" \
+        >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"
+}
+check 'minutes with a number of updates' planned --dropout 0.3 $text
+check 'count these' said '^9 updates (given.*), which read the text 2.56 times:'
+check 'and the dropout that is given' said ': dropout 0.3 (given)$'
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
 refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar
 refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --lengths 8,16 $text

@@ -105,9 +105,22 @@ static double fake_clock(void *ctx, PlanSize s)
     return work / f->speed * (f->asked++ ? f->slower : 1);
 }
 
+static PlanWanted wanted(Fake *f, double seconds, double bytes, PlanSize given)
+{
+    return (PlanWanted){ .seconds = seconds,
+                         .bytes = bytes,
+                         .given = given,
+                         .dropout = (double)NAN,
+                         .share = 1,
+                         .evaluations = 10,
+                         .some = 20,
+                         .clock = fake_clock,
+                         .ctx = f };
+}
+
 static Plan plan_of(Fake *f, double seconds, double bytes, PlanSize given)
 {
-    const PlanWanted w = { seconds, bytes, given, 1, 10, 20, fake_clock, f };
+    const PlanWanted w = wanted(f, seconds, bytes, given);
 
     return plan_run(&w);
 }
@@ -161,15 +174,42 @@ START_TEST(a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again)
 }
 END_TEST
 
+START_TEST(a_plan_keeps_the_updates_and_the_dropout_that_are_given)
+{
+    const PlanSize none = { 0 };
+    Fake f = { 2e10, 1, 0 };
+    PlanWanted w = wanted(&f, 60, 1e6, none);
+    const int width = plan_run(&w).size.width;
+
+    w.steps = 100, w.dropout = 0.3;
+    Plan p = plan_run(&w);
+    ck_assert(p.steps == 100 && p.dropout == 0.3);
+    ck_assert_int_gt(p.size.width, width);
+    ck_assert_double_eq_tol(p.epochs, 100 * p.size.batch * p.size.context / 0.9e6, 1e-9);
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 0).at, "makes 100 updates"));
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 1).at, "100 updates (given), which"));
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 1).at, ": dropout 0.3 (given)"));
+    plan_shorten(&w, &p, (p.in_time - 40.5) * p.step_seconds);
+    ck_assert(p.steps == 100 && p.in_time == 40 && p.dropout == 0.3);
+    ck_assert_double_eq_tol(p.epochs, 40 * p.size.batch * p.size.context / 0.9e6, 1e-9);
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 1).at, "100 updates (given; time for 40)"));
+    w.steps = 1000000, w.dropout = 0;
+    p = plan_run(&w);
+    ck_assert(p.steps == 1000000 && p.size.width < width && p.dropout == 0);
+}
+END_TEST
+
 START_TEST(a_plan_is_shortened_by_the_time_that_is_gone)
 {
-    Plan p = { .steps = 100, .in_time = 110, .useful = 100, .step_seconds = 0.5, .epochs = 4 };
+    Fake f = { 1, 1, 0 };
+    const PlanWanted w = wanted(&f, 60, 512 * 20 / 0.9, (PlanSize){ 0 });
+    Plan p = { .size = { 2, 2, 64, 64, 8 }, .in_time = 110, .useful = 100, .step_seconds = 0.5 };
 
-    plan_shorten(&p, 5);
-    ck_assert(p.steps == 100 && p.epochs == 4);
-    plan_shorten(&p, 10);
-    ck_assert(p.steps == 80 && fabs(p.epochs - 3.2) < 1e-9);
-    plan_shorten(&p, 1000);
+    plan_shorten(&w, &p, 5);
+    ck_assert(p.steps == 100 && fabs(p.epochs - 5) < 1e-9);
+    plan_shorten(&w, &p, 10);
+    ck_assert(p.steps == 80 && fabs(p.epochs - 4) < 1e-9);
+    plan_shorten(&w, &p, 1000);
     ck_assert_int_eq(p.steps, 1);
 }
 END_TEST
@@ -178,7 +218,7 @@ START_TEST(a_small_text_is_not_read_for_all_of_the_time)
 {
     const PlanSize given = { 3, 4, 96, 64, 8 };
     Fake f = { 5e9, 1, 0 };
-    const PlanWanted w = { 1e5, 2e5, given, 1, 10, 20, fake_clock, &f };
+    const PlanWanted w = wanted(&f, 1e5, 2e5, given);
     PlanWanted masked = w;
     const Plan p = plan_run(&w), less = plan_of(&f, 60, 2e5, given);
 
@@ -206,6 +246,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, more_time_or_text_or_speed_is_for_a_larger_model);
     tcase_add_test(t, a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again);
     tcase_add_test(t, a_small_text_is_not_read_for_all_of_the_time);
+    tcase_add_test(t, a_plan_keeps_the_updates_and_the_dropout_that_are_given);
     tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

@@ -1,7 +1,9 @@
 /*
  * The largest of a few sizes that
  *
- *     makes at least LEAST updates in the time, by the seconds that they take on this machine, and
+ *     makes at least LEAST updates in the time, or as many as are given, by the seconds that they
+ *     take on this machine, and
+ *
  *     has at most PER_BYTE parameters per byte of text.
  *
  * Updates take what the evaluations leave of the time, but predict each token at most MOST times: a
@@ -82,35 +84,48 @@ static int steps_in(const PlanWanted *w, PlanSize s, double step)
     return (int)fmin(fmax(left / step, 1), 1e8);
 }
 
+/* Updates that a size should have the time for. */
+static int enough(const PlanWanted *w)
+{
+    return w->steps ? w->steps : LEAST;
+}
+
+/* What follows from the updates in the time, and those that help. */
+static void count(const PlanWanted *w, Plan *p)
+{
+    p->steps = w->steps ? w->steps : p->in_time < p->useful ? p->in_time : p->useful;
+    p->epochs = fmin(p->steps, p->in_time) * p->size.batch * p->size.context / (0.9 * w->bytes);
+    p->dropout = !isnan(w->dropout) ? w->dropout
+                 : p->epochs > MANY ? 0.2
+                 : p->epochs > FEW  ? 0.1
+                                    : 0;
+}
+
 Plan plan_run(const PlanWanted *w)
 {
     const double first = w->clock(w->ctx, size_at(w, 0)), of_first = work(size_at(w, 0));
     int i = SIZES - 1;
 
-    while (i > 0 && (!suits_text(w, i) ||
-                     steps_in(w, size_at(w, i), first * work(size_at(w, i)) / of_first) < LEAST))
+    while (i > 0 &&
+           (!suits_text(w, i) ||
+            steps_in(w, size_at(w, i), first * work(size_at(w, i)) / of_first) < enough(w)))
         i--;
     Plan p = { .size = size_at(w, i), .step_seconds = first };
     for (; i > 0; p.size = size_at(w, --i), p.step_seconds = first) {
         p.step_seconds = w->clock(w->ctx, p.size);
-        if (steps_in(w, p.size, p.step_seconds) >= LEAST)
+        if (steps_in(w, p.size, p.step_seconds) >= enough(w))
             break;
     }
     p.in_time = steps_in(w, p.size, p.step_seconds);
     p.useful = useful_steps(w, p.size);
-    p.steps = p.in_time < p.useful ? p.in_time : p.useful;
-    p.epochs = (double)p.steps * p.size.batch * p.size.context / (0.9 * w->bytes);
-    p.dropout = p.epochs > MANY ? 0.2 : p.epochs > FEW ? 0.1 : 0;
+    count(w, &p);
     return p;
 }
 
-void plan_shorten(Plan *p, double seconds)
+void plan_shorten(const PlanWanted *w, Plan *p, double seconds)
 {
-    const int before = p->steps;
-
     p->in_time = (int)fmax(1, p->in_time - seconds / p->step_seconds);
-    p->steps = p->in_time < p->useful ? p->in_time : p->useful;
-    p->epochs *= (double)p->steps / before;
+    count(w, p);
 }
 
 Text plan_reason(const PlanWanted *w, const Plan *p, int i)
@@ -121,9 +136,14 @@ Text plan_reason(const PlanWanted *w, const Plan *p, int i)
         return text_format("--minutes: %d x %d, context %d, batches of %d: the largest of %d sizes "
                            "that makes %d updates in %.0f s, at %.3g ms each on this machine, and "
                            "has at most %d parameters per byte of text",
-                           s.layers, s.width, s.context, s.batch, SIZES, LEAST, w->seconds,
+                           s.layers, s.width, s.context, s.batch, SIZES, enough(w), w->seconds,
                            1e3 * p->step_seconds, PER_BYTE);
-    return text_format(
-        "%d updates, which read the text %.3g times%s: dropout %g", p->steps, p->epochs,
-        p->steps == p->useful ? ", as often as is useful, in less time" : "", p->dropout);
+    const bool useful = !w->steps && p->steps == p->useful;
+    const Text late =
+        p->in_time < p->steps ? text_format("; time for %d", p->in_time) : (Text){ 0 };
+    const Text given = w->steps ? text_format(" (given%s)", late.at) : (Text){ 0 };
+
+    return text_format("%d updates%s, which read the text %.3g times%s: dropout %g%s", p->steps,
+                       given.at, p->epochs, useful ? ", as often as is useful, in less time" : "",
+                       p->dropout, isnan(w->dropout) ? "" : " (given)");
 }

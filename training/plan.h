@@ -11,6 +11,8 @@ typedef struct {
 typedef struct {
     double seconds, bytes; /* of the run, and of its text */
     PlanSize given;        /* what the user has chosen; 0: is not given */
+    int steps;             /* the same, of the updates */
+    double dropout;        /* and of the dropout; NaN: is not given */
     double share;          /* of the tokens of a text that are predicted when it is read */
     int evaluations;       /* rows of one are `some` batches */
     double some;
@@ -21,7 +23,8 @@ typedef struct {
 
 typedef struct {
     PlanSize size;
-    int steps, in_time, useful; /* updates: the fewer of those in the time and those that help */
+    int steps, in_time, useful; /* updates: the fewer of those in the time and those that help, or
+                                   those that are given */
     double step_seconds, epochs, dropout;
 } Plan;
 
@@ -29,7 +32,7 @@ typedef struct {
 Plan plan_run(const PlanWanted *w);
 
 /* Takes off what these seconds are enough for. */
-void plan_shorten(Plan *p, double seconds);
+void plan_shorten(const PlanWanted *w, Plan *p, double seconds);
 
 /* The i-th line of its reasons. */
 enum { PLAN_REASONS = 2 };

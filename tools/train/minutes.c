@@ -146,6 +146,9 @@ void job_plan(const Job *job, double minutes, const Attention *a, bool alone,
     const PlanWanted w = { .seconds = seconds,
                            .bytes = text_bytes(job),
                            .given = size_given(job),
+                           .steps = given(job, "max-iters", job->training.steps),
+                           .dropout = options_set(job->program, "dropout") ? job->config.dropout
+                                                                           : (double)NAN,
                            .share = job->config.task == TASK_MLM ? job->mask_share : 1,
                            .evaluations = EVALUATIONS,
                            .some = job->training.eval_iters,
@@ -154,7 +157,7 @@ void job_plan(const Job *job, double minutes, const Attention *a, bool alone,
     Plan p = plan_run(&w);
 
     pool_free(m.pool);
-    plan_shorten(&p, seconds_now() - start + setup);
+    plan_shorten(&w, &p, seconds_now() - start + setup);
     for (int i = 0; i < PLAN_REASONS; i++)
         terminal_wrap(stderr, plan_reason(&w, &p, i).at);
     choose_all(job, &m, &p, seconds);
