@@ -570,6 +570,8 @@ planned() { # OPTION...: what --minutes would do
 check 'minutes with a number of updates' planned --dropout 0.3 $text
 check 'count these' said '^9 updates (given.*), which read the text 2.56 times:'
 check 'and the dropout that is given' said ': dropout 0.3 (given)$'
+check 'minutes with updates of many batches' planned --gradient-accumulation-steps 5 --max-iters 3 $text
+check 'count all of these' said '^3 updates (given.*), which read the text 4.27 times:'
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
 refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar
 refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --lengths 8,16 $text

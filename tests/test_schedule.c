@@ -111,6 +111,7 @@ static PlanWanted wanted(Fake *f, double seconds, double bytes, PlanSize given)
                          .bytes = bytes,
                          .given = given,
                          .dropout = (double)NAN,
+                         .batches = 1,
                          .share = 1,
                          .evaluations = 10,
                          .some = 20,
@@ -231,6 +232,22 @@ START_TEST(a_small_text_is_not_read_for_all_of_the_time)
 }
 END_TEST
 
+/* A batch takes the time of a batch, whatever number of them an update has. */
+START_TEST(a_plan_counts_all_batches_of_an_update)
+{
+    const PlanSize given = { 3, 4, 96, 64, 8 };
+    Fake f = { 5e9, 1, 0 }, slow = { 5e9 / 4, 1, 0 };
+    PlanWanted one = wanted(&f, 1e5, 2e5, given), four = wanted(&slow, 1e5, 2e5, given);
+
+    four.batches = 4;
+    const Plan p = plan_run(&one), q = plan_run(&four);
+    ck_assert_int_eq(q.steps, 4219); /* a fourth of those of one batch, rounded up */
+    ck_assert_double_eq_tol(q.epochs, p.epochs * 4 * q.steps / p.steps, 1e-9);
+    one.seconds = four.seconds = 60;
+    ck_assert_int_eq(plan_run(&four).in_time, plan_run(&one).in_time / 4);
+}
+END_TEST
+
 Suite *suite_schedule(void)
 {
     Suite *s = suite_create("schedule");
@@ -247,6 +264,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again);
     tcase_add_test(t, a_small_text_is_not_read_for_all_of_the_time);
     tcase_add_test(t, a_plan_keeps_the_updates_and_the_dropout_that_are_given);
+    tcase_add_test(t, a_plan_counts_all_batches_of_an_update);
     tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

@@ -62,11 +62,16 @@ static bool suits_text(const PlanWanted *w, int i)
     return i == 0 || (parameters(s) <= PER_BYTE * w->bytes && s.context < w->bytes / 100);
 }
 
+static double update_tokens(const PlanWanted *w, PlanSize s)
+{
+    return w->batches * s.batch * s.context;
+}
+
 /* An evaluated row is a third of a trained one; the last evaluation has all rows, or a tenth of the
  * time. */
 static double other_seconds(const PlanWanted *w, PlanSize s, double step)
 {
-    const double row = step / s.batch / 3, all = w->bytes / 10 / s.context;
+    const double row = step / w->batches / s.batch / 3, all = w->bytes / 10 / s.context;
 
     return w->evaluations * fmin(w->some * s.batch, all) * row + fmin(all * row, w->seconds / 10);
 }
@@ -74,7 +79,7 @@ static double other_seconds(const PlanWanted *w, PlanSize s, double step)
 /* Updates until each token has been predicted MOST times. */
 static int useful_steps(const PlanWanted *w, PlanSize s)
 {
-    return (int)fmin(ceil(MOST / w->share * 0.9 * w->bytes / s.batch / s.context), 1e8);
+    return (int)fmin(ceil(MOST / w->share * 0.9 * w->bytes / update_tokens(w, s)), 1e8);
 }
 
 static int steps_in(const PlanWanted *w, PlanSize s, double step)
@@ -94,7 +99,7 @@ static int enough(const PlanWanted *w)
 static void count(const PlanWanted *w, Plan *p)
 {
     p->steps = w->steps ? w->steps : p->in_time < p->useful ? p->in_time : p->useful;
-    p->epochs = fmin(p->steps, p->in_time) * p->size.batch * p->size.context / (0.9 * w->bytes);
+    p->epochs = fmin(p->steps, p->in_time) * update_tokens(w, p->size) / (0.9 * w->bytes);
     p->dropout = !isnan(w->dropout) ? w->dropout
                  : p->epochs > MANY ? 0.2
                  : p->epochs > FEW  ? 0.1

@@ -13,6 +13,7 @@ typedef struct {
     PlanSize given;        /* what the user has chosen; 0: is not given */
     int steps;             /* the same, of the updates */
     double dropout;        /* and of the dropout; NaN: is not given */
+    double batches;        /* of an update */
     double share;          /* of the tokens of a text that are predicted when it is read */
     int evaluations;       /* rows of one are `some` batches */
     double some;

@@ -47,7 +47,8 @@ static Config config_of(const Machine *m, PlanSize s)
     return c;
 }
 
-static double update_seconds(Tape *tape, Model *model, Optimiser *o, Batch b)
+/* Forward and backward. */
+static double batch_seconds(Tape *tape, Model *model, Batch b)
 {
     const double start = seconds_now();
 
@@ -55,11 +56,18 @@ static double update_seconds(Tape *tape, Model *model, Optimiser *o, Batch b)
     Tensor *loss = model_losses(tape, model, b, 0);
     real *weight = arena_zeros(tape->mem, loss->n * sizeof *weight);
     tape_backward(tape, loss, weight);
+    return seconds_now() - start;
+}
+
+static double step_seconds(Tape *tape, Optimiser *o)
+{
+    const double start = seconds_now();
+
     optimiser_step(o, tape->pool, 1e-3, 1);
     return seconds_now() - start;
 }
 
-/* The mean of updates for a fiftieth of the time, after one that meets cold memory. */
+/* The mean of batches and steps for a fiftieth of the time, after those that meet cold memory. */
 static double clock_size(void *ctx, PlanSize s)
 {
     enum { FEWEST = 5 };
@@ -72,18 +80,21 @@ static double clock_size(void *ctx, PlanSize s)
                       .T = s.context,
                       .id = arena_zeros(mem, bytes),
                       .target = arena_zeros(mem, bytes) };
-    double sum = 0;
+    double batches = 0, steps = 0;
     Model model;
     int n = 0;
 
     model_init(&model, config_of(m, s), mem, 1);
     optimiser_init(&o, &model.params, mem);
-    update_seconds(&tape, &model, &o, b);
-    for (; n < FEWEST || sum < m->seconds / 50; n++)
-        sum += update_seconds(&tape, &model, &o, b);
+    batch_seconds(&tape, &model, b);
+    step_seconds(&tape, &o);
+    for (; n < FEWEST || batches + steps < m->seconds / 50; n++) {
+        batches += batch_seconds(&tape, &model, b);
+        steps += step_seconds(&tape, &o);
+    }
     arena_free(tape.mem);
     arena_free(mem);
-    return sum / n;
+    return (m->job->training.accumulation * batches + steps) / n;
 }
 
 static double text_bytes(const Job *job)
@@ -149,6 +160,7 @@ void job_plan(const Job *job, double minutes, const Attention *a, bool alone,
                            .steps = given(job, "max-iters", job->training.steps),
                            .dropout = options_set(job->program, "dropout") ? job->config.dropout
                                                                            : (double)NAN,
+                           .batches = job->training.accumulation,
                            .share = job->config.task == TASK_MLM ? job->mask_share : 1,
                            .evaluations = EVALUATIONS,
                            .some = job->training.eval_iters,
