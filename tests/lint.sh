@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2410
-tools/train 2230
+tools/train 2250
 tools/lib 1250
 END
 
