@@ -572,6 +572,16 @@ check 'count these' said '^9 updates (given.*), which read the text 2.56 times:'
 check 'and the dropout that is given' said ': dropout 0.3 (given)$'
 check 'minutes with updates of many batches' planned --gradient-accumulation-steps 5 --max-iters 3 $text
 check 'count all of these' said '^3 updates (given.*), which read the text 4.27 times:'
+timed_as_trained() { # OPTION...: the model that is timed is the one that would be trained
+    planned "$@" || return
+    timed=$(sed -n 's/^timing .*, \([0-9]*\) parameters,.*/\1/p' "$dir/err" | sort -u)
+    said "^$timed parameters, "
+}
+check 'minutes with options of the model' timed_as_trained --attn relu,softmax:window=8 --bias --tied --value-embedding --position learned $text
+check 'minutes with options without which it would be refused' timed_as_trained --n-embd 27 --n-head 1 --position learned $text
+check 'minutes of a gated unit' timed_as_trained --attn gau $text
+refused 'an option that does not apply, before anything is timed' 2 'does not apply' $train --minutes 600 --cooldown 0.3 $text
+refused 'an existing run, before anything is timed' 2 '--resume continues' $train --minutes 600 --out-dir ../out/minutes $text
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes
 refused 'minutes of a task without a text' 2 'does not apply to --task' $t --minutes 1 --task mqar
 refused 'a shuffled text of many lengths' 2 'takes no --lengths' $t --shuffle --lengths 8,16 $text

@@ -250,18 +250,6 @@ static void settle_rows(void)
         settle_row_length();
 }
 
-static void settle_plan(void)
-{
-    refuse_option("minutes", job.made || task == TASK_CLASSIFY);
-    if (minutes > 0 && (resume || config))
-        die(EXIT_USAGE, "--minutes chooses what a new run is; --%s has it all: use --max-time",
-            resume ? "resume" : "config");
-    if (minutes == 0 || job.made)
-        return;
-    job_plan(&job, minutes, attentions[model.mechanism.layers.at[0]], model.mechanism.layers.n == 1,
-             optimisers[optimiser]);
-}
-
 /* Texts whose files are the classes, or labelled ones. */
 static void settle_classes(void)
 {
@@ -307,17 +295,56 @@ static void check_lengths(void)
                 sizeof((Text *)0)->at - 2);
 }
 
-/* Checks and locks the run's folder before anything is written to it. */
-static void settle_folder(void)
+static void check_folder(void)
 {
     if (overwrite && (resume || !job.out_dir))
         die(EXIT_USAGE, resume ? "--overwrite starts over, --resume continues: give only one"
                                : "--overwrite needs the run's folder: --out-dir FOLDER");
-    if (job.from || !job.out_dir)
-        return;
-    folder_check(job.out_dir, overwrite);
-    if (!dry_run && folder_has_run(job.out_dir))
+    if (!job.from && job.out_dir)
+        folder_check(job.out_dir, overwrite);
+}
+
+/* Checks and locks the run's folder before anything is written to it. */
+static void settle_folder(void)
+{
+    check_folder();
+    if (!job.from && job.out_dir && !dry_run && folder_has_run(job.out_dir))
         folder_lock(job.out_dir);
+}
+
+/* What follows from other options. */
+static void settle(void)
+{
+    job_shape(&job);
+    settle_model();
+    settle_training();
+}
+
+Job job_sized(PlanSize s)
+{
+    const Job asked = job;
+    const ModelOptions said = model;
+
+    job.config.layers = s.layers, job.config.heads = s.heads, job.config.width = s.width;
+    job.config.context = s.context, job.training.batch = s.batch;
+    settle();
+    const Job sized = job;
+    job = asked, model = said;
+    return sized;
+}
+
+static void settle_plan(void)
+{
+    const OptionSequence *attn = &model.mechanism.layers;
+
+    refuse_option("minutes", job.made || task == TASK_CLASSIFY);
+    if (minutes > 0 && (resume || config))
+        die(EXIT_USAGE, "--minutes chooses what a new run is; --%s has it all: use --max-time",
+            resume ? "resume" : "config");
+    if (minutes == 0 || job.made)
+        return;
+    check_folder();
+    job_plan(&job, minutes, attentions[attn->at[0]], attn->n == 1);
 }
 
 /* Copies the arguments, which options_parse() reorders. */
@@ -355,9 +382,7 @@ Job job_read(int argc, char **argv)
     settle_text();
     settle_rows();
     settle_plan();
-    job_shape(&job);
-    settle_model();
-    settle_training();
+    settle();
     job.threads = job.threads ? job.threads : processors_available();
     if (job.from)
         job_check_restored(&job);

@@ -5,6 +5,7 @@
 #include "data/corpus.h"
 #include "data/labels.h"
 #include "tools/common/settings.h"
+#include "training/plan.h"
 #include "training/train.h"
 
 typedef struct {
@@ -67,8 +68,10 @@ void job_shape(Job *job);
 
 /* Of --minutes: measures this machine, and sets the options of model, batches, updates and time
  * that are not set. `alone`: all layers have that mechanism. */
-void job_plan(const Job *job, double minutes, const Attention *a, bool alone,
-              const OptimiserKind *kind);
+void job_plan(const Job *job, double minutes, const Attention *a, bool alone);
+
+/* The job that it would be with that size. Dies (EXIT_USAGE) as job_read() does. */
+Job job_sized(PlanSize s);
 
 /* Every option with its value, and the files, for resuming; in `mem`. */
 const Meta *job_options(const Job *job, Arena *mem, int *n);
