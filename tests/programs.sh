@@ -580,6 +580,14 @@ timed_as_trained() { # OPTION...: the model that is timed is the one that would 
 check 'minutes with options of the model' timed_as_trained --attn relu,softmax:window=8 --bias --tied --value-embedding --position learned $text
 check 'minutes with options without which it would be refused' timed_as_trained --n-embd 27 --n-head 1 --position learned $text
 check 'minutes of a gated unit' timed_as_trained --attn gau $text
+check 'minutes with batches of several sizes' planned --batch-stages 4,12 $text
+check 'take the largest' said ', batches of 12:'
+check 'and count those of each' said ' read the text 2.42 times'
+check 'minutes with batches of several lengths' planned --lengths 16,48 --batch-size 3 $text
+check 'take the longest' said ', context 48, batches of 3:'
+check 'minutes with a length for each part' planned --length-stages 48,16 --batch-size 3 $text
+check 'take the longest as well' said ', context 48, batches of 3:'
+refused 'sizes that contradict each other, before anything is timed' 2 'not the largest' $train --minutes 600 --batch-size 4 --batch-stages 4,8 $text
 refused 'an option that does not apply, before anything is timed' 2 'does not apply' $train --minutes 600 --cooldown 0.3 $text
 refused 'an existing run, before anything is timed' 2 '--resume continues' $train --minutes 600 --out-dir ../out/minutes $text
 refused 'minutes of a run that goes on' 2 'use --max-time' $train --resume --minutes 1 ../out/minutes

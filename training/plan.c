@@ -45,6 +45,11 @@ static PlanSize size_at(const PlanWanted *w, int i)
     return s;
 }
 
+PlanSize plan_smallest(const PlanWanted *w)
+{
+    return size_at(w, 0);
+}
+
 static double parameters(PlanSize s)
 {
     return 12.0 * s.layers * s.width * s.width;
@@ -108,7 +113,7 @@ static void count(const PlanWanted *w, Plan *p)
 
 Plan plan_run(const PlanWanted *w)
 {
-    const double first = w->clock(w->ctx, size_at(w, 0)), of_first = work(size_at(w, 0));
+    const double first = w->clock(w->ctx, plan_smallest(w)), of_first = work(plan_smallest(w));
     int i = SIZES - 1;
 
     while (i > 0 &&

@@ -13,7 +13,7 @@ typedef struct {
     PlanSize given;        /* what the user has chosen; 0: is not given */
     int steps;             /* the same, of the updates */
     double dropout;        /* and of the dropout; NaN: is not given */
-    double batches;        /* of an update */
+    double batches;        /* of an update, in the mean */
     double share;          /* of the tokens of a text that are predicted when it is read */
     int evaluations;       /* rows of one are `some` batches */
     double some;
@@ -28,6 +28,9 @@ typedef struct {
                                    those that are given */
     double step_seconds, epochs, dropout;
 } Plan;
+
+/* Of the sizes that there are; it needs only `given`. */
+PlanSize plan_smallest(const PlanWanted *w);
 
 /* Calls `clock` for the smallest size, and for those that seem to fit. */
 Plan plan_run(const PlanWanted *w);

@@ -65,6 +65,7 @@ void job_begin(Job *job, const char *path);
 /* The shapes of batches: checks them, and sets the context and the batch size if only these say so.
  */
 void job_shape(Job *job);
+int job_largest(const OptionList *list); /* of the sizes or lengths; 0: there are none */
 
 /* Of --minutes: measures this machine, and sets the options of model, batches, updates and time
  * that are not set. `alone`: all layers have that mechanism. */

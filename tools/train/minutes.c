@@ -50,13 +50,17 @@ static void trial_open(Trial *t, Pool *pool, PlanSize s)
     terminal_wrap(stderr, line.at);
 }
 
-/* Forward and backward. */
-static double batch_seconds(Trial *t)
+/* Forward and backward, with each length in turn. */
+static double batch_seconds(Trial *t, int number)
 {
+    const TrainOptions *o = &t->job.training;
+    const int context = t->job.config.context,
+              T = o->lengths ? o->length[number % o->lengths] : context;
+    const Batch b = source_shape(t->batch, (int)((int64_t)o->batch * context / T), T);
     const double start = seconds_now();
 
     tape_reset(&t->tape);
-    Tensor *loss = model_losses(&t->tape, &t->model, t->batch, 0);
+    Tensor *loss = model_losses(&t->tape, &t->model, b, 0);
     tape_backward(&t->tape, loss, arena_zeros(t->tape.mem, loss->n * sizeof(real)));
     return seconds_now() - start;
 }
@@ -72,6 +76,12 @@ static double step_seconds(Trial *t)
     return seconds_now() - start;
 }
 
+/* Batches of an update: the mean, as if all had the largest size of a run with several. */
+static double batches_of(const TrainOptions *o)
+{
+    return batches_tokens(o, 1, o->steps) / o->steps / o->batch;
+}
+
 /* The mean of batches and steps for that time, after those that meet cold memory. */
 static double clock_size(void *ctx, PlanSize s)
 {
@@ -82,15 +92,16 @@ static double clock_size(void *ctx, PlanSize s)
     int n = 0;
 
     trial_open(&t, m->pool, s);
-    batch_seconds(&t);
+    const int lengths = t.job.training.lengths;
+    batch_seconds(&t, 0);
     step_seconds(&t);
-    for (; n < FEWEST || batches + steps < m->seconds; n++) {
-        batches += batch_seconds(&t);
+    for (; n < FEWEST || (lengths && n % lengths) || batches + steps < m->seconds; n++) {
+        batches += batch_seconds(&t, n);
         steps += step_seconds(&t);
     }
     arena_free(t.tape.mem);
     arena_free(t.mem);
-    return (t.job.training.accumulation * batches + steps) / n;
+    return (batches_of(&t.job.training) * batches + steps) / n;
 }
 
 static double text_bytes(const Job *job)
@@ -142,12 +153,15 @@ static void choose_all(const Job *job, const Plan *p, double seconds)
 static PlanSize size_given(const Job *job, const Attention *a)
 {
     const Config *c = &job->config;
+    const OptionList *lengths = job->lengths.n ? &job->lengths : &job->length_stages;
     PlanSize s = { given(job, "n-layer", c->layers), given(job, "n-head", c->heads),
                    given(job, "n-embd", c->width), given(job, "block-size", c->context),
                    given(job, "batch-size", job->training.batch) };
 
     if (layer_of(a)->one_head && !s.heads)
         s.heads = 1;
+    s.context = s.context ? s.context : job_largest(lengths);
+    s.batch = s.batch ? s.batch : job_largest(&job->batch_stages);
     return s;
 }
 
@@ -160,7 +174,6 @@ static PlanWanted wanted(const Job *job, double seconds, const Attention *a)
                          .given = size_given(job, a),
                          .steps = given(job, "max-iters", job->training.steps),
                          .dropout = dropout ? job->config.dropout : (double)NAN,
-                         .batches = job->training.accumulation,
                          .share = job->config.task == TASK_MLM ? job->mask_share : 1,
                          .evaluations = 10,
                          .some = job->training.eval_iters,
@@ -175,6 +188,8 @@ void job_plan(const Job *job, double minutes, const Attention *a, bool alone)
     choose(job, "optimizer", text_format("muon"));
     choose_conv(job, a, alone);
     PlanWanted w = wanted(job, seconds, a);
+    const Job smallest = job_sized(plan_smallest(&w));
+    w.batches = batches_of(&smallest.training);
     w.ctx = &m;
     m.pool = pool_new(job->threads);
     Plan p = plan_run(&w);

@@ -1,11 +1,11 @@
 #include "ops/base/error.h"
 #include "tools/train/job.h"
 
-static int largest(const OptionList *list)
+int job_largest(const OptionList *list)
 {
-    int most = list->at[0];
+    int most = 0;
 
-    for (int i = 1; i < list->n; i++)
+    for (int i = 0; i < list->n; i++)
         most = list->at[i] > most ? list->at[i] : most;
     return most;
 }
@@ -22,12 +22,12 @@ static void settle_sizes(Job *job)
     const OptionList *stages = &job->batch_stages;
 
     if (is_left_to(job, "batch-size", stages))
-        o->batch = largest(stages);
+        o->batch = job_largest(stages);
     if (stages->n && job->shuffle)
         die(EXIT_USAGE, "--shuffle counts batches of one size, and takes no --batch-stages");
-    if (stages->n && o->batch != largest(stages))
+    if (stages->n && o->batch != job_largest(stages))
         die(EXIT_USAGE, "--batch-size %d is not the largest of --batch-stages, which is %d",
-            o->batch, largest(stages));
+            o->batch, job_largest(stages));
     o->size = stages->at;
     o->sizes = stages->n;
 }
@@ -59,7 +59,7 @@ static void settle_lengths(Job *job)
     if (job->lengths.n && job->length_stages.n)
         die(EXIT_USAGE, "--lengths draws lengths, --length-stages takes them in turn: give one");
     if (is_left_to(job, "block-size", list))
-        job->config.context = largest(list);
+        job->config.context = job_largest(list);
     for (int i = 0; i < list->n; i++)
         for (int k = 0; k == 0 || k < o->sizes; k++)
             check_length(job, option, list->at[i], o->sizes ? o->size[k] : o->batch);
