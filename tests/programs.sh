@@ -587,6 +587,12 @@ check 'minutes with batches of several lengths' planned --lengths 16,48 --batch-
 check 'take the longest' said ', context 48, batches of 3:'
 check 'minutes with a length for each part' planned --length-stages 48,16 --batch-size 3 $text
 check 'take the longest as well' said ', context 48, batches of 3:'
+check 'minutes of standard input' planned - <$text
+check 'know its size' said '^9 updates (given.*), which read the text 2.56 times:'
+check 'minutes with tokens that are learned' timed_as_trained --task mlm --tokenizer char $text
+refused 'a text that is not there, before anything is timed' 4 'No such file' $train --minutes 600 ../in/nowhere
+refused 'a FIFO, before anything is timed' 4 'is a FIFO' $train --minutes 600 ../in/fifo
+refused 'too short a text, before anything is timed' 5 'too few' $train --minutes 600 ../in/one
 refused 'sizes that contradict each other, before anything is timed' 2 'not the largest' $train --minutes 600 --batch-size 4 --batch-stages 4,8 $text
 refused 'an option that does not apply, before anything is timed' 2 'does not apply' $train --minutes 600 --cooldown 0.3 $text
 refused 'an existing run, before anything is timed' 2 '--resume continues' $train --minutes 600 --out-dir ../out/minutes $text

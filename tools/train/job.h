@@ -37,10 +37,11 @@ typedef struct {
     bool preset;       /* there is a published loss to compare with */
     bool other_corpus; /* the text may have changed */
     bool tensorboard;
-    bool overwrite; /* a run in out_dir */
-    bool dry_run;   /* nothing is written */
-    Saved *from;    /* the run to resume; NULL: a new run */
-    Saved *initial; /* the run with the first weights of a new one, or NULL */
+    bool overwrite;        /* a run in out_dir */
+    bool dry_run;          /* nothing is written */
+    Saved *from;           /* the run to resume; NULL: a new run */
+    Saved *initial;        /* the run with the first weights of a new one, or NULL */
+    struct Lesson *lesson; /* which --minutes has read, or NULL */
     OptionTexts frozen;
     OptionList lengths, length_stages, batch_stages;
 } Job;
@@ -67,9 +68,9 @@ void job_begin(Job *job, const char *path);
 void job_shape(Job *job);
 int job_largest(const OptionList *list); /* of the sizes or lengths; 0: there are none */
 
-/* Of --minutes: measures this machine, and sets the options of model, batches, updates and time
- * that are not set. `alone`: all layers have that mechanism. */
-void job_plan(const Job *job, double minutes, const Attention *a, bool alone);
+/* Of --minutes: reads the text, measures this machine, and sets the options of model, batches,
+ * updates and time that are not set. `alone`: all layers have that mechanism. */
+void job_plan(Job *job, double minutes, const Attention *a, bool alone);
 
 /* The job that it would be with that size. Dies (EXIT_USAGE) as job_read() does. */
 Job job_sized(PlanSize s);

@@ -171,7 +171,7 @@ static void make_rows(Lesson *l, const Job *job)
     }
 }
 
-Lesson *lesson_open(Job *job)
+static Lesson *read_lesson(Job *job)
 {
     Lesson *l = xmalloc(sizeof *l);
 
@@ -185,9 +185,16 @@ Lesson *lesson_open(Job *job)
         l->tokenizer = learn_tokenizer(l, job);
         make_source(l, job);
     }
+    l->source->seed = job->seed;
+    return l;
+}
+
+Lesson *lesson_open(Job *job)
+{
+    Lesson *l = job->lesson ? job->lesson : read_lesson(job);
+
     if (l->tokenizer)
         job->config.vocab = tokenizer_size(l->tokenizer) + (job->config.task == TASK_MLM);
-    l->source->seed = job->seed;
     job_check_memory(job);
     return l;
 }

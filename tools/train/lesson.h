@@ -5,7 +5,7 @@
 #include "data/corpus.h"
 #include "tools/train/job.h"
 
-typedef struct {
+typedef struct Lesson {
     Corpus corpus[CLASSES_MAX]; /* one, or one per class */
     int n;
     uint64_t hash;
@@ -22,7 +22,8 @@ typedef struct {
     Source *source; /* one of these */
 } Lesson;
 
-/* Reads the data of a run and learns its tokenizer; sets the job's vocabulary size. */
+/* Reads the data of a run and learns its tokenizer, unless the job has done so; sets its vocabulary
+ * size. */
 Lesson *lesson_open(Job *job);
 void lesson_free(Lesson *l, const Job *job);
 

@@ -4,14 +4,12 @@
 #include "ops/base/machine.h"
 #include "ops/base/terminal.h"
 #include "tools/common/model_options.h"
-#include "tools/train/job.h"
+#include "tools/train/lesson.h"
 #include "training/plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
 typedef struct {
+    const Source *source;
+    int vocab;
     Pool *pool;
     double seconds; /* to measure a size */
 } Machine;
@@ -22,23 +20,16 @@ typedef struct {
     Tape tape;
     Model model;
     Optimiser optimiser;
-    Batch batch;
+    Batch batch; /* of any length */
 } Trial;
 
-static void trial_open(Trial *t, Pool *pool, PlanSize s)
+static void trial_open(Trial *t, const Machine *m, PlanSize s)
 {
-    const size_t bytes = (size_t)s.batch * (size_t)s.context * sizeof(int);
-    const char *bpe;
-
     *t = (Trial){ .job = job_sized(s), .mem = arena_new() };
-    bpe = strstr(t->job.tokenizer, "bpe:");
-    t->job.config.vocab = bpe ? (int)strtol(bpe + 4, NULL, 10) : 256;
-    t->tape = (Tape){ .mem = arena_new(), .pool = pool, .recompute = t->job.recompute };
+    t->job.config.vocab = m->vocab;
+    t->tape = (Tape){ .mem = arena_new(), .pool = m->pool, .recompute = t->job.recompute };
     t->tape.bf16 = t->job.precision == PRECISION_BF16;
-    t->batch = (Batch){ .B = s.batch,
-                        .T = s.context,
-                        .id = arena_zeros(t->mem, bytes),
-                        .target = arena_zeros(t->mem, bytes) };
+    t->batch = source_batch(m->source, t->mem, s.batch * s.context);
     model_init(&t->model, t->job.config, t->mem, t->job.seed);
     freeze_tensors(&t->job.frozen, &t->model.params);
     t->optimiser = t->job.training.optimiser;
@@ -51,7 +42,7 @@ static void trial_open(Trial *t, Pool *pool, PlanSize s)
 }
 
 /* Forward and backward, with each length in turn. */
-static double batch_seconds(Trial *t, int number)
+static double batch_seconds(Trial *t, const Source *source, int number)
 {
     const TrainOptions *o = &t->job.training;
     const int context = t->job.config.context,
@@ -59,8 +50,9 @@ static double batch_seconds(Trial *t, int number)
     const Batch b = source_shape(t->batch, (int)((int64_t)o->batch * context / T), T);
     const double start = seconds_now();
 
+    source->batch(source, (uint64_t)number, b);
     tape_reset(&t->tape);
-    Tensor *loss = model_losses(&t->tape, &t->model, b, 0);
+    Tensor *loss = model_losses(&t->tape, &t->model, b, (uint64_t)number);
     tape_backward(&t->tape, loss, arena_zeros(t->tape.mem, loss->n * sizeof(real)));
     return seconds_now() - start;
 }
@@ -91,28 +83,17 @@ static double clock_size(void *ctx, PlanSize s)
     Trial t;
     int n = 0;
 
-    trial_open(&t, m->pool, s);
+    trial_open(&t, m, s);
     const int lengths = t.job.training.lengths;
-    batch_seconds(&t, 0);
+    batch_seconds(&t, m->source, 0);
     step_seconds(&t);
     for (; n < FEWEST || (lengths && n % lengths) || batches + steps < m->seconds; n++) {
-        batches += batch_seconds(&t, n);
+        batches += batch_seconds(&t, m->source, n);
         steps += step_seconds(&t);
     }
     arena_free(t.tape.mem);
     arena_free(t.mem);
     return (batches_of(&t.job.training) * batches + steps) / n;
-}
-
-static double text_bytes(const Job *job)
-{
-    struct stat info;
-    double bytes = job->files ? 0 : STORIES_BYTES;
-
-    for (int i = 0; i < job->files; i++)
-        if (stat(job->file[i], &info) == 0)
-            bytes += (double)info.st_size;
-    return fmax(bytes, 1);
 }
 
 static void choose(const Job *job, const char *option, Text value)
@@ -170,7 +151,6 @@ static PlanWanted wanted(const Job *job, double seconds, const Attention *a)
     const bool dropout = options_set(job->program, "dropout");
 
     return (PlanWanted){ .seconds = seconds,
-                         .bytes = text_bytes(job),
                          .given = size_given(job, a),
                          .steps = given(job, "max-iters", job->training.steps),
                          .dropout = dropout ? job->config.dropout : (double)NAN,
@@ -180,18 +160,27 @@ static PlanWanted wanted(const Job *job, double seconds, const Attention *a)
                          .clock = clock_size };
 }
 
-void job_plan(const Job *job, double minutes, const Attention *a, bool alone)
+/* Reads the text, which has to do for the smallest size. */
+static Machine prepare(PlanWanted *w, Job *job)
+{
+    Job smallest = job_sized(plan_smallest(w));
+    const Lesson *l = job->lesson = lesson_open(&smallest);
+    const Corpus *c = &l->corpus[0];
+
+    w->batches = batches_of(&smallest.training);
+    w->bytes = (double)c->train.n + (job->validation_path ? 0 : (double)c->validation.n);
+    return (Machine){ l->source, smallest.config.vocab, pool_new(job->threads), w->seconds / 50 };
+}
+
+void job_plan(Job *job, double minutes, const Attention *a, bool alone)
 {
     const double start = seconds_now(), setup = 0.5, seconds = 60 * minutes;
-    Machine m = { .seconds = seconds / 50 };
 
     choose(job, "optimizer", text_format("muon"));
     choose_conv(job, a, alone);
     PlanWanted w = wanted(job, seconds, a);
-    const Job smallest = job_sized(plan_smallest(&w));
-    w.batches = batches_of(&smallest.training);
+    Machine m = prepare(&w, job);
     w.ctx = &m;
-    m.pool = pool_new(job->threads);
     Plan p = plan_run(&w);
 
     pool_free(m.pool);
