@@ -590,6 +590,8 @@ check 'take the longest as well' said ', context 48, batches of 3:'
 check 'minutes of standard input' planned - <$text
 check 'know its size' said '^9 updates (given.*), which read the text 2.56 times:'
 check 'minutes with tokens that are learned' timed_as_trained --task mlm --tokenizer char $text
+check 'minutes of half of a text' planned --val-share 0.5 $text
+check 'count what is read' said '^9 updates (given.*), which read the text 4.61 times:'
 refused 'a text that is not there, before anything is timed' 4 'No such file' $train --minutes 600 ../in/nowhere
 refused 'a FIFO, before anything is timed' 4 'is a FIFO' $train --minutes 600 ../in/fifo
 refused 'too short a text, before anything is timed' 5 'too few' $train --minutes 600 ../in/one

@@ -109,6 +109,8 @@ static PlanWanted wanted(Fake *f, double seconds, double bytes, PlanSize given)
 {
     return (PlanWanted){ .seconds = seconds,
                          .bytes = bytes,
+                         .train = 0.9 * bytes,
+                         .held_back = 0.1 * bytes,
                          .given = given,
                          .dropout = (double)NAN,
                          .batches = 1,
@@ -248,6 +250,27 @@ START_TEST(a_plan_counts_all_batches_of_an_update)
 }
 END_TEST
 
+/* 4 bytes in each, and half of them held back, instead of a tenth. */
+START_TEST(a_plan_counts_tokens)
+{
+    Fake f = { 2e10, 1, 0 };
+    PlanWanted w = wanted(&f, 1500, 4e6, (PlanSize){ 0 }), half = w, tokens = w, brief = w;
+
+    half.train = half.held_back = 2e6;
+    tokens.train /= 4, tokens.held_back /= 4;
+    brief.held_back = 100;
+    const Plan all = plan_run(&w), p = plan_run(&half), q = plan_run(&tokens);
+    ck_assert(all.size.width == p.size.width && all.size.width == q.size.width);
+    ck_assert_double_eq_tol(p.epochs / p.in_time, all.epochs / all.in_time * 1.8, 1e-9);
+    ck_assert_double_eq_tol(q.epochs / q.in_time, all.epochs / all.in_time * 4, 1e-9);
+    ck_assert_int_eq(q.useful, (all.useful + 3) / 4);
+    ck_assert_int_lt(p.in_time, all.in_time); /* more rows in the last evaluation */
+    ck_assert_int_lt(plan_run(&brief).size.context, 100);
+    brief.held_back = 1e6, brief.train = 9000;
+    ck_assert_int_lt(plan_run(&brief).size.context, 100);
+}
+END_TEST
+
 Suite *suite_schedule(void)
 {
     Suite *s = suite_create("schedule");
@@ -265,6 +288,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, a_small_text_is_not_read_for_all_of_the_time);
     tcase_add_test(t, a_plan_keeps_the_updates_and_the_dropout_that_are_given);
     tcase_add_test(t, a_plan_counts_all_batches_of_an_update);
+    tcase_add_test(t, a_plan_counts_tokens);
     tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

@@ -64,7 +64,8 @@ static bool suits_text(const PlanWanted *w, int i)
 {
     const PlanSize s = size_at(w, i);
 
-    return i == 0 || (parameters(s) <= PER_BYTE * w->bytes && s.context < w->bytes / 100);
+    return i == 0 ||
+           (parameters(s) <= PER_BYTE * w->bytes && s.context < fmin(w->train / 90, w->held_back));
 }
 
 static double update_tokens(const PlanWanted *w, PlanSize s)
@@ -76,7 +77,7 @@ static double update_tokens(const PlanWanted *w, PlanSize s)
  * time. */
 static double other_seconds(const PlanWanted *w, PlanSize s, double step)
 {
-    const double row = step / w->batches / s.batch / 3, all = w->bytes / 10 / s.context;
+    const double row = step / w->batches / s.batch / 3, all = w->held_back / s.context;
 
     return w->evaluations * fmin(w->some * s.batch, all) * row + fmin(all * row, w->seconds / 10);
 }
@@ -84,7 +85,7 @@ static double other_seconds(const PlanWanted *w, PlanSize s, double step)
 /* Updates until each token has been predicted MOST times. */
 static int useful_steps(const PlanWanted *w, PlanSize s)
 {
-    return (int)fmin(ceil(MOST / w->share * 0.9 * w->bytes / update_tokens(w, s)), 1e8);
+    return (int)fmin(ceil(MOST / w->share * w->train / update_tokens(w, s)), 1e8);
 }
 
 static int steps_in(const PlanWanted *w, PlanSize s, double step)
@@ -104,7 +105,7 @@ static int enough(const PlanWanted *w)
 static void count(const PlanWanted *w, Plan *p)
 {
     p->steps = w->steps ? w->steps : p->in_time < p->useful ? p->in_time : p->useful;
-    p->epochs = fmin(p->steps, p->in_time) * update_tokens(w, p->size) / (0.9 * w->bytes);
+    p->epochs = fmin(p->steps, p->in_time) * update_tokens(w, p->size) / w->train;
     p->dropout = !isnan(w->dropout) ? w->dropout
                  : p->epochs > MANY ? 0.2
                  : p->epochs > FEW  ? 0.1

@@ -9,13 +9,14 @@ typedef struct {
 } PlanSize;
 
 typedef struct {
-    double seconds, bytes; /* of the run, and of its text */
-    PlanSize given;        /* what the user has chosen; 0: is not given */
-    int steps;             /* the same, of the updates */
-    double dropout;        /* and of the dropout; NaN: is not given */
-    double batches;        /* of an update, in the mean */
-    double share;          /* of the tokens of a text that are predicted when it is read */
-    int evaluations;       /* rows of one are `some` batches */
+    double seconds, bytes;   /* of the run, and of its text */
+    double train, held_back; /* tokens */
+    PlanSize given;          /* what the user has chosen; 0: is not given */
+    int steps;               /* the same, of the updates */
+    double dropout;          /* and of the dropout; NaN: is not given */
+    double batches;          /* of an update, in the mean */
+    double share;            /* of the tokens of a text that are predicted when it is read */
+    int evaluations;         /* rows of one are `some` batches */
     double some;
     /* The seconds of an update of that size, on this machine. */
     double (*clock)(void *ctx, PlanSize size);

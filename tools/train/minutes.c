@@ -168,6 +168,7 @@ static Machine prepare(PlanWanted *w, Job *job)
     const Corpus *c = &l->corpus[0];
 
     w->batches = batches_of(&smallest.training);
+    w->train = (double)l->text.train.n, w->held_back = (double)l->text.validation.n;
     w->bytes = (double)c->train.n + (job->validation_path ? 0 : (double)c->validation.n);
     return (Machine){ l->source, smallest.config.vocab, pool_new(job->threads), w->seconds / 50 };
 }
