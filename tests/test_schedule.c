@@ -177,6 +177,25 @@ START_TEST(a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again)
 }
 END_TEST
 
+START_TEST(heads_have_even_widths)
+{
+    Fake f = { 5e9, 1, 0 };
+
+    for (int heads = 1; heads <= 40; heads++) {
+        const PlanSize s = plan_of(&f, 60, 1e6, (PlanSize){ .heads = heads }).size;
+
+        ck_assert(s.heads == heads && s.width % (2 * heads) == 0 && s.width >= 64);
+    }
+    for (int width = 2; width <= 200; width += 2) {
+        const PlanSize s = plan_of(&f, 600, 1e6, (PlanSize){ .width = width }).size;
+
+        ck_assert(s.width == width && width % (2 * s.heads) == 0);
+    }
+    ck_assert_int_eq(plan_of(&f, 60, 1e6, (PlanSize){ .heads = 4 }).size.width,
+                     plan_of(&f, 60, 1e6, (PlanSize){ 0 }).size.width);
+}
+END_TEST
+
 START_TEST(a_plan_keeps_the_updates_and_the_dropout_that_are_given)
 {
     const PlanSize none = { 0 };
@@ -289,6 +308,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, a_plan_keeps_the_updates_and_the_dropout_that_are_given);
     tcase_add_test(t, a_plan_counts_all_batches_of_an_update);
     tcase_add_test(t, a_plan_counts_tokens);
+    tcase_add_test(t, heads_have_even_widths);
     tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

@@ -33,13 +33,19 @@ enum { SIZES = sizeof sizes / sizeof *sizes, LEAST = 2000, PER_BYTE = 3 };
 enum { FEW = 6, MANY = 32, MOST = 48 };
 static const double margin = 0.02; /* of the time, for steps that take longer later */
 
+/* The next width that gives heads an even width, as RoPE needs it. */
+static int divided(int width, int heads)
+{
+    return (width + 2 * heads - 1) / (2 * heads) * 2 * heads;
+}
+
 static PlanSize size_at(const PlanWanted *w, int i)
 {
     PlanSize s = sizes[i], g = w->given;
 
     s.layers = g.layers ? g.layers : s.layers;
-    s.width = g.width ? g.width : s.width;
-    s.heads = g.heads ? g.heads : s.width % s.heads == 0 ? s.heads : 1;
+    s.width = g.width ? g.width : g.heads ? divided(s.width, g.heads) : s.width;
+    s.heads = g.heads ? g.heads : s.width % (2 * s.heads) == 0 ? s.heads : 1;
     s.context = g.context ? g.context : s.context;
     s.batch = g.batch ? g.batch : s.batch;
     return s;
