@@ -290,6 +290,20 @@ START_TEST(a_plan_counts_tokens)
 }
 END_TEST
 
+START_TEST(a_plan_has_the_time_for_whole_evaluations)
+{
+    Fake f = { 5e9, 1, 0 };
+    PlanWanted w = wanted(&f, 60, 1e6, (PlanSize){ 3, 4, 96, 64, 8 });
+    const Plan some = plan_run(&w);
+
+    w.some = 0;
+    const Plan all = plan_run(&w);
+    const double row = all.step_seconds / 8 / 3, rows = 1e5 / 64 - 20 * 8;
+    ck_assert_double_eq_tol((some.in_time - all.in_time) * all.step_seconds, 10 * rows * row,
+                            all.step_seconds);
+}
+END_TEST
+
 Suite *suite_schedule(void)
 {
     Suite *s = suite_create("schedule");
@@ -309,6 +323,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, a_plan_counts_all_batches_of_an_update);
     tcase_add_test(t, a_plan_counts_tokens);
     tcase_add_test(t, heads_have_even_widths);
+    tcase_add_test(t, a_plan_has_the_time_for_whole_evaluations);
     tcase_add_test(t, a_plan_is_shortened_by_the_time_that_is_gone);
     return s;
 }

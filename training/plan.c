@@ -84,8 +84,9 @@ static double update_tokens(const PlanWanted *w, PlanSize s)
 static double other_seconds(const PlanWanted *w, PlanSize s, double step)
 {
     const double row = step / w->batches / s.batch / 3, all = w->held_back / s.context;
+    const double some = w->some > 0 ? fmin(w->some * s.batch, all) : all;
 
-    return w->evaluations * fmin(w->some * s.batch, all) * row + fmin(all * row, w->seconds / 10);
+    return w->evaluations * some * row + fmin(all * row, w->seconds / 10);
 }
 
 /* Updates until each token has been predicted MOST times. */

@@ -16,7 +16,7 @@ typedef struct {
     double dropout;          /* and of the dropout; NaN: is not given */
     double batches;          /* of an update, in the mean */
     double share;            /* of the tokens of a text that are predicted when it is read */
-    int evaluations;         /* rows of one are `some` batches */
+    int evaluations;         /* rows of one are `some` batches; 0: all */
     double some;
     /* The seconds of an update of that size, on this machine. */
     double (*clock)(void *ctx, PlanSize size);
