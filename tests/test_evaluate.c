@@ -249,9 +249,33 @@ START_TEST(a_window_is_from_the_text_whose_number_is_asked_for)
         for (int t = 0; t < 16; t++)
             ck_assert_int_eq(b.id[7 * 16 + t] / 3, b.target[7]);
     }
-    ck_assert_double_eq_tol(source_majority(&s->source, 16), 1.0 / 3, 1e-12);
+    ck_assert_double_eq_tol(source_majority(&s->source, 16, 3), 1.0 / 3, 1e-12);
     ck_assert_double_eq_tol(s->source.chance, 1.0 / 3, 1e-12);
     arena_free(mem);
+}
+END_TEST
+
+/* A task's vocabulary is its symbols and a few words: more tokens than a text can have. */
+enum { ANSWERS = 1 << 24 };
+
+static void put_answers(const Source *s, size_t k, Batch row)
+{
+    (void)s;
+    for (int t = 0; t < row.T; t++)
+        row.target[t] = t == 0 ? -1 : ANSWERS - 1 - (t == 1 ? (int)k : 0);
+}
+
+static size_t three_rows(const Source *s, int T)
+{
+    (void)s, (void)T;
+    return 3;
+}
+
+START_TEST(the_most_frequent_answer_may_be_any_token)
+{
+    const Source s = { .row = put_answers, .rows = three_rows };
+
+    ck_assert_double_eq_tol(source_majority(&s, 3, ANSWERS), 4.0 / 6, 1e-12);
 }
 END_TEST
 
@@ -521,6 +545,7 @@ Suite *suite_evaluate(void)
     tcase_add_test(t, evaluation_of_a_masked_model_is_of_its_targets_whatever_the_batch);
     tcase_add_test(t, masks_are_reproducible_and_differ_between_windows);
     tcase_add_test(t, a_window_is_from_the_text_whose_number_is_asked_for);
+    tcase_add_test(t, the_most_frequent_answer_may_be_any_token);
     tcase_add_test(t, a_classifier_distinguishes_texts);
     tcase_add_loop_test(t, labelled_texts_are_learned, POOL_MEAN, POOL_FIRST + 1);
     tcase_add_test(t, macro_f1_is_the_mean_over_the_answers_that_occur);

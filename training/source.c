@@ -22,11 +22,11 @@ Batch source_shape(Batch batch, int B, int T)
     return batch;
 }
 
-double source_majority(const Source *s, int T)
+double source_majority(const Source *s, int T, int possible)
 {
     Arena *mem = arena_new();
     Batch row = source_shape(source_batch(s, mem, T), 1, T);
-    size_t *times = arena_zeros(mem, TOKENS_MAX * sizeof *times), all = 0, most = 0;
+    size_t *times = arena_zeros(mem, (size_t)possible * sizeof *times), all = 0, most = 0;
 
     for (size_t k = 0; k < s->rows(s, T); k++) {
         s->row(s, k, row);

@@ -33,8 +33,8 @@ Batch source_batch(const Source *s, Arena *mem, int tokens);
 /* A batch with other sizes in the same memory. */
 Batch source_shape(Batch batch, int B, int T);
 
-/* The share of the most frequent answer among those of all rows of T tokens. */
-double source_majority(const Source *s, int T);
+/* The share of the most frequent answer in all rows of T tokens; answers are below `possible`. */
+double source_majority(const Source *s, int T, int possible);
 
 /* Text: the next token, or those hidden by the token `mask` (-1: none), as `masking` says. */
 typedef struct {

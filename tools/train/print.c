@@ -182,6 +182,7 @@ void show_picture(const Show *s)
 
 static void print_quality(const Show *s, Evaluation e, bool whole)
 {
+    const Config *c = &s->model->config;
     double bits = source_bits(s->source, true, e.loss);
     Text line =
         text_format("validation loss %.4f nats/%s, ppl %.3f", e.loss, target_of(s).at, exp(e.loss));
@@ -193,11 +194,12 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
     if (!isnan(e.f1))
         text_add(&line, ", macro-F1 %.4f", e.f1);
     say(stdout, "%s (%s%.0f targets, %s, context %d)", line.at, whole ? "all " : "", e.targets,
-        whole ? "side by side" : "spread over all", s->model->config.context);
+        whole ? "side by side" : "spread over all", c->context);
     if (!isnan(s->source->chance))
         say(stdout,
             "for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%",
-            100 * s->source->chance, 100 * source_majority(s->source, s->model->config.context));
+            100 * s->source->chance,
+            100 * source_majority(s->source, c->context, config_outputs(c)));
 }
 
 void show_result(const Show *s, const TrainResult *r, double setup)
