@@ -1058,6 +1058,9 @@ check 'are close but not the same' eval 'paste -d , ../out/one.csv ../out/narrow
 check 'eval of a masked run' table 2 --lengths 8,16 ../out/masked
 check 'eval of text and more than its positions' table 2 --lengths 8,16,32,64 ../out/learned
 check 'eval tells which lengths it leaves out' tell '^left out: length 32, 64; the model has learned positions for 16 tokens only$'
+check 'eval of a cosformer' table 1 --lengths 16 --csv ../out/one.csv ../out/learned
+check 'with a horizon of 0' table 1 --lengths 16 --horizon 0 --csv ../out/zero.csv ../out/learned
+check 'is as trained' cmp -s ../out/one.csv ../out/zero.csv
 check 'eval of the training text' table 1 --lengths 16 $whole $text
 check 'eval warns of that' tell '^attn.c: warning: the model was trained on ../in/text'
 quiet() { ! grep -q warning "$dir/err" || no "$(cat "$dir/err")"; }

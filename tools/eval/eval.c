@@ -52,7 +52,7 @@ static Option options[] = {
     { .name = "Beyond the trained context" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
       .help = "divide positions by S (linear:4), or only for the slowest rotations (ntk:4)" },
-    { "horizon", OPTION_INT, &horizon, .min = 1, .max = LONGEST,
+    { "horizon", OPTION_INT, &horizon, .max = LONGEST,
       .help = "cosformer: length at which the angles reach 90 degrees; 0: as trained" },
     { .name = "Results" },
     { "show", OPTION_INT, &show, .max = SHOWN_MOST,
