@@ -737,6 +737,10 @@ check 'the printed command resumes the run' pasted 130 "$odd" $steps --stop-at 4
 check 'and leads to the same end' same_run "$odd" whole
 check 'a name with control characters, too' pasted 130 "a'${newline}b${escape}c" $steps --stop-at 4 $text
 check 'which do not reach the terminal' no_controls
+check 'a run that is validated on standard input' part 130 piped $steps --stop-at 4 --val-file - $text <$text
+check 'needs it again' said '^to continue, with the same text on standard input:$'
+check 'and one with labels from there' part 130 piped $steps --stop-at 4 --task classify --labels ../in/few.tsv --labels-val - <../in/few.tsv
+check 'needs them again' said '^to continue, with the same text on standard input:$'
 check 'the printed command trains longer' pasted 0 longer $steps $text
 check 'it trains twice as long' said '^stopped at step 20 of 20: all updates are done'
 check 'with the options of this part of the run' part 130 longer --resume --max-iters 30 \

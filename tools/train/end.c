@@ -39,10 +39,14 @@ static void put_passing(const Program *program)
 
 static bool reads_standard_input(const Job *job)
 {
+    const char *const others[] = { job->labels, job->labels_val, job->validation_path };
+    bool reads = false;
+
     for (int i = 0; i < job->files; i++)
-        if (strcmp(job->file[i], "-") == 0)
-            return true;
-    return job->labels && strcmp(job->labels, "-") == 0;
+        reads |= strcmp(job->file[i], "-") == 0;
+    for (int i = 0; i < 3; i++)
+        reads |= others[i] && strcmp(others[i], "-") == 0;
+    return reads;
 }
 
 void show_command(const Show *s, const TrainResult *r)
