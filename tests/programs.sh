@@ -1286,6 +1286,9 @@ check 'a line each' lines 3 "$dir/stdout"
 check 'an empty line has no class' grep -q "^-$tab-$tab$" "$dir/stdout"
 check 'lines to be labelled as JSON' by_line --json ../out/classes
 check 'objects with all classes' [ "$(grep -Ec '^\{"name":.*"label":("(text|least)"|null),.*\}\}$' "$dir/stdout")" = 3 ]
+cp "$dir/stdout" "$dir/one"
+with_returns() { printf 'int x;\r\n\r\n\033[m\377\r' | classifies --lines --json "$1" && cmp "$dir/stdout" "$dir/one"; }
+check 'lines that end with CRLF are the same' with_returns ../out/classes
 check 'a text to be labelled as CSV' classifies --csv --top 2 ../out/classes $text
 check 'a row for each class' lines 3 "$dir/stdout"
 halves() { awk -F, 'NR > 1 { sum += $6 } END { exit !(sum > 0.9999 && sum < 1.0001) }' "$dir/stdout"; }

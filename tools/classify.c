@@ -224,12 +224,15 @@ static void label(Labeller *l, Bytes text, Bytes name)
                 l->run->model.config.context, text_cut(shown_token(name).at, SHOWN).at);
 }
 
+/* A line may end with CRLF, as in a file of labelled texts. */
 static void label_lines(Labeller *l)
 {
     Buffer line = { 0 };
 
     while (lines_next(&line)) {
-        label(l, (Bytes){ line.at, line.n }, (Bytes){ line.at, line.n });
+        const Bytes text = { line.at, line.n - (line.n > 0 && line.at[line.n - 1] == '\r') };
+
+        label(l, text, text);
         fflush(stdout);
     }
     free(line.at);
