@@ -2,6 +2,7 @@
 #include "ops/base/error.h"
 #include "tests/small.h"
 #include "tests/suites.h"
+#include "tests/texts.h"
 #include "tools/common/shown.h"
 #include "tools/fill/blanks.h"
 
@@ -10,7 +11,7 @@
 
 enum { MASKED = 999 };
 
-static Bytes bytes_of(const char *text)
+static Bytes all_of(const char *text)
 {
     return (Bytes){ (const unsigned char *)text, strlen(text) };
 }
@@ -18,7 +19,7 @@ static Bytes bytes_of(const char *text)
 /* The tokens of a text, "?" for the mask, in brackets if they are of several bytes. */
 static Text drawn(const Tokenizer *t, const char *text, BlankStyle style)
 {
-    Blanks b = blanks_of(t, bytes_of(text), style, MASKED);
+    Blanks b = blanks_of(t, all_of(text), style, MASKED);
     Text all = { 0 };
     size_t k = 0;
 
@@ -37,7 +38,7 @@ static Text drawn(const Tokenizer *t, const char *text, BlankStyle style)
     return all;
 }
 
-/* What is drawn of a text; by bytes, unless `pieces`. */
+/* What is drawn of a text; by bytes, unless `pieces`: "he", "the" and " the". */
 static const struct {
     const char *text, *mark;
     int width;
@@ -62,17 +63,22 @@ static const struct {
 
 START_TEST(blanks_are_where_they_are_marked)
 {
-    Tokenizer *byte = tokenizer_learn("byte", bytes_of("")),
-              *bpe = tokenizer_learn("bpe:259", bytes_of("the the the the the"));
+    static const char merges[] = " 151,154 139,256 223,257";
+    Tokenizer *byte = tokenizer_learn("byte", all_of("")),
+              *bpe = tokenizer_learn("bpe:259", all_of("the the the the the")),
+              *gpt2 = tokenizer_load(with_bytes("gpt2:259", merges)),
+              *digits = tokenizer_load(with_bytes("gpt2-digits:259", merges));
 
     for (int i = 0; i < COUNT(texts); i++) {
         const BlankStyle style = { texts[i].mark, texts[i].width };
+        Tokenizer *const pieces[] = { bpe, gpt2, digits };
 
-        ck_assert_str_eq(drawn(texts[i].pieces ? bpe : byte, texts[i].text, style).at,
-                         texts[i].drawn);
+        for (int k = 0; k < 3; k++)
+            ck_assert_str_eq(drawn(texts[i].pieces ? pieces[k] : byte, texts[i].text, style).at,
+                             texts[i].drawn);
     }
-    tokenizer_free(byte);
-    tokenizer_free(bpe);
+    tokenizer_free(byte), tokenizer_free(bpe);
+    tokenizer_free(gpt2), tokenizer_free(digits);
 }
 END_TEST
 
@@ -198,7 +204,7 @@ START_TEST(tokens_are_shown_without_control_characters)
     };
 
     for (int i = 0; i < COUNT(token); i++)
-        ck_assert_str_eq(shown_token(bytes_of(token[i][0])).at, token[i][1]);
+        ck_assert_str_eq(shown_token(all_of(token[i][0])).at, token[i][1]);
 }
 END_TEST
 

@@ -11,19 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAVED = 2000, NONE = -1 };
-
-/* "words" and a token for each byte, the last byte first, and what follows. */
-static const char *with_bytes(const char *words, const char *rest)
-{
-    static char saved[SAVED];
-    size_t at = (size_t)snprintf(saved, SAVED, "%s", words);
-
-    for (int byte = 255; byte >= 0; byte--)
-        at += (size_t)snprintf(saved + at, SAVED - at, " %02x", (unsigned)byte);
-    snprintf(saved + at, SAVED - at, "%s", rest);
-    return saved;
-}
+enum { NONE = -1 };
 
 /* The text without '|' has the pieces that are between them. */
 static void check_pieces(size_t (*piece)(Bytes text), const char *cut)

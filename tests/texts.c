@@ -82,3 +82,14 @@ void check_tokens(const Tokenizer *t, const char *text, const int *want)
     free(got);
     let_go(b);
 }
+
+const char *with_bytes(const char *words, const char *rest)
+{
+    static char saved[SAVED];
+    size_t at = (size_t)snprintf(saved, SAVED, "%s", words);
+
+    for (int byte = 255; byte >= 0; byte--)
+        at += (size_t)snprintf(saved + at, SAVED - at, " %02x", (unsigned)byte);
+    snprintf(saved + at, SAVED - at, "%s", rest);
+    return saved;
+}

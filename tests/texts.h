@@ -25,4 +25,9 @@ Token *checked_tokens(const Tokenizer *t, Bytes text, size_t *n);
 void check_there_and_back(const Tokenizer *t, Bytes text);
 void check_tokens(const Tokenizer *t, const char *text, const int *want);
 
+/* A tokenizer of GPT-2's kind as a string: "words", a token for each byte, the last byte first, and
+ * what follows. */
+enum { SAVED = 2000 };
+const char *with_bytes(const char *words, const char *rest);
+
 #endif

@@ -19,14 +19,17 @@ static size_t blank_at(Bytes text, BlankStyle style)
     return n;
 }
 
-static bool is_bpe(const Tokenizer *t)
+/* Whether tokens are pieces of words. */
+static bool has_pieces(const Tokenizer *t)
 {
-    return strncmp(tokenizer_words(t), "bpe", 3) == 0;
+    const char *words = tokenizer_words(t);
+
+    return strcmp(words, "byte") != 0 && strcmp(words, "char") != 0;
 }
 
 static int parts_of(const Tokenizer *t, BlankStyle style, size_t bytes)
 {
-    return style.width ? style.width : style.mark || is_bpe(t) ? 1 : (int)bytes;
+    return style.width ? style.width : style.mark || has_pieces(t) ? 1 : (int)bytes;
 }
 
 static void add_text(Blanks *b, const Tokenizer *t, Bytes text)
@@ -65,7 +68,7 @@ Blanks blanks_of(const Tokenizer *t, Bytes text, BlankStyle style, int mask)
         n = end ? 0 : blank_at((Bytes){ text.at + at, text.n - at }, style);
         if (n == 0 && !end)
             continue;
-        const bool space = n > 0 && is_bpe(t) && at > from && text.at[at - 1] == ' ';
+        const bool space = n > 0 && has_pieces(t) && at > from && text.at[at - 1] == ' ';
         add_text(&b, t, (Bytes){ text.at + from, at - from - space });
         if (n > 0)
             add_blank(&b, parts_of(t, style, n), mask);

@@ -3,9 +3,9 @@
  * predictions for them.
  *
  *     Once upon a t___!     ->   O n c e   u p o n   a   t [1.1] [1.2] [1.3] !       byte, char
- *     Once upon a ___!      ->   Once| upon| a|[1]|!                                 bpe
+ *     Once upon a ___!      ->   Once| upon| a|[1]|!                                 others
  *
- * A bpe token includes the space before a word, so a space before a blank belongs to the blank.
+ * A piece of a word includes the space before it, so a space before a blank belongs to the blank.
  */
 #ifndef TOOLS_FILL_BLANKS_H
 #define TOOLS_FILL_BLANKS_H
