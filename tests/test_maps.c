@@ -7,8 +7,10 @@
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
+#include "tests/texts.h"
 #include "tests/xml.h"
 #include "tools/report/report.h"
+#include "training/saved.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -256,6 +258,41 @@ START_TEST(a_run_that_predicts_text_has_a_sample)
 }
 END_TEST
 
+/* A model that repeats its first token, and whose byte b is token 255 - b. */
+static void put_echo(void)
+{
+    Small *s = small_open(small_variant(0), 1, 4);
+    Config c = s->model.config;
+    Tokenizer *t = tokenizer_load(with_bytes("gpt2:256", ""));
+    const Origin origin = { .task = task_names[TASK_CAUSAL], .tokenizer = t };
+    Model model;
+
+    c.vocab = 256, c.tied = true;
+    model_init(&model, c, s->mem, 5);
+    for (Param *p = model.params.first; p; p = p->next)
+        if (strcmp(p->name, "embed") != 0 && p->tensor->ndim > 1)
+            memset(p->tensor->data, 0, p->tensor->n * sizeof(real));
+        else if (strcmp(p->name, "embed") == 0)
+            for (int i = 0; i < 256; i++)
+                for (int j = 0; j < c.width; j++)
+                    p->tensor->data[i * c.width + j] = R(j < 8 && (i >> j & 1) ? 100 : -100);
+    saved_write(in_folder("best.safetensors"), &model, NULL,
+                (Progress){ .best = HUGE_VAL, .loss = (double)NAN }, &origin);
+    tokenizer_free(t);
+    small_close(s);
+}
+
+START_TEST(a_sample_begins_after_a_newline)
+{
+    put_echo();
+    put_text("config.json", "{\"task\":\"causal\"}");
+    char *page = page_here(NULL);
+
+    check_says(page, "<pre class=\"sample\"></pre>"); /* newlines, which are left out */
+    free(page);
+}
+END_TEST
+
 START_TEST(weights_that_their_reader_refuses_are_noted)
 {
     size_t bytes;
@@ -362,6 +399,7 @@ Suite *suite_maps(void)
     tcase_add_test(t, observing_a_model_changes_nothing_and_shows_every_mix);
     tcase_add_test(t, damaged_best_weights_are_noted_and_the_latest_are_used);
     tcase_add_test(t, a_run_that_predicts_text_has_a_sample);
+    tcase_add_test(t, a_sample_begins_after_a_newline);
     tcase_add_test(t, weights_that_their_reader_refuses_are_noted);
     tcase_add_test(t, a_damaged_checkpoint_is_noted_and_the_previous_one_is_used);
     tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);

@@ -28,8 +28,10 @@ static void write_sample(const Report *report, const Saved *s, Pool *pool, FILE 
     Sampler *sampler =
         sampler_new(&s->model, pool, (Sampling){ 0.8, 0, 1, 1337, false }, report->sample + 1, 1);
     Buffer text = { 0 };
-    int token = '\n';
+    Token newline;
 
+    tokenizer_encode(s->tokenizer, (Bytes){ (const unsigned char *)"\n", 1 }, &newline);
+    int token = newline;
     sampler_begin(sampler, 0);
     for (int i = 0; i < report->sample; i++) {
         sampler_read(sampler, &token, 1);
