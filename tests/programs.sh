@@ -1302,6 +1302,11 @@ exports() { # FOLDER, and a file of it
         grep -q "$2" ../out/exported/"$3" || no "$2 is not in $3" || return
     rm -rf ../out/exported
 }
+if [ -c /dev/full ]; then
+    refused 'export to a full disk' 4 'standard output' full "$export" $whole ../out/exported
+    refused 'import to a full disk' 4 'standard output' full "$import" ../out/exported ../out/imported
+    rm -r ../out/exported ../out/imported
+fi
 check 'a model with a standard class' exports $whole ArceeForCausalLM config.json
 again() { # what was exported, as a run
     $patience "$export" $whole ../out/exported >"$dir/stdout" 2>"$dir/err" &&

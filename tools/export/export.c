@@ -349,5 +349,6 @@ int main(int argc, char **argv)
     write_folder(&job, argv[1]);
     report(&job, argv[1]);
     job_close(&job);
+    options_finish();
     return 0;
 }

@@ -169,5 +169,6 @@ int main(int argc, char **argv)
     report(&facts, argv[1], t);
     tokenizer_free(t);
     import_close(&in);
+    options_finish();
     return 0;
 }
