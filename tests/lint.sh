@@ -83,7 +83,7 @@ ops/attention 4730
 ops/attention/engine 9190
 ops/attention/plain 3075
 model 4630
-data 4680
+data 4690
 data/synthetic 1330
 training 5640
 tools 940
