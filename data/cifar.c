@@ -2,6 +2,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "ops/base/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void add_image(unsigned char *to, const unsigned char *image)
         to[1 + i] = (unsigned char)((299 * red[i] + 587 * green[i] + 114 * blue[i] + 500) / 1000);
 }
 
-static void add_file(Images *all, const char *path)
+static CorpusFile add_file(Images *all, const char *path)
 {
     size_t bytes;
     unsigned char *byte = file_read(path, &bytes);
@@ -45,7 +46,9 @@ static void add_file(Images *all, const char *path)
                 byte[i * IMAGE], CLASSES - 1);
         add_image(all->byte + all->n++ * ROW, byte + i * IMAGE);
     }
+    const CorpusFile file = { path, bytes, hash_bytes(0, byte, bytes) };
     free(byte);
+    return file;
 }
 
 /* A copy of n of them. */
@@ -72,15 +75,16 @@ static bool is_test(const char *path)
 Lra cifar_read(const char *const *file, int files)
 {
     Images train = { 0 }, test = { 0 };
+    CorpusFile *read = xmalloc((size_t)files * sizeof *read);
 
     for (int i = 0; i < files; i++)
-        add_file(is_test(file[i]) ? &test : &train, file[i]);
+        read[i] = add_file(is_test(file[i]) ? &test : &train, file[i]);
     if (train.n < 2)
         die(EXIT_DATA, "%zu images to train on are too few: give files such as data_batch_1.bin",
             train.n);
     const size_t held_back = train.n < 20 ? 1 : train.n / 10, n = train.n - held_back;
-    const Lra lra = { rows_of(train, 0, n), rows_of(train, n, held_back),
-                      rows_of(test, 0, test.n) };
+    const Lra lra = { rows_of(train, 0, n), rows_of(train, n, held_back), rows_of(test, 0, test.n),
+                      read, files };
     free(train.byte), free(test.byte);
     return lra;
 }

@@ -150,7 +150,7 @@ Lra lra_read(const char *folder)
         join(path, folder, below, name[i]);
         rows[i] = read_rows(path);
     }
-    return (Lra){ rows[0], rows[1], rows[2] };
+    return (Lra){ .train = rows[0], .validation = rows[1], .test = rows[2] };
 }
 
 void lra_free(Lra *lra)
@@ -160,8 +160,9 @@ void lra_free(Lra *lra)
     for (int i = 0; i < 3; i++) {
         free(rows[i]->start);
         free(rows[i]->byte);
-        *rows[i] = (LraRows){ 0 };
     }
+    free(lra->file);
+    *lra = (Lra){ 0 };
 }
 
 int lra_row(const LraRows *rows, size_t i, Batch row)

@@ -14,6 +14,7 @@
 #ifndef DATA_LRA_H
 #define DATA_LRA_H
 
+#include "data/corpus.h"
 #include "ops/base/batch.h"
 
 /* Row i is byte[start[i]], its class, and its tokens, up to byte[start[i + 1]]. */
@@ -24,6 +25,8 @@ typedef struct {
 
 typedef struct {
     LraRows train, validation, test;
+    CorpusFile *file; /* what was read, of images */
+    int files;
 } Lra;
 
 /* Dies with EXIT_IO if a file is missing, and with EXIT_DATA and the line's number if a line is

@@ -987,6 +987,11 @@ check 'the test batch is used at the end' says '^test accuracy [0-9.]*% (all 1 r
 check 'and by eval' evaluates --csv ../out/images.csv ../out/images
 check 'which says so' grep -q '^1024,.*,1,.*,test$' ../out/images.csv
 check 'images of a file' part 0 image $images ../in/cifar/data_batch_1.bin
+check 'are in the configuration' grep -q '"texts": \[{"file":"../in/cifar/data_batch_1.bin","bytes":24584,"hash":"[0-9a-f]*"}\],$' ../out/image/config.json
+check 'which repeats the run' part 0 again --config ../out/image
+check 'with the same weights' same_weights image again
+check 'and that of a folder' part 0 again --config ../out/images
+check 'as well' same_weights images again
 check 'go on' part 0 image --resume --max-iters 3
 check 'their last tenth is for validation' evaluates --csv ../out/images.csv ../out/image
 check 'as eval says' grep -q '^1024,.*,validation$' ../out/images.csv

@@ -1,6 +1,8 @@
 /* The images of CIFAR-10: what is read from its files, and what is refused. */
 #include "data/cifar.h"
 #include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/hash.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -95,6 +97,16 @@ START_TEST(files_are_read_in_order_and_the_test_batch_is_apart)
     ck_assert_uint_eq(lra.test.rows, 7);
     check_image(&lra.train, 2, 2), check_image(&lra.train, 3, 0);
     check_image(&lra.validation, 0, 7), check_image(&lra.test, 6, 6);
+    ck_assert_int_eq(lra.files, 3);
+    for (int i = 0; i < 3; i++) {
+        size_t bytes;
+        unsigned char *byte = file_read(path[i], &bytes);
+
+        ck_assert_str_eq(lra.file[i].path, path[i]);
+        ck_assert_uint_eq(lra.file[i].bytes, bytes);
+        ck_assert(lra.file[i].hash == hash_bytes(0, byte, bytes));
+        free(byte);
+    }
     lra_free(&lra);
     lra = cifar_read_test(file, 3);
     ck_assert_uint_eq(lra.test.rows, 18);

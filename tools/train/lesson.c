@@ -142,11 +142,25 @@ static Tokenizer *learn_from_labelled(const Lesson *l, const Job *job)
     return t;
 }
 
+/* For config.json. */
+static void list_labelled(Lesson *l)
+{
+    const LabelledTexts *const texts[] = { &l->labelled.train, &l->labelled.validation };
+    Corpus *all = l->corpus;
+
+    all->file = l->labelled_file;
+    for (int i = 0; i < 2; i++)
+        if (texts[i]->from_file)
+            all->file[all->files++] =
+                (CorpusFile){ texts[i]->path, texts[i]->bytes, texts[i]->hash };
+}
+
 static void make_labels(Lesson *l, Job *job)
 {
     const LabelledTexts *const texts[] = { &l->labelled.train, &l->labelled.validation };
 
     read_labels(l, job);
+    list_labelled(l);
     l->tokenizer = learn_from_labelled(l, job);
     for (int i = 0; i < 2; i++)
         l->of_labels[i] = label_rows(texts[i], &l->names, l->tokenizer);
@@ -165,6 +179,7 @@ static void make_rows(Lesson *l, const Job *job)
         l->arena = source_lra(&l->lra.train, &l->lra.validation, chance);
         l->test = source_lra(&l->lra.train, &l->lra.test, chance);
         l->source = &l->arena.source;
+        l->corpus->file = l->lra.file, l->corpus->files = l->lra.files;
     } else {
         l->rows = source_rows(job->made, job->shape);
         l->source = &l->rows.source;
@@ -217,15 +232,4 @@ void lesson_free(Lesson *l, const Job *job)
     if (l->tokenizer && !(s && s->tokenizer == l->tokenizer))
         tokenizer_free(l->tokenizer);
     free(l);
-}
-
-int lesson_files(const Lesson *l, CorpusFile file[2])
-{
-    const LabelledTexts *const texts[] = { &l->labelled.train, &l->labelled.validation };
-    int n = 0;
-
-    for (int i = 0; i < 2; i++)
-        if (texts[i]->from_file)
-            file[n++] = (CorpusFile){ texts[i]->path, texts[i]->bytes, texts[i]->hash };
-    return n;
 }

@@ -6,14 +6,15 @@
 #include "tools/train/job.h"
 
 typedef struct Lesson {
-    Corpus corpus[CLASSES_MAX]; /* one, or one per class */
-    int n;
+    Corpus corpus[CLASSES_MAX]; /* one, or one per class; of other data only what was read */
+    int n;                      /* 0: other data */
     uint64_t hash;
     Tokenizer *tokenizer;
     TextSource text;
     ClassSource classes;
     RowSource rows;
     LabelCorpus labelled;
+    CorpusFile labelled_file[2];
     Labels names;
     LabelRows of_labels[2]; /* to train on, and to validate */
     LabelSource labels;
@@ -26,8 +27,5 @@ typedef struct Lesson {
  * size. */
 Lesson *lesson_open(Job *job);
 void lesson_free(Lesson *l, const Job *job);
-
-/* The files of labelled texts, and how many there are. */
-int lesson_files(const Lesson *l, CorpusFile file[2]);
 
 #endif

@@ -36,13 +36,13 @@ static bool is_skipped(const char *name, const Json *config)
     return job_passes(name) || job_is_fact(name);
 }
 
-/* The texts that were read; the last one is that of val_file. */
+/* The files that were read; the last one is that of val_file. */
 static void configure_files(Job *job, const Json *config, Arena *mem)
 {
     const Json *texts = json_find(config, "texts");
     const int n = texts ? texts->count - (json_string(config, "val_file") != NULL) : 0;
 
-    if (job->files > 0 || n <= 0 || json_string(config, "labels"))
+    if (job->files > 0 || n <= 0 || json_string(config, "labels") || job->data)
         return;
     const char **file = arena_take(mem, (size_t)n * sizeof *file);
     for (const Json *j = texts->first; j && job->files < n; j = j->next)

@@ -92,11 +92,9 @@ static Run *open_run(const Job *job, const Lesson *l, const Model *model, const 
     Run *run = job->from ? run_resume(job->out_dir, job->from, origin)
                          : run_open(job->out_dir, name.at, job->overwrite, origin);
 
-    CorpusFile file[2];
-    const Corpus labelled = { .file = file, .files = lesson_files(l, file) };
     const Facts facts = { .parameters = params_count(&model->params),
-                          .corpus = job->labelled ? &labelled : l->corpus,
-                          .corpora = job->labelled ? 1 : l->n };
+                          .corpus = l->corpus,
+                          .corpora = l->n > 0 ? l->n : 1 };
 
     job_record(job, run, facts);
     if (job->tensorboard) {
