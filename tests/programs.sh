@@ -237,6 +237,8 @@ refused 'tokenize with two texts'              2 'not also in/more'          "$t
 refused 'tokenize with an unknown tokenizer'   2 "'word' is not a tokenizer"    "$tokenize" --tokenizer word $text
 refused 'tokenize with a tiny vocabulary'      2 'N from 257 to 65536'       "$tokenize" --tokenizer bpe:256 $text
 refused 'tokenize of a text that is not there' 4 'No such file'              "$tokenize" ../in/nowhere
+refused 'tokenize in place of its text'        2 'another name'              "$tokenize" --json ../in/least ../in/least
+refused 'tokenize in place of the other text'  2 'another name'              "$tokenize" --text ../in/least --json ../in/least $text
 refused 'tokenize of a folder'                 4 'is a directory'            "$tokenize" ../in/folder
 refused 'attend without an attention'      2 '--attn NAME is missing'    "$attend" $tensors out
 refused 'attend without files'             2 'two files, not 0'          $a
@@ -267,6 +269,7 @@ refused 'report of a folder without a run' 5 'that can be read'          "$repor
 refused 'report to standard output'        2 'not to standard output'    "$report" -o - ../in/folder
 refused 'report with two texts'            2 'give one of them'          "$report" --prompt x --text $text ../in/folder
 refused 'report of a text that is not there' 4 'No such file'            "$report" --text ../in/no ../in/folder
+refused 'report in place of its text'      2 'another name'              "$report" -o ../in/least --text ../in/least ../in/folder
 refused 'report of an empty text'          5 'is empty'                  "$report" --text ../in/empty ../in/folder
 
 { printf 'attn,length,seed,ppl\n'; printf '%s,%s,%s,%s\n' softmax 64 0 2 softmax 64 1 2.5 softmax 256 0 3 \
@@ -291,6 +294,10 @@ refused 'figure with an unknown best'             2 'did you mean max?'         
 refused 'figure without an axis'               2 'needs --x COL'             $f --svg x $csv
 refused 'figure with words on the x axis'                   2 "'softmax' is not one"         $f --x attn --svg x $csv
 refused 'figure in place of its file'          2 'another name'              $f --csv ../in/../in/ppl.csv $csv
+mkdir ../out/run
+cp $csv ../out/run/log.jsonl
+refused 'figure in place of a log'             2 'a file of the run'         $f --csv ../out/run/log.jsonl ../out/run
+rm -r ../out/run
 refused 'figure and table in one file'         2 'the same file'             $f --x seed --csv x --svg x $csv
 refused 'figure to standard output'            2 'not to standard output'    $f --x seed --svg - $csv
 refused 'figure where no folder is'            4 'No such file'              $f --x seed --svg nowhere/x $csv
@@ -458,6 +465,10 @@ check 'and says nothing else' [ ! -s "$dir/err" ]
 sed -i 's/"n_head": [0-9]*/"n_head": 9/' "$run-2/config.json"
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
+refused 'a report in place of a log'           2 'a file of the run' "$report" -o "$run/log.jsonl" "$run"
+printf 'protocol\n' >"$run/eval.csv"
+refused 'a report in place of an evaluation'   2 'another name' "$report" -o "$run/eval.csv" "$run"
+rm "$run/eval.csv"
 check 'a report into a folder that is not there fails' [ "$("$report" -o no/x "$run" 2>&1 | grep -c 'No such')" = 1 ]
 rm -r "$run-2"
 
@@ -1028,6 +1039,9 @@ refused 'eval of a horizon that does not apply' 2 '--horizon'        "$evaluate"
 refused 'eval beyond what positions were learned' 2 ''              "$evaluate" --lengths 32 ../out/learned
 refused 'eval of sliding masks'               2 ''                  "$evaluate" --protocol sliding:4 ../out/masked
 refused 'eval that would overwrite its input'             2 'overwritten'       "$evaluate" --csv ../in/text $whole ../in/text
+refused 'eval in place of the text of its run' 2 'overwritten'      "$evaluate" --csv ../in/text $whole
+refused 'eval in place of a file of its run'  2 'overwritten'       "$evaluate" --svg $whole/loss.svg $whole
+refused 'eval in place of its labels'         2 'overwritten'       "$evaluate" --csv ../in/pairs.tsv --labels ../in/pairs.tsv ../out/labels
 refused 'eval into a folder that is not there' 4 'No such file'     "$evaluate" --csv no/x $whole
 refused 'eval of a synthetic task on a text'      2 'takes no text'     "$evaluate" ../out/made $text
 refused 'eval of a text of no class'          2 'one of text, least' "$evaluate" ../out/classes ../in/short
@@ -1301,6 +1315,8 @@ check 'probabilities of all classes are 1' halves
 
 refused 'export without a folder'             2 ''                  "$export" $whole
 refused 'export into a folder that is not empty'           4 ''                  "$export" $whole ../in
+refused 'export in place of the model'         2 'a file of the run' "$export" --logits $whole/best.safetensors --text $text $whole ../out/exported
+refused 'export in place of its text'          2 'another name'      "$export" --logits $text --text $text $whole ../out/exported
 exports() { # FOLDER, and a file of it
     $patience "$export" "$1" ../out/exported >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return
     [ -s ../out/exported/model.safetensors ] && [ -s ../out/exported/tokenizer.json ] &&

@@ -84,6 +84,7 @@
     ONCE(vocabulary)   /* tokenizers of such folders */                                            \
     ROW(bench)         /* the rows of ./bench, and what they were before */                        \
     ROW(trained)       /* what programs measure a trained model on */                              \
+    ONCE(outputs)      /* which files results may not replace */                                   \
     ROW(generations)   /* the last two checkpoints of a run */                                     \
     ONCE(kept)         /* the lines of a log that a resumed run keeps */                           \
     ONCE(folder)       /* the folder of a run, locked and overwritten */                           \

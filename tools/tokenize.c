@@ -3,6 +3,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "tools/common/outputs.h"
 #include "training/saved.h"
 
 #include <stdlib.h>
@@ -101,6 +102,8 @@ static void check_words(int left, char **argv)
     if (left != 1)
         die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
             left ? argv[1] : "");
+    outputs_check(&(Output){ "json", json_path }, 1,
+                  (const char *const[]){ argv[0], other_path, run_path }, 3);
 }
 
 int main(int argc, char **argv)

@@ -1,6 +1,7 @@
 #include "training/folder.h"
 
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "ops/base/text.h"
 
 #include <dirent.h>
@@ -91,6 +92,17 @@ bool folder_has_run(const char *path)
     if (dir >= 0)
         close(dir);
     return has;
+}
+
+bool folder_owns(const char *folder, const char *path)
+{
+    char name[FOLDER_PATH];
+    bool same = false;
+
+    for (int i = 0; i < FILES; i++)
+        same |= snprintf(name, sizeof name, "%s/%s", folder, files[i]) < FOLDER_PATH &&
+                file_same(name, path);
+    return same;
 }
 
 /* Dies if another process has locked the file. */

@@ -178,6 +178,16 @@ static void open_directory(Replacement *r)
         not_regular(r->path, st.st_mode);
 }
 
+void file_check_output(const char *path)
+{
+    Replacement r = { .path = path };
+
+    open_directory(&r);
+    if (faccessat(r.dir, ".", W_OK, 0))
+        die(EXIT_IO, "cannot write " PATH ": %s", path, strerror(errno));
+    close(r.dir);
+}
+
 /* A file of that name can only be from a process that had the same id and died. */
 static void open_temporary(Replacement *r)
 {

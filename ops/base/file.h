@@ -52,6 +52,9 @@ void file_replace(const char *path, const Piece *piece, int n);
  */
 void file_replace_keeping(const char *path, const char *as, const Piece *piece, int n);
 
+/* Dies as these would, as far as can be known before there is anything to write. */
+void file_check_output(const char *path);
+
 /* Writes all of it, in one call unless that is interrupted; false: it failed, see errno. */
 bool file_append(int fd, const void *at, size_t bytes);
 

@@ -257,7 +257,7 @@ static void run_model(int words, char **word, Pool *pool)
                                             { "svg", svg_path },
                                             { "spectra", spectra_path },
                                             { "activations", activations_path } },
-                          4, run, choice);
+                          4, word[0], run, choice);
     analyse_model(run, choice, pool);
     saved_free(run);
 }

@@ -16,6 +16,7 @@
 #include "ops/base/text.h"
 #include "ops/decoding.h"
 #include "tools/common/options.h"
+#include "tools/common/outputs.h"
 #include "tools/common/settings.h"
 
 #include <stdint.h>
@@ -307,9 +308,7 @@ static void check_files(int files, char **file)
         die(EXIT_USAGE, "attend takes two files, not %d: %s", files, options_usage(&program).at);
     if (strcmp(file[1], "-") == 0)
         die(EXIT_USAGE, "the results must go to a file, not to standard output");
-    if (strcmp(file[0], file[1]) == 0 || file_same(file[0], file[1]))
-        die(EXIT_USAGE, "%s is both input and output: give the results another name",
-            text_cut(file[1], PATH_SHOWN).at);
+    outputs_check(&(Output){ .path = file[1] }, 1, (const char *const *)file, 1);
 }
 
 static void check_layer(const Attention *a)

@@ -9,10 +9,8 @@
 #include "tools/common/settings.h"
 #include "training/source.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SHOWN = 60, FILES_MOST = 4096 };
 
@@ -170,43 +168,18 @@ Tokens trained_text(const Saved *run, TextChoice choice)
     return tokens;
 }
 
-/* Results must not overwrite an input. */
-static void check_is_not(const char *path, const char *read)
+void trained_check_outputs(const Output *output, int n, const char *path, const Saved *run,
+                           TextChoice choice)
 {
-    if (file_same(path, read))
-        die(EXIT_USAGE, "%s is an input, and would be overwritten: give the results another name",
-            text_cut(path, SHOWN).at);
-}
+    const char *const read[] = { path,
+                                 run->path,
+                                 choice.labels,
+                                 saved_option(run, "val-file"),
+                                 saved_option(run, "labels"),
+                                 saved_option(run, "labels-val") };
 
-/* Checks early, rather than after minutes of work. */
-static void check_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    Text folder = { 0 };
-
-    if (slash)
-        text_add(&folder, "%.*s", (int)(slash - path), path);
-    if (slash && access(folder.n ? folder.at : "/", W_OK) != 0)
-        die(EXIT_IO, "cannot write %s: %s", text_cut(path, SHOWN).at, strerror(errno));
-}
-
-static void check_output(const char *path, const Saved *run, TextChoice choice)
-{
-    check_folder(path);
-    check_is_not(path, run->path);
-    for (int i = 0; i < choice.files; i++)
-        check_is_not(path, choice.file[i]);
-}
-
-void trained_check_outputs(const Output *output, int n, const Saved *run, TextChoice choice)
-{
-    for (int i = 0; i < n; i++) {
-        if (!output[i].path)
-            continue;
-        check_output(output[i].path, run, choice);
-        for (int j = 0; j < i; j++)
-            if (output[j].path && strcmp(output[i].path, output[j].path) == 0)
-                die(EXIT_USAGE, "--%s and --%s are the same file", output[j].option,
-                    output[i].option);
-    }
+    outputs_check(output, n, choice.file, choice.files);
+    outputs_check(output, n, read, sizeof read / sizeof *read);
+    for (int i = 0; saved_file(run, i); i++)
+        outputs_check(output, n, &(const char *){ saved_file(run, i) }, 1);
 }

@@ -4,6 +4,7 @@
 
 #include "data/masking.h"
 #include "data/tokens.h"
+#include "tools/common/outputs.h"
 #include "training/saved.h"
 
 /* What models do. */
@@ -47,12 +48,9 @@ void trained_warn(const Saved *run, TextChoice choice);
 /* Prints a description of the model to standard error. */
 void trained_introduce(const Config *c);
 
-/* A file for results, and the option that names it; `path` NULL: not given. */
-typedef struct {
-    const char *option, *path;
-} Output;
-
-/* Dies (EXIT_USAGE, EXIT_IO) if a file cannot be written, is also an input, or is given twice. */
-void trained_check_outputs(const Output *output, int n, const Saved *run, TextChoice choice);
+/* outputs_check() of a program's files, where `path` names the run: its inputs are the run, the
+ * texts that it was trained on, and those chosen. */
+void trained_check_outputs(const Output *output, int n, const char *path, const Saved *run,
+                           TextChoice choice);
 
 #endif

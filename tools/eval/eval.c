@@ -386,7 +386,7 @@ int main(int argc, char **argv)
                     .trained = c->context,
                     .trained_horizon = setting(&c->set, "horizon") };
     check_options(table.kind, saved_texts(run) > 0, choice.files);
-    trained_check_outputs(output, 2, run, choice);
+    trained_check_outputs(output, 2, argv[0], run, choice);
     adapt(c);
     Exam exam = exam_open(run, choice, &table);
     measure_all(&exam);

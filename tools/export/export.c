@@ -16,6 +16,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "tools/common/outputs.h"
 #include "training/saved.h"
 
 #include <dirent.h>
@@ -328,6 +329,8 @@ static void check_words(int words, char **word)
         die(EXIT_USAGE, "--logits and --text go together: give both or neither");
     for (size_t n = strlen(word[1]); n > 1 && word[1][n - 1] == '/'; n--)
         word[1][n - 1] = 0;
+    outputs_check(&(Output){ "logits", logits_path }, 1,
+                  (const char *const[]){ text_path, word[0] }, 2);
 }
 
 static void report(const Job *job, const char *path)

@@ -3,6 +3,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "tools/common/outputs.h"
 
 #include <string.h>
 
@@ -66,15 +67,14 @@ static const Program program = {
 };
 
 /* A result is a file, and not one of those that are read. */
-static void check_output(const char *option, const char *path, int files, char **read)
+static void check_outputs(int files, char **read)
 {
-    if (path && strcmp(path, "-") == 0)
-        die(EXIT_USAGE, "--%s goes to a file, not to standard output", option);
-    for (int i = 0; path && i < files; i++)
-        if (file_same(path, read[i]))
-            die(EXIT_USAGE,
-                "%s is an input, and would be overwritten: give the results another name",
-                text_cut(path, SHOWN).at);
+    const Output output[] = { { "csv", csv_path }, { "svg", svg_path } };
+
+    for (int i = 0; i < 2; i++)
+        if (output[i].path && strcmp(output[i].path, "-") == 0)
+            die(EXIT_USAGE, "--%s goes to a file, not to standard output", output[i].option);
+    outputs_check(output, 2, (const char *const *)read, files);
 }
 
 static void read_line(const char *words, PlotLine *to)
@@ -96,10 +96,7 @@ static void check(int files, char **path)
             options_usage(&program).at);
     if (svg_path && !wanted.x)
         die(EXIT_USAGE, "--svg needs --x COL, the column along the figure");
-    check_output("csv", csv_path, files, path);
-    check_output("svg", svg_path, files, path);
-    if (csv_path && svg_path && strcmp(csv_path, svg_path) == 0)
-        die(EXIT_USAGE, "--csv and --svg are the same file");
+    check_outputs(files, path);
     for (int i = 0; i < lines.n; i++)
         read_line(lines.at[i], &line[i]);
     drawing.plot.lines = line, drawing.plot.n_lines = lines.n;

@@ -4,6 +4,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "tools/common/outputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,18 @@ static const Program program = {
     .options = options,
 };
 
-static void check(int runs)
+/* The files of a run are its input, and so is what ./eval left there. */
+static void check_page(int runs, char **run)
+{
+    const Output page = { "out", out_path };
+
+    outputs_check(&page, 1, &text_path, 1);
+    outputs_check(&page, 1, (const char *const *)run, runs);
+    for (int i = 0; i < runs; i++)
+        outputs_check(&page, 1, &(const char *){ text_format("%s/eval.csv", run[i]).at }, 1);
+}
+
+static void check(int runs, char **run)
 {
     if (runs == 0)
         die(EXIT_USAGE, "no run given: %s", options_usage(&program).at);
@@ -44,6 +56,7 @@ static void check(int runs)
         die(EXIT_USAGE, "--prompt and --text both name the text of the maps: give one of them");
     if (strcmp(out_path, "-") == 0)
         die(EXIT_USAGE, "the page must go to a file, not to standard output");
+    check_page(runs, run);
 }
 
 /* The text of the maps. */
@@ -82,7 +95,7 @@ int main(int argc, char **argv)
                       .patient = options_given(&program, "sample"),
                       .threads = threads };
 
-    check(runs);
+    check(runs, argv);
     unsigned char *text = read_text(&report.text_bytes);
     report.text = text;
     for (int i = 0; i < runs; i++)

@@ -1,0 +1,41 @@
+#include "tools/common/outputs.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+#include "ops/base/text.h"
+#include "training/folder.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { SHOWN = 60 };
+
+static void check_input(const char *path, const char *input)
+{
+    const bool same = file_same(path, input);
+
+    if (same || folder_owns(input, path))
+        die(EXIT_USAGE, "%s is %s, and would be overwritten: give the results another name",
+            text_cut(path, SHOWN).at, same ? "an input" : "a file of the run");
+}
+
+static void check_other(Output one, Output other)
+{
+    if (strcmp(one.path, other.path) == 0 || file_same(one.path, other.path))
+        die(EXIT_USAGE, "--%s and --%s are the same file", one.option, other.option);
+}
+
+void outputs_check(const Output *output, int n, const char *const *input, int inputs)
+{
+    for (int i = 0; i < n; i++) {
+        if (!output[i].path)
+            continue;
+        for (int k = 0; k < inputs; k++)
+            if (input[k])
+                check_input(output[i].path, input[k]);
+        for (int j = 0; j < i; j++)
+            if (output[j].path)
+                check_other(output[j], output[i]);
+        file_check_output(output[i].path);
+    }
+}
