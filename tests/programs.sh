@@ -1714,9 +1714,28 @@ bad_before 'without a machine' '/^machine/d' 'not written by'
 bad_before 'with a word for a number' '/^step/s/",[0-9]/",x/' "line $((last - 1))"
 bad_before 'with an option that is none' 's/lengths/length/' '--length 4,8'
 bad_before 'with an option that writes' 's/"lengths 4,8/"csv x/' '--csv x'
+cut_short() { # after its first row
+    rm -f ../out/csv
+    "$bench" $tiny --seconds 60 --csv ../out/csv --only attention --attn relu --lengths 8 >/dev/null 2>&1 &
+    job=$! i=0
+    until [ -s ../out/csv ] || [ $i -gt 100 ]; do
+        i=$((i + 1))
+        sleep 0.1
+    done
+    kill -KILL $job
+    wait $job 2>/dev/null
+    job=
+    grep -q '^machine,' ../out/csv
+}
 refused 'bench against an empty file'      5 'line 1'         "$bench" --against ../in/empty
 refused 'bench against a text'             5 'line 1'         "$bench" --against $text
 refused 'bench against a file that is not there' 4 'No such file' "$bench" --against ../in/nowhere
+cp $saved ../out/before
+for option in csv svg save; do
+    refused "bench in place of what it is against" 2 'another name' "$bench" --only attention --against ../out/before --$option ../out/before
+done
+refused 'bench with two results in one file' 2 'the same file' "$bench" --csv x --save x
+check 'an interrupted bench leaves the rows that it has' cut_short
 refused 'bench that cannot save'           4 'No such file'   "$bench" --save nowhere/x
 step_flops() { # OPTION...: operations of a step of a gated unit
     benches --only step --attn gau --lengths 64 "$@" || return

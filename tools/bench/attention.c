@@ -286,7 +286,7 @@ static Growth bench_mechanism(Bench *b, const Mechanisms *m, const Attention *a)
     return g;
 }
 
-void bench_attention(Bench *b, const Mechanisms *m, FILE *svg)
+void bench_attention(Bench *b, const Mechanisms *m, const char *svg)
 {
     Growth *growth = NULL;
     int n = 0;

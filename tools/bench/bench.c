@@ -9,12 +9,11 @@
 #include "ops/base/file.h"
 #include "ops/base/text.h"
 #include "ops/kernel/bf16.h"
+#include "tools/common/outputs.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 enum { GEMM, OPS, ATTENTION, STEP, SCALING, DECODE, PROMPT, SHOWN = 60, TRIES = 3 };
 static const char *const sections[] = { "gemm",    "ops",    "attention", "step",
@@ -241,30 +240,12 @@ static Against read_against(void)
     return a;
 }
 
-static FILE *open_file(const char *path)
+/* Rather than after everything has been measured. */
+static void check_outputs(void)
 {
-    FILE *file = path ? fopen(path, "w") : NULL;
+    const Output output[] = { { "csv", csv_path }, { "svg", svg_path }, { "save", save_path } };
 
-    if (path && !file)
-        die(EXIT_IO, "cannot write %.200s: %s", path, strerror(errno));
-    return file;
-}
-
-/* Checks early, rather than after everything has been measured. */
-static void check_save(void)
-{
-    const char *slash = save_path ? strrchr(save_path, '/') : NULL;
-    const Text folder =
-        text_format("%.*s", slash ? (int)(slash - save_path) + 1 : 1, slash ? save_path : ".");
-
-    if (save_path && access(folder.at, W_OK) != 0)
-        die(EXIT_IO, "cannot write %.200s: %s", save_path, strerror(errno));
-}
-
-static void close_file(FILE *file, const char *path)
-{
-    if (file && (ferror(file) | fclose(file)) != 0)
-        die(EXIT_IO, "cannot write %.200s: %s", path, strerror(errno));
+    outputs_check(output, 3, &against_path, 1);
 }
 
 /* Whether a part runs and, in a repetition, whether any of its rows has to be measured again. */
@@ -280,7 +261,7 @@ static bool due(const Bench *b, int part)
     return runs(part) && !b->slower_only;
 }
 
-static void measure(Bench *b, FILE *svg)
+static void measure(Bench *b, const char *svg)
 {
     Mechanisms a = alone(), t = trained(), s = scaled(), d = decoded(), p = prompted();
 
@@ -356,27 +337,22 @@ int main(int argc, char **argv)
     int left = options_parse(&program, argc, argv);
     Against against = read_against();
     check(left, argv);
-    check_save();
-    FILE *csv = open_file(csv_path), *svg = open_file(svg_path);
+    check_outputs();
     Bench b = { .tape = { .mem = arena_new(),
                           .pool = pool_new(threads),
                           .bf16 = precision == PRECISION_BF16 },
                 .mem = arena_new(),
                 .seconds = seconds,
-                .csv = csv,
+                .csv = csv_path,
                 .against = against };
 
-    if (csv)
-        rows_head(csv);
     bench_peak(&b);
     keep_options(&b);
     print_peak(&b);
-    measure(&b, svg);
+    measure(&b, svg_path);
     print_end(&b);
     if (save_path)
         file_print(save_path, rows_write, &b.rows);
-    close_file(csv, csv_path);
-    close_file(svg, svg_path);
     int slower = against_path ? against_slower(&b.against, &b.rows) : 0;
     close_bench(&b);
     if (slower > 0)

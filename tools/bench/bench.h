@@ -42,9 +42,7 @@ const Row *rows_find(const Rows *rows, const char *group, const char *name); /* 
 const Row *rows_machine(const Rows *rows);
 void rows_free(Rows *rows);
 
-/* The same columns for --csv, row by row, and for --save. */
-void rows_head(FILE *out);
-void row_write(Row r, double peak, FILE *out);
+/* For --csv and --save. */
 void rows_write(FILE *out, void *rows);
 /* Dies (EXIT_DATA) unless the file is one of --save. */
 Rows rows_read(const char *path);
@@ -78,11 +76,11 @@ void against_print_end(const Against *a, const Rows *now);
 
 typedef struct {
     Tape tape;
-    Arena *mem;     /* operands, until bench_clear() */
-    double peak;    /* operations a second */
-    double seconds; /* least time of each row */
-    FILE *csv;      /* NULL: none */
-    Rows rows;      /* so far */
+    Arena *mem;      /* operands, until bench_clear() */
+    double peak;     /* operations a second */
+    double seconds;  /* least time of each row */
+    const char *csv; /* NULL: none */
+    Rows rows;       /* so far */
     Against against;
     bool slower_only; /* measure only these rows, again */
     uint64_t filled;
@@ -96,7 +94,7 @@ void bench_peak(Bench *b);
 /* The row's share of the peak, which is measured again if the share is above 1. */
 double bench_share(Bench *b, Row r);
 
-/* Adds the row to those to save and to the CSV file. */
+/* Adds the row, also to the CSV file: an interrupted run leaves those that it has. */
 void bench_keep(Bench *b, Row r);
 /* Keeps it and prints its line; or only the end of a line of another form. */
 void bench_row(Bench *b, Row r);
@@ -172,7 +170,7 @@ double bench_op(Bench *b, const char *name, int rows, int width);
 
 void bench_gemm(Bench *b);
 void bench_ops(Bench *b);
-void bench_attention(Bench *b, const Mechanisms *m, FILE *svg);
+void bench_attention(Bench *b, const Mechanisms *m, const char *svg); /* NULL: none */
 void bench_step(Bench *b, const Mechanisms *m);
 void bench_scaling(Bench *b, const Mechanisms *m);
 void bench_decode(Bench *b, const Mechanisms *m);
@@ -194,8 +192,8 @@ typedef struct {
 
 /* Prints how much time and memory per token differ between the lengths. */
 void growth_print(const Growth *g);
-/* Plots the times of n mechanisms. */
-void growth_draw(const Growth *growth, int n, const char *subtitle, FILE *svg);
+/* Plots the times of n mechanisms into a file. */
+void growth_draw(const Growth *growth, int n, const char *subtitle, const char *svg);
 
 /*
  * The length from which b takes less time than a, interpolated between the two lengths

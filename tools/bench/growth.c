@@ -2,6 +2,7 @@
 #include "tools/bench/bench.h"
 
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tools/draw/plot.h"
 
 #include <math.h>
@@ -71,7 +72,12 @@ void growth_print_crossing(const Growth *growth, int n)
     fflush(stdout);
 }
 
-void growth_draw(const Growth *growth, int n, const char *subtitle, FILE *svg)
+static void put_plot(FILE *out, void *plot)
+{
+    plot_svg(plot, out);
+}
+
+void growth_draw(const Growth *growth, int n, const char *subtitle, const char *svg)
 {
     Series *series = xmalloc((size_t)(n + 1) * sizeof *series);
     Plot plot = { .title = "One layer of attention, forward and backward",
@@ -89,6 +95,6 @@ void growth_draw(const Growth *growth, int n, const char *subtitle, FILE *svg)
                               .y = growth[i].time,
                               .n = growth[i].n,
                               .points = true };
-    plot_svg(&plot, svg);
+    file_print(svg, put_plot, &plot);
     free(series);
 }

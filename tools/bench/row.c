@@ -1,6 +1,7 @@
 /* What all sections of ./bench share: repeating, filling operands, printing. */
 #include "tools/bench/bench.h"
 
+#include "ops/base/file.h"
 #include "ops/base/machine.h"
 #include "ops/base/random.h"
 #include "ops/kernel/kernel.h"
@@ -23,10 +24,8 @@ bool bench_wanted(const Bench *b, const char *group, const char *name)
 void bench_keep(Bench *b, Row r)
 {
     rows_put(&b->rows, r);
-    if (!b->csv)
-        return;
-    row_write(r, b->peak, b->csv);
-    fflush(b->csv); /* an interrupted run leaves its rows */
+    if (b->csv)
+        file_print(b->csv, rows_write, &b->rows);
 }
 
 void bench_peak(Bench *b)

@@ -75,11 +75,6 @@ void rows_free(Rows *rows)
     *rows = (Rows){ 0 };
 }
 
-void rows_head(FILE *out)
-{
-    fprintf(out, "%s\n", head);
-}
-
 /* Empty where the number does not apply. */
 static void field(FILE *out, double x)
 {
@@ -88,7 +83,7 @@ static void field(FILE *out, double x)
         fputs(text_number(x).at, out);
 }
 
-void row_write(Row r, double peak, FILE *out)
+static void row_write(Row r, double peak, FILE *out)
 {
     fprintf(out, "%s,\"%s\"", r.group, r.name);
     field(out, r.seconds);
@@ -109,7 +104,7 @@ void rows_write(FILE *out, void *ctx)
 {
     const Rows *rows = ctx;
 
-    rows_head(out);
+    fprintf(out, "%s\n", head);
     for (int i = 0; i < rows->n; i++)
         row_write(rows->at[i], rows_machine(rows)->flops, out);
 }
