@@ -94,7 +94,7 @@ tools/attend 710
 tools/bench 2400
 tools/eval 790
 tools/figure 1240
-tools/export 360
+tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
