@@ -1329,6 +1329,28 @@ if [ -c /dev/full ]; then
     rm -r ../out/exported ../out/imported
 fi
 check 'a model with a standard class' exports $whole ArceeForCausalLM config.json
+check 'a model of some megabytes' part 0 large $small --n-layer 2 --n-embd 256 --max-iters 1 $text
+stopped_export() { # FIRST LEFT: by a signal when a name like FIRST is there; so many names are left, or all files
+    "$export" ../out/large ../out/exported >/dev/null 2>&1 &
+    job=$!
+    set -- "$1" "$2" "$1"
+    while [ ! -e "$3" ] && kill -0 $job; do set -- "$1" "$2" $1; done 2>/dev/null
+    kill -TERM $job 2>/dev/null
+    sleep 0.01
+    kill -TERM $job 2>/dev/null
+    wait $job
+    code=$? job=
+    left=$(($(find ../out/exported* 2>/dev/null | wc -l)))
+    [ $code = 0 ] && [ -s ../out/exported/config.json ] || [ $code,$left = "143,$2" ] || no "exit $code, $left"
+}
+check 'an export ends with a signal' stopped_export '../out/exported.*' 0
+rm -rf ../out/exported*
+mkdir ../out/exported
+check 'and one into a folder that is there' stopped_export '../out/exported/.m*' 1
+rm -r ../out/exported ../out/large
+mkdir ../out/exported
+check 'an export into .' eval '(cd ../out/exported && "$export" ../whole . >/dev/null 2>"$dir/err" && [ -s config.json ])'
+rm -r ../out/exported
 again() { # what was exported, as a run
     $patience "$export" $whole ../out/exported >"$dir/stdout" 2>"$dir/err" &&
         $patience "$import" ../out/exported ../out/imported >"$dir/stdout" 2>"$dir/err" &&

@@ -411,17 +411,35 @@ START_TEST(no_folder_is_created_for_an_unreadable_text)
 }
 END_TEST
 
-/* In the middle of the first file; and when all are written, because a link is not a folder. */
+/* In the middle of the first file, or of the second. */
 START_TEST(a_failure_while_writing_leaves_nothing)
 {
     save("model", config_of(0), 0);
     size_limit = 1000;
     check_refused(RUN("@model", "@out"), EXIT_IO, "model.safetensors", 1);
-    size_limit = 0;
+    save("model", config_of(0), 0);
+    mkdir(in_folder("again"), 0777);
+    check_refused(RUN("@model", "@again"), EXIT_IO, "model.safetensors", 2);
+    ck_assert_int_eq(files_of("again", false), 0);
+}
+END_TEST
+
+START_TEST(an_empty_folder_may_have_other_names)
+{
+    struct stat before, after;
+
+    save("model", config_of(0), 0);
     mkdir(in_folder("run"), 0777);
-    ck_assert_int_eq(symlink(in_folder("run"), in_folder("out")), 0);
-    check_refused(RUN("@model", "@out"), EXIT_IO, "cannot make the folder", 3);
-    ck_assert_int_eq(files_of("run", false), 0);
+    ck_assert_int_eq(stat(in_folder("run"), &before), 0);
+    ck_assert_int_eq(symlink("run", in_folder("out")), 0);
+    ck_assert_msg(RUN("@model", "@out") == 0, "%s", said);
+    ck_assert_int_eq(files_of("run", false), 5);
+    ck_assert_int_eq(stat(in_folder("run"), &after), 0);
+    ck_assert(before.st_ino == after.st_ino); /* who is in it sees the files */
+    ck_assert_int_eq(files(false), 3);
+    remove(in_folder("out"));
+    ck_assert_int_eq(symlink("nothing", in_folder("out")), 0);
+    check_refused(RUN("@model", "@out"), EXIT_IO, "choose another DIR", 3);
 }
 END_TEST
 
@@ -437,6 +455,7 @@ Suite *suite_export(void)
     tcase_add_loop_test(t, a_model_without_a_class_brings_its_own_and_says_why, 3, MODELS);
     tcase_add_test(t, a_run_gives_its_last_model_or_its_best);
     tcase_add_test(t, the_tokenizer_is_that_of_bytes);
+    tcase_add_test(t, an_empty_folder_may_have_other_names);
     t = with_folder(s, "what does not");
     tcase_add_checked_fixture(t, NULL, remove_folders);
     tcase_add_test(t, wrong_arguments_are_refused_before_anything_is_created);

@@ -8,8 +8,9 @@
  * from_pretrained() expects; otherwise DIR also has the Python source of a class that does, which
  * is part of this program (Makefile).
  *
- * DIR is written under a temporary name and renamed when complete: so it exists
- * complete or not at all.
+ * DIR is written under a temporary name and renamed when complete: so it exists complete or not at
+ * all. An empty folder that is there already, perhaps as `.` or by a link, keeps its place and gets
+ * config.json last: no program takes it for a model before.
  */
 #include "model/form.h"
 #include "model/mechanisms.h"
@@ -21,6 +22,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -84,7 +86,24 @@ static const char *const names[] = { "model.safetensors",      "config.json",
                                      "generation_config.json", "README.md",
                                      "mechanisms_attnc.py",    "modeling_attnc.py",
                                      "configuration_attnc.py" };
-static char unfinished[PATH_BYTES]; /* the temporary name of the folder */
+static char unfinished[PATH_BYTES]; /* where the files go; empty: there is nothing to remove */
+static bool there;                  /* that is DIR itself */
+static volatile sig_atomic_t stop;
+
+static void ask_to_stop(int number)
+{
+    stop = number;
+}
+
+/* A signal ends the program after the current file, even if it comes twice, as from timeout(1). */
+static void catch_signals(void)
+{
+    struct sigaction a = { .sa_flags = SA_RESTART };
+
+    a.sa_handler = ask_to_stop;
+    sigaction(SIGINT, &a, NULL);
+    sigaction(SIGTERM, &a, NULL);
+}
 
 static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
 {
@@ -93,23 +112,25 @@ static const char *join(char path[PATH_BYTES], const char *folder, const char *n
     return path;
 }
 
-/* At every exit; once the folder is renamed there is nothing to remove. */
+/* At every exit. */
 static void remove_unfinished(void)
 {
     char path[PATH_BYTES];
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; *unfinished && i < sizeof names / sizeof *names; i++)
         if (snprintf(path, PATH_BYTES, "%s/%s", unfinished, names[i]) < PATH_BYTES)
             unlink(path);
-    rmdir(unfinished);
+    if (*unfinished && !there)
+        rmdir(unfinished);
 }
 
 static void check_folder(const char *path)
 {
     DIR *dir = opendir(path);
+    struct stat link; /* to nothing */
     int files = 0;
 
-    if (!dir && errno != ENOENT)
+    if (!dir && (errno != ENOENT || lstat(path, &link) == 0))
         die(EXIT_IO, "cannot write to %.200s: %s; choose another DIR", path, strerror(errno));
     while (dir && readdir(dir))
         files++;
@@ -117,21 +138,42 @@ static void check_folder(const char *path)
         closedir(dir);
     if (files > 2) /* "." and ".." */
         die(EXIT_IO, "%.200s is not empty; choose another DIR", path);
+    there = dir != NULL;
 }
 
 static void begin_folder(const char *path)
 {
-    if (snprintf(unfinished, PATH_BYTES, "%s.%ld.tmp", path, (long)getpid()) >= PATH_BYTES)
+    const Text end = there ? (Text){ 0 } : text_format(".%ld.tmp", (long)getpid());
+    char name[PATH_BYTES];
+
+    if (snprintf(name, PATH_BYTES, "%s%s", path, end.at) >= PATH_BYTES)
         die(EXIT_IO, "the path %.60s... is too long", path);
-    if (mkdir(unfinished, 0777) != 0)
+    catch_signals();
+    if (!there && mkdir(name, 0777) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+    strcpy(unfinished, name);
     atexit(remove_unfinished);
+}
+
+static void check_stop(void)
+{
+    if (stop)
+        exit(128 + (int)stop);
+}
+
+static void end_folder(const char *path)
+{
+    check_stop();
+    if (!there && rename(unfinished, path) != 0)
+        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+    *unfinished = 0;
 }
 
 static void write_file(const Job *job, const char *name, Print *put)
 {
     char path[PATH_BYTES];
 
+    check_stop();
     file_print(join(path, unfinished, name), put, (void *)(uintptr_t)job);
 }
 
@@ -245,7 +287,6 @@ static void write_folder(const Job *job, const char *path)
 {
     begin_folder(path);
     write_tensors(job);
-    write_file(job, "config.json", put_config);
     write_file(job, "tokenizer.json", put_tokenizer);
     write_file(job, "tokenizer_config.json", put_tokenizer_config);
     if (job->run->model.config.task == TASK_CAUSAL)
@@ -254,8 +295,8 @@ static void write_folder(const Job *job, const char *path)
         write_file(job, "README.md", put_readme);
         write_sources();
     }
-    if (rename(unfinished, path) != 0)
-        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+    write_file(job, "config.json", put_config);
+    end_folder(path);
 }
 
 static Job job_open(const char *run)
