@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4630
 data 4690
 data/synthetic 1330
-training 5640
+training 5660
 tools 940
 tools/common 3870
 tools/draw 1100
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2430
-tools/train 2250
+tools/train 2280
 tools/lib 1250
 END
 
