@@ -79,13 +79,13 @@ const Activation activation_silu = { "silu", silu_apply, silu_chain };
 static void relu2_apply(real *restrict x, int n)
 {
     for (int i = 0; i < n; i++)
-        x[i] = x[i] > 0 ? x[i] * x[i] : 0;
+        x[i] = x[i] <= 0 ? 0 : x[i] * x[i]; /* NaN stays */
 }
 
 static void relu2_chain(real *restrict dx, const real *restrict x, int n)
 {
     for (int i = 0; i < n; i++)
-        dx[i] *= x[i] > 0 ? 2 * x[i] : 0;
+        dx[i] *= x[i] <= 0 ? 0 : 2 * x[i];
 }
 
 const Activation activation_relu2 = { "relu2", relu2_apply, relu2_chain };

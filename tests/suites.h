@@ -23,7 +23,7 @@
     ROW(maps)          /* its attention maps */                                                    \
     ROW(derivative)    /* what derivatives are compared with */                                    \
     ROW(ops)           /* every op except attention */                                             \
-    ROW(activation)    /* activations at large arguments */                                        \
+    ROW(activation)    /* activations at large arguments, and of NaN */                            \
     ROW(kernel)        /* the kernel of the matrix product, elementary functions */                \
     ROW(bf16)          /* products of 16-bit operands */                                           \
     ROW(rope)          /* RoPE */                                                                  \

@@ -1,4 +1,4 @@
-/* Activations at large arguments. */
+/* Activations at large arguments, and of NaN. */
 #include "tests/promises.h"
 #include "tests/suites.h"
 
@@ -64,6 +64,20 @@ START_TEST(the_tails_of_an_activation_are_monotone)
 }
 END_TEST
 
+START_TEST(an_activation_of_nan_is_nan)
+{
+    static const Activation *const f[] = { &activation_gelu,        &activation_silu,
+                                           &activation_relu2,       &activation_sigmoid,
+                                           &activation_log_sigmoid, &activation_softplus };
+    double y, dx;
+
+    for (int a = 0; a < COUNT(f); a++) {
+        activate(f[a], nan(""), &y, &dx);
+        ck_assert_msg(isnan(y) && isnan(dx), "%s: %g, and the slope is %g", f[a]->name, y, dx);
+    }
+}
+END_TEST
+
 Suite *suite_activation(void)
 {
     Suite *s = suite_create("activation");
@@ -71,5 +85,6 @@ Suite *suite_activation(void)
 
     tcase_add_test(t, an_activation_of_a_large_number_is_the_number_or_zero);
     tcase_add_test(t, the_tails_of_an_activation_are_monotone);
+    tcase_add_test(t, an_activation_of_nan_is_nan);
     return s;
 }
