@@ -64,6 +64,27 @@ START_TEST(features_of_rows_far_from_0_are_those_of_the_formula)
 }
 END_TEST
 
+/* Even if it is in only one of them: no map takes it for a negative number. */
+START_TEST(a_nan_in_q_or_k_reaches_the_result)
+{
+    enum { HERE = 5 };
+
+    EACH_VARIANT(v)
+    for (int which = Q; which <= K; which++) {
+        if (v->traits & (which == Q ? QUERYLESS : KEYLESS))
+            continue;
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 1, 23, 1, 4, 3 }, _i);
+
+        m.x[which]->data[HERE * m.s.D + 1] = R(nan(""));
+        const Outcome o = mixing_outcome(mem, &m, NULL);
+        for (int e = 0; e < m.s.E; e++)
+            ck_assert_msg(isnan(o.y[HERE * m.s.E + e]), "%s: operand %d", m.name, which);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 START_TEST(square_maps_that_are_learned_start_as_the_identity)
 {
     Arena *mem = arena_new();
@@ -177,6 +198,7 @@ Suite *suite_features(void)
     tcase_add_loop_test(t, features_of_long_rows_are_those_of_the_formula, 0, 2);
     tcase_add_loop_test(t, features_of_short_rows_are_those_of_the_formula, 0, 2);
     tcase_add_loop_test(t, features_of_rows_far_from_0_are_those_of_the_formula, 0, 2);
+    tcase_add_loop_test(t, a_nan_in_q_or_k_reaches_the_result, 0, 2);
     tcase_add_test(t, square_maps_that_are_learned_start_as_the_identity);
     tcase_add_test(t, no_two_random_directions_are_alike);
     tcase_add_test(t, weights_match_the_taylor_series_and_the_cosines);

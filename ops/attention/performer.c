@@ -80,7 +80,7 @@ static void relu_apply(const MapRows *m, real *f)
 {
     for (int r = 0; r < m->n; r++, f += m->ldf)
         for (int j = 0; j < m->F; j++)
-            f[j] = (f[j] > 0 ? f[j] : 0) + LEAST;
+            f[j] = (f[j] < 0 ? 0 : f[j]) + LEAST; /* NaN stays */
 }
 
 static void performer_apply(const MapRows *m, const real *x, real *f)
