@@ -93,11 +93,10 @@ static Mix position(const Mixing *m, int b, int t, Tensor row[OPERANDS_MAX])
     return in;
 }
 
-void check_steps(Arena *mem, Mixing *m, int longest)
+real *mixing_steps(Arena *mem, const Mixing *m, int longest)
 {
     Tape tape = tape_open(1);
-    Outcome want = mixing_outcome(mem, m, NULL);
-    real *o = arena_take(mem, want.n * sizeof *o);
+    real *o = arena_take(mem, m->x[V]->n * sizeof *o);
     int n = mixing_width(m, V);
     Tensor row[OPERANDS_MAX];
 
@@ -111,9 +110,17 @@ void check_steps(Arena *mem, Mixing *m, int longest)
             memcpy(o + mixing_before(m, b, t, n), attention_mix(&tape, &in)->data,
                    (size_t)n * sizeof *o);
         }
-    check_close(m->name, o, doubles(mem, want.y, want.n), want.n, forward_tolerance);
     decoding_free(tape.decoding);
     tape_close(&tape);
+    return o;
+}
+
+void check_steps(Arena *mem, Mixing *m, int longest)
+{
+    const Outcome want = mixing_outcome(mem, m, NULL);
+    const real *o = mixing_steps(mem, m, longest);
+
+    check_close(m->name, o, doubles(mem, want.y, want.n), want.n, forward_tolerance);
 }
 
 void check_twin(Arena *mem, Mixing *m, int from, int end)

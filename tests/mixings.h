@@ -31,7 +31,8 @@ void check_none(const Mixing *m, const Outcome *o, int b, int from, int to);
 /* Weights of the outcome that are zeros for the positions from `from` on. */
 real *weights_until(Arena *mem, const Mixing *m, int from);
 
-/* That decoding gives the causal result, with states for `longest` positions. */
+/* What decoding gives, with states for `longest` positions; and that it is the causal result. */
+real *mixing_steps(Arena *mem, const Mixing *m, int longest);
 void check_steps(Arena *mem, Mixing *m, int longest);
 
 /* That outputs, and the gradients of operands from .. end-1, are those of the plain twin. */

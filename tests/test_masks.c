@@ -82,6 +82,37 @@ START_TEST(the_future_does_not_leak)
 }
 END_TEST
 
+static void check_nan_steps(Mixing m, int which, int t)
+{
+    Arena *mem = arena_new();
+
+    m.x[which]->data[t * m.s.H * m.s.D + 1] = R(nan(""));
+    const Outcome whole = mixing_outcome(mem, &m, NULL);
+    const real *o = mixing_steps(mem, &m, m.s.T);
+    for (size_t i = 0; i < whole.n; i++)
+        ck_assert_msg(!isnan(o[i]) == !isnan(whole.y[i]),
+                      "%s: a NaN in operand %d at %d: number %zu is %g, decoded %g", m.name, which,
+                      t, i, (double)whole.y[i], (double)o[i]);
+    arena_free(mem);
+}
+
+START_TEST(decoding_has_nan_where_the_whole_sequence_has_it)
+{
+    static const int positions[] = { 0, 5, 31 };
+
+    EACH_CAUSAL(v)
+    for (int i = 0; i < 2 * COUNT(positions) && attention_decodes(v->attention); i++) {
+        Arena *mem = arena_new();
+        const Mixing m = mixing(mem, v, (Shape){ 1, 37, 2, 4, 4 }, true);
+        const int key = v->attention->keys_are_q ? Q : K;
+
+        if (!minds_length(&m))
+            check_nan_steps(m, i % 2 ? V : key, positions[i / 2]);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 START_TEST(a_loss_has_no_gradient_at_later_positions)
 {
     static const int positions[] = { 0, 31, 64, 1, 32, 63, 69 };
@@ -331,6 +362,7 @@ Suite *suite_masks(void)
     tcase_set_timeout(masks, 300);
     tcase_add_loop_test(masks, the_value_of_a_single_visible_key_is_the_result, 0, 2);
     tcase_add_test(masks, the_future_does_not_leak);
+    tcase_add_test(masks, decoding_has_nan_where_the_whole_sequence_has_it);
     tcase_add_test(masks, a_loss_has_no_gradient_at_later_positions);
     tcase_add_test(masks, a_prefix_gives_the_same_result_alone);
     tcase_add_loop_test(masks, padding_is_not_seen, 0, 2);

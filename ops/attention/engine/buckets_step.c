@@ -77,7 +77,7 @@ static void step_row(Row *x, real *rings, const int *bucket)
     for (int r = 0; r < x->b.rounds; r++)
         see(x, rings + (size_t)(r * x->b.buckets + bucket[r]) * size);
     for (int e = 0; e < x->E; e++)
-        x->o[e] = x->c > 0 ? x->o[e] / x->c : x->v[e];
+        x->o[e] = x->c == 0 ? x->v[e] : x->o[e] / x->c;
     for (int r = 0; r < x->b.rounds; r++)
         store(x, rings + (size_t)(r * x->b.buckets + bucket[r]) * size);
 }

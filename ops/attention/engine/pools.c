@@ -97,7 +97,7 @@ static void begin_sum(Ring *r)
 
 static void end_sum(const Ring *r)
 {
-    for (int e = 0; e < r->E && r->c > 0; e++)
+    for (int e = 0; e < r->E && r->c != 0; e++)
         r->s->o[r->h * r->E + e] += r->o[e] / r->c;
 }
 
