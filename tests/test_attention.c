@@ -37,6 +37,42 @@ START_TEST(every_attention_has_a_unique_name_a_twin_and_a_cost)
 }
 END_TEST
 
+/* The numbers that a mix takes: the second time, one block holds them all. */
+static double taken(const Mixing *m)
+{
+    Tape tape = tape_open(1);
+    const Mix in = mixing_mix(m);
+
+    for (int i = 0; i < 2; i++) {
+        attention_mix(&tape, &in);
+        tape_reset(&tape);
+    }
+    const double bytes = (double)arena_held(tape.mem);
+    tape_close(&tape);
+    return bytes / sizeof(real);
+}
+
+/* Of plain variants, and of those that are of another kind. Enough tokens to fill a block. */
+START_TEST(the_memory_of_a_mix_is_what_it_keeps)
+{
+    const int B = in_double ? 4 : 16, T = 480;
+
+    EACH_VARIANT(v)
+    if (!v->rope && !variant_window(v) && (v->plain || v->traits != (v - 1)->traits)) {
+        Arena *mem = arena_new();
+        const Mixing m = mixing(mem, v, (Shape){ B, T, 3, 16, 24 }, _i);
+        const Mix in = mixing_mix(&m);
+        const MixSize size = mix_size(&in);
+        const double got = taken(&m), o = 3.0 * m.s.E;
+        const double want = B * T * (attention_memory(&size).kept + o);
+
+        ck_assert_msg(fabs(got - want) < 0.06 * want, "%s: %.0f numbers, not %.0f", m.name, got,
+                      want);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 /* What several rows call by one name is one option. */
 START_TEST(settings_with_the_same_name_differ_only_in_default_and_help)
 {
@@ -519,6 +555,7 @@ Suite *suite_attention(void)
 
     tcase_set_timeout(formulas, 600);
     tcase_add_test(formulas, every_attention_has_a_unique_name_a_twin_and_a_cost);
+    tcase_add_loop_test(formulas, the_memory_of_a_mix_is_what_it_keeps, 0, 2);
     tcase_add_test(formulas, settings_with_the_same_name_differ_only_in_default_and_help);
     tcase_add_test(formulas, operands_of_wrong_shapes_are_a_bug);
     tcase_add_test(formulas, every_setting_of_a_mechanism_is_tested);

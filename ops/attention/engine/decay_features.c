@@ -205,12 +205,13 @@ double decay_features_cost(const MixSize *s)
     return engine_decay.cost(&of);
 }
 
-/* The features, and their gradients; and those of an operand that is learned. */
+/* The features and the states of their scan; gradients of features, and of a learned operand. */
 MixMemory decay_features_memory(const MixSize *s)
 {
-    const double F = features_of(s);
+    const MixSize of = decayed_size(s);
+    const double features = 2.0 * s->H * of.D;
     MixMemory m = linear_memory(s);
 
-    m.kept = 2.0 * s->H * F, m.back += 2.0 * s->H * F;
+    m.kept = features + engine_decay.memory(&of).kept, m.back += features;
     return m;
 }
