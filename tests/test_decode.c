@@ -369,6 +369,7 @@ static size_t held_after(const Small *s, int tokens, int positions)
     return before;
 }
 
+/* Where there are more positions than a ring has slots. */
 START_TEST(decoding_memory_is_constant_and_for_linear_ones_independent_of_length)
 {
     for (const Variant *v = variant_next(NULL); v; v = variant_next(v)) {
@@ -377,10 +378,31 @@ START_TEST(decoding_memory_is_constant_and_for_linear_ones_independent_of_length
         if (!v->plain || !goes_on(v))
             continue;
         Small *s = small_for_decoding(c, CONTEXT);
-        size_t few = held_after(s, BEYOND, 3 * BEYOND), many = held_after(s, 3, 100 * BEYOND);
+        size_t few = held_after(s, BEYOND, 5 * BEYOND), many = held_after(s, 3, 100 * BEYOND);
         ck_assert_msg((many == few) == !!(v->traits & IS_LINEAR), "%s", v->attention->name);
         small_close(s);
     }
+}
+END_TEST
+
+/* Not even if a window or a chunk could have more. */
+START_TEST(a_state_has_room_for_no_more_positions_than_there_are)
+{
+    enum { LARGE = 1 << 20 };
+
+    for (const Attention *const *a = attentions; *a; a++)
+        for (const Setting *s = (*a)->settings; attention_decodes(*a) && s && s->name; s++) {
+            MixSize size = { *a, .T = 3, .H = 2, .D = 4, .E = 4, .m = 8, .causal = true };
+
+            if (s->kind != SETTING_NUMBER || s->size || s->most < LARGE)
+                continue;
+            size.set = settings_default(*a);
+            *setting_at(&size.set, s->name) = 3;
+            const size_t few = attention_state(&size);
+            *setting_at(&size.set, s->name) = LARGE;
+            ck_assert_msg(attention_state(&size) == few, "%s: --%s: %zu numbers, not %zu",
+                          (*a)->name, s->name, attention_state(&size), few);
+        }
 }
 END_TEST
 
@@ -473,6 +495,7 @@ Suite *suite_decode(void)
     tcase_add_test(t, a_reset_decoder_behaves_like_a_new_one);
     tcase_add_test(t, sequences_decoded_together_have_the_bits_that_they_have_alone);
     tcase_add_test(t, decoding_memory_is_constant_and_for_linear_ones_independent_of_length);
+    tcase_add_test(t, a_state_has_room_for_no_more_positions_than_there_are);
     tcase_add_test(t, the_caller_of_a_step_gets_its_own_state_again);
     tcase_add_test(t, decoding_an_undecodable_model_is_a_bug);
     tcase_add_test(t, more_memory_than_there_is_is_refused);

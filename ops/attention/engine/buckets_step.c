@@ -1,8 +1,8 @@
 /*
  * Decoding of reformer.c. For each head, round and bucket, the state has the number of keys so far
- * and a ring buffer of the last 2 c normalised keys with their values: a row's own chunk and the
- * previous one. The number counts to 4 c and then wraps to 2 c, so that it remains exact as a
- * float.
+ * and a ring buffer of the last 2 c normalised keys with their values, a row's own chunk and the
+ * previous one, or of as many as there are positions. The number counts to 4 c and then wraps to 2
+ * c, so that it remains exact as a float.
  */
 #include "ops/attention/engine/buckets.h"
 
@@ -10,23 +10,29 @@
 
 #include <string.h>
 
-/* The numbers of a ring. */
-static size_t ring_size(const Buckets *b, int E)
+/* The slots of a ring, for n positions; and its numbers. */
+static int slots(const Buckets *b, int n)
 {
-    return 1 + 2 * (size_t)b->chunk * (size_t)(b->D + E);
+    return min(2 * b->chunk, n);
+}
+
+static size_t ring_size(const Buckets *b, int slots, int E)
+{
+    return 1 + (size_t)slots * (size_t)(b->D + E);
 }
 
 size_t buckets_state(const MixSize *s)
 {
     const Buckets b = buckets_sized(s);
 
-    return (size_t)s->H * (size_t)b.rounds * (size_t)b.buckets * ring_size(&b, s->E);
+    return (size_t)s->H * (size_t)b.rounds * (size_t)b.buckets *
+           ring_size(&b, slots(&b, s->T), s->E);
 }
 
 /* A head of a position: its row q and result o, its key k, and the sums so far. */
 typedef struct {
     Buckets b;
-    int E;
+    int slots, E;
     const real *q, *v;
     real *o, *k;
     real top, c;
@@ -34,7 +40,7 @@ typedef struct {
 
 static real *slot_of(const Row *x, real *ring, int number)
 {
-    return ring + 1 + (size_t)(number % (2 * x->b.chunk)) * (size_t)(x->b.D + x->E);
+    return ring + 1 + (size_t)(number % x->slots) * (size_t)(x->b.D + x->E);
 }
 
 /* One more key, and its value behind it. */
@@ -71,7 +77,7 @@ static void store(const Row *x, real *ring)
 /* All rounds of a row whose rings are at `rings`; a key that is alone sees itself. */
 static void step_row(Row *x, real *rings, const int *bucket)
 {
-    const size_t size = ring_size(&x->b, x->E);
+    const size_t size = ring_size(&x->b, x->slots, x->E);
 
     x->top = -R(HUGE_VAL), x->c = 0;
     for (int r = 0; r < x->b.rounds; r++)
@@ -84,8 +90,10 @@ static void step_row(Row *x, real *rings, const int *bucket)
 
 void buckets_step(const Step *s)
 {
-    const MixSize size = mix_size(s->in);
+    MixSize size = mix_size(s->in);
     Row x = { .b = buckets_of(s->in), .E = size.E };
+
+    size.T = s->tape->decoding->most, x.slots = slots(&x.b, size.T);
     const size_t n = buckets_numbers(&x.b), head = buckets_state(&size) / (size_t)size.H;
     double *turned = arena_take(s->tape->mem, 2 * n * sizeof *turned);
     int *bucket = arena_take(s->tape->mem, (size_t)x.b.rounds * sizeof *bucket);

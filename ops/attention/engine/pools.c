@@ -21,18 +21,18 @@ Span pools_seen(const Pools *p, bool causal, int count, int i)
     return (Span){ from, max(from, to) };
 }
 
-/* The positions of the ring. */
-static int reach(const Pools *p)
+/* The slots of the ring, for n positions. */
+static int slots(const Pools *p, int n)
 {
-    return max(p->near, p->far) + 1;
+    return min(max(p->near, p->far) + 1, n);
 }
 
-/* For each position of the ring its key and value, and whether it is padding; then a sum. */
+/* For each slot of the ring a key and value, and whether it is padding; then a sum. */
 size_t pools_state(const MixSize *s)
 {
     const Pools p = pools_of(&s->set);
 
-    return (size_t)reach(&p) * (1 + (size_t)s->H * (size_t)(s->D + s->E)) + (size_t)s->D +
+    return (size_t)slots(&p, s->T) * (1 + (size_t)s->H * (size_t)(s->D + s->E)) + (size_t)s->D +
            2 * (size_t)s->E;
 }
 
@@ -40,20 +40,19 @@ size_t pools_state(const MixSize *s)
 typedef struct {
     const Step *s;
     Pools pools;
-    int h, H, D, E;
+    int slots, h, H, D, E;
     real *hidden, *keys, *values, *k, *v, *o;
     real top, c;
 } Ring;
 
 static const real *key_at(const Ring *r, int j)
 {
-    return r->keys + ((size_t)(j % reach(&r->pools)) * (size_t)r->H + (size_t)r->h) * (size_t)r->D;
+    return r->keys + ((size_t)(j % r->slots) * (size_t)r->H + (size_t)r->h) * (size_t)r->D;
 }
 
 static const real *value_at(const Ring *r, int j)
 {
-    return r->values +
-           ((size_t)(j % reach(&r->pools)) * (size_t)r->H + (size_t)r->h) * (size_t)r->E;
+    return r->values + ((size_t)(j % r->slots) * (size_t)r->H + (size_t)r->h) * (size_t)r->E;
 }
 
 /* One more key. */
@@ -76,7 +75,7 @@ static bool find_mean(Ring *r, int p)
 
     memset(r->k, 0, (size_t)(r->D + r->E) * sizeof(real));
     for (int j = from; j < from + r->pools.size; j++) {
-        if (r->hidden[j % reach(&r->pools)] > 0)
+        if (r->hidden[j % r->slots] > 0)
             continue;
         n++;
         for (int d = 0; d < r->D; d++)
@@ -108,7 +107,7 @@ static void step_head(Ring *r)
 
     begin_sum(r);
     for (int j = max(0, t - r->pools.near); j <= t; j++)
-        if (r->hidden[j % reach(&r->pools)] == 0)
+        if (r->hidden[j % r->slots] == 0)
             absorb(r, key_at(r, j), value_at(r, j));
     end_sum(r);
     begin_sum(r);
@@ -122,9 +121,10 @@ void pools_step(const Step *s)
 {
     const MixSize size = mix_size(s->in);
     Ring r = { .s = s, .pools = pools_of(&size.set), .H = size.H, .D = size.D, .E = size.E };
-    const size_t n = (size_t)reach(&r.pools), at = (size_t)(s->t % reach(&r.pools));
     const size_t D = (size_t)(size.H * size.D), E = (size_t)(size.H * size.E);
 
+    r.slots = slots(&r.pools, s->tape->decoding->most);
+    const size_t n = (size_t)r.slots, at = (size_t)(s->t % r.slots);
     r.hidden = s->state, r.keys = r.hidden + n, r.values = r.keys + n * D;
     r.k = r.values + n * E, r.v = r.k + size.D, r.o = r.v + size.E;
     r.hidden[at] = s->padding;
