@@ -406,6 +406,40 @@ START_TEST(a_state_has_room_for_no_more_positions_than_there_are)
 }
 END_TEST
 
+/* Where a piece of this size is, of an arena that has returned none of it. */
+static const char *next_piece(Arena *mem)
+{
+    enum { UNUSUAL = 4992 };
+
+    return arena_take(mem, UNUSUAL);
+}
+
+/* A second step takes what the first has returned, so a long prompt needs no more. */
+START_TEST(a_step_returns_the_memory_that_it_takes)
+{
+    for (const Variant *v = variant_next(NULL); v; v = variant_next(v)) {
+        if (!attention_decodes(v->attention))
+            continue;
+        Tape tape = tape_open(1);
+        Arena *mem = arena_new();
+        const Mixing m = mixing(mem, v, (Shape){ 1, 1, 2, 4, 4 }, true);
+        const Mix in = mixing_mix(&m);
+        const MixSize size = mix_size(&in);
+        Step s = { .tape = &tape, .in = &in, .o = arena_take(mem, m.x[V]->n * sizeof(real)) };
+
+        tape.decoding = decoding_new(1, 1);
+        s.state = tape_state(&tape, attention_state(&size));
+        v->attention->engine->step(&s);
+        const char *before = next_piece(tape.mem), *between = next_piece(tape.mem);
+        v->attention->engine->step(&s);
+        ck_assert_msg(next_piece(tape.mem) - between == between - before, "%s", m.name);
+        decoding_free(tape.decoding);
+        arena_free(mem);
+        tape_close(&tape);
+    }
+}
+END_TEST
+
 /* What the function is to do; -1 in the name of a file would be no number. */
 static void decode_wrongly(const char *what)
 {
@@ -496,6 +530,7 @@ Suite *suite_decode(void)
     tcase_add_test(t, sequences_decoded_together_have_the_bits_that_they_have_alone);
     tcase_add_test(t, decoding_memory_is_constant_and_for_linear_ones_independent_of_length);
     tcase_add_test(t, a_state_has_room_for_no_more_positions_than_there_are);
+    tcase_add_test(t, a_step_returns_the_memory_that_it_takes);
     tcase_add_test(t, the_caller_of_a_step_gets_its_own_state_again);
     tcase_add_test(t, decoding_an_undecodable_model_is_a_bug);
     tcase_add_test(t, more_memory_than_there_is_is_refused);

@@ -95,12 +95,14 @@ void buckets_step(const Step *s)
 
     size.T = s->tape->decoding->most, x.slots = slots(&x.b, size.T);
     const size_t n = buckets_numbers(&x.b), head = buckets_state(&size) / (size_t)size.H;
-    double *turned = arena_take(s->tape->mem, 2 * n * sizeof *turned);
-    int *bucket = arena_take(s->tape->mem, (size_t)x.b.rounds * sizeof *bucket);
+    const size_t bytes =
+        2 * n * sizeof(double) + (size_t)size.D * sizeof(real) + (size_t)x.b.rounds * sizeof(int);
+    double *turned = arena_take(s->tape->mem, bytes);
     bool guarded;
 
+    x.k = (real *)(turned + 2 * n);
+    int *bucket = (int *)(x.k + size.D);
     memset(s->o, 0, s->in->v->n * sizeof(real));
-    x.k = arena_take(s->tape->mem, (size_t)size.D * sizeof *x.k);
     for (int h = 0; h < size.H && !s->padding; h++) {
         x.q = s->in->q->data + h * size.D, x.v = s->in->v->data + h * size.E;
         x.o = s->o + h * size.E;
@@ -111,4 +113,5 @@ void buckets_step(const Step *s)
             x.k[d] = x.q[d] * by;
         step_row(&x, s->state + (size_t)h * head, bucket);
     }
+    arena_give(s->tape->mem, turned, bytes);
 }

@@ -145,16 +145,15 @@ Tensor *decay_features_mix(Tape *tape, const Mix *in)
     return engine_decay.mix(tape, &of);
 }
 
-/* The features of a position. */
-static Tensor *step_features(const Step *s, const MixSize *size, const real *angles, bool key)
+/* The features of a position, in f; `row` is memory for a row of q or k. */
+static Tensor step_features(const Step *s, bool key, const real *angles, real *row, real *f)
 {
+    const MixSize size = mix_size(s->in);
     const FeatureMap *map = s->in->attention->rule;
     const Tensor *x = key ? s->in->k : s->in->q;
-    const int D = size->D, F = features_of(size);
-    Tensor *f = tensor_new(s->tape->mem, 4, (const int[]){ 1, 1, size->H, F });
-    real *row = arena_take(s->tape->mem, (size_t)D * sizeof *row);
+    const int D = size.D, F = features_of(&size);
 
-    for (int h = 0; h < size->H; h++) {
+    for (int h = 0; h < size.H; h++) {
         const MapRows m = { .in = s->in,
                             .key = key,
                             .T = s->t + 1,
@@ -170,25 +169,28 @@ static Tensor *step_features(const Step *s, const MixSize *size, const real *ang
         memcpy(row, x->data + h * D, (size_t)D * sizeof *row);
         if (angles)
             rope_rotate(row, angles, D, false);
-        map->apply(&m, row, f->data + h * F);
+        map->apply(&m, row, f + h * F);
     }
-    return f;
+    return (Tensor){ .ndim = 4, .dim = { 1, 1, size.H, F }, .n = (size_t)(size.H * F), .data = f };
 }
 
 void decay_features_step(const Step *s)
 {
     const MixSize size = mix_size(s->in);
-    real *angles = NULL;
+    const int D = size.D, n = size.H * features_of(&size);
+    const size_t bytes = (size_t)(2 * D + 2 * n) * sizeof(real);
+    const bool before = s->in->rope && linear_rotates_before(s->in->attention, &s->in->set);
+    real *row = arena_take(s->tape->mem, bytes), *angles = row + D, *f = angles + D;
 
-    if (s->in->rope && linear_rotates_before(s->in->attention, &s->in->set)) {
-        angles = arena_take(s->tape->mem, (size_t)size.D * sizeof *angles);
-        rope_position(angles, s->t, size.D, s->in->rope_scale);
-    }
-    const Mix of = decayed(s->in, step_features(s, &size, angles, false),
-                           step_features(s, &size, angles, true));
+    if (before)
+        rope_position(angles, s->t, D, s->in->rope_scale);
+    Tensor phi = step_features(s, false, before ? angles : NULL, row, f);
+    Tensor psi = step_features(s, true, before ? angles : NULL, row, f + n);
+    const Mix of = decayed(s->in, &phi, &psi);
     Step step = *s;
     step.in = &of;
     engine_decay.step(&step);
+    arena_give(s->tape->mem, row, bytes);
 }
 
 size_t decay_features_state(const MixSize *s)
