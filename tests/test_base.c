@@ -8,6 +8,7 @@
 #include "tests/tests.h"
 
 #include <float.h>
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
@@ -94,6 +95,28 @@ START_TEST(every_index_is_visited_once)
             }
         pool_free(pool);
     }
+}
+END_TEST
+
+static void count_indices(void *ctx, int begin, int end)
+{
+    atomic_fetch_add((atomic_int *)ctx, end - begin);
+}
+
+/* The number of its ranges is rounded up. */
+START_TEST(a_loop_may_be_as_long_as_an_int_allows)
+{
+    static const int grains[] = { 1 << 20, INT_MAX / 2, INT_MAX / 2 + 1, INT_MAX - 1, INT_MAX };
+    Pool *pool = pool_new(2);
+
+    for (int i = 0; i < COUNT(grains); i++)
+        for (int less = 0; less < 2; less++) {
+            atomic_int seen = 0;
+
+            pool_for(pool, INT_MAX - less, grains[i], count_indices, &seen);
+            ck_assert_int_eq(seen, INT_MAX - less);
+        }
+    pool_free(pool);
 }
 END_TEST
 
@@ -524,6 +547,7 @@ Suite *suite_base(void)
     tcase_add_test(t, an_arena_does_not_grow_twice_for_the_same_requests);
     tcase_add_test(t, blocks_of_an_arena_do_not_overlap);
     tcase_add_test(t, every_index_is_visited_once);
+    tcase_add_test(t, a_loop_may_be_as_long_as_an_int_allows);
     tcase_add_test(t, a_pool_can_be_opened_and_closed_many_times);
     tcase_add_test(t, each_thread_has_its_own_scratch_memory);
     tcase_add_test(t, ops_run_side_by_side_each_on_a_thread_alone);

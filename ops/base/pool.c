@@ -65,12 +65,12 @@ static _Thread_local int thread; /* its number in its pool */
 
 static void draw(Pool *pool)
 {
-    int grain = pool->grain, n = pool->n;
+    const int grain = pool->grain, n = pool->n, ranges = n / grain + (n % grain > 0);
 
     for (;;) {
         int i = atomic_fetch_add(&pool->next, 1);
 
-        if (i >= (n + grain - 1) / grain)
+        if (i >= ranges)
             return;
         pool->body(pool->ctx, i * grain, n - i * grain < grain ? n : (i + 1) * grain);
     }
