@@ -318,6 +318,7 @@ static void settle(void)
     job_shape(&job);
     settle_model();
     settle_training();
+    check_lengths();
 }
 
 Job job_sized(PlanSize s)
@@ -390,7 +391,6 @@ Job job_read(int argc, char **argv)
     job.preset = preset >= 0 && strcmp(choice_presets[preset].name, "nanogpt-cpu") == 0;
     job.overwrite = overwrite;
     job_check_memory(&job);
-    check_lengths();
     settle_folder();
     return job;
 }
