@@ -80,7 +80,7 @@ ops 3830
 ops/base 2880
 ops/kernel 2260
 ops/attention 4730
-ops/attention/engine 9190
+ops/attention/engine 9210
 ops/attention/plain 3075
 model 4630
 data 4690
