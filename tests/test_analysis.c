@@ -62,6 +62,23 @@ START_TEST(scores_are_products_of_rotated_q_and_k_of_all_pairs)
 }
 END_TEST
 
+/* Copies of rows are as wide as a vector. */
+START_TEST(a_row_narrower_than_a_vector_has_scores)
+{
+    Arena *mem = arena_new();
+    Tape tape = tape_open(1);
+    const Mixing m = mixing(mem, variant_next(NULL), (Shape){ 1, 1, 1, 1, 1 }, true);
+    const Mix in = mixing_mix(&m);
+    const double q = (double)in.q->data[0], k = (double)in.k->data[0];
+    double S;
+
+    attention_scores(&tape, &in, &S);
+    ck_assert_double_eq(S, q * k);
+    tape_close(&tape);
+    arena_free(mem);
+}
+END_TEST
+
 /* What a weight is of its score: of a softmax's row the ratio is e^s, of a squared relu's a square.
  */
 static double weight_of(const Variant *v, double score)
@@ -538,6 +555,7 @@ Suite *suite_analysis(void)
     TCase *t = group(s, "scores");
 
     tcase_add_loop_test(t, scores_are_products_of_rotated_q_and_k_of_all_pairs, 0, 4);
+    tcase_add_test(t, a_row_narrower_than_a_vector_has_scores);
     tcase_add_test(t, weights_are_the_function_of_their_rows_scores);
     t = group(s, "models");
     tcase_add_loop_test(t, each_head_has_the_means_of_its_matrices_over_the_windows_of_evaluation,

@@ -29,17 +29,20 @@ static double dot(const real *x, const real *y, int n)
     return sum;
 }
 
-/* A thread's copies of q and k, rotated. */
+/* A thread's copies of q and k, rotated; head_gather() stores whole vectors. */
 typedef struct {
     Rows q, k;
+    int D;
 } Copies;
 
 static Copies copies_of(const Scores *s, int number)
 {
-    const int T = s->in->q->dim[1], D = s->in->q->dim[3];
+    const int T = s->in->q->dim[1], D = s->in->q->dim[3], ld = up_to(D, LANES);
     const Head head = head_of(s->in, number);
     real *scratch = pool_scratch();
-    const Copies x = { { carve(&scratch, T, D), D, 0, T }, { carve(&scratch, T, D), D, 0, T } };
+    const Copies x = { { carve(&scratch, T, ld), ld, 0, T },
+                       { carve(&scratch, T, ld), ld, 0, T },
+                       D };
 
     head_gather(&head, x.q, s->in->q->data, D);
     head_gather(&head, x.k, s->in->k->data, D);
@@ -50,7 +53,7 @@ static Copies copies_of(const Scores *s, int number)
 
 static double product(const Copies *x, int i, int j)
 {
-    return dot(row_of(x->q.at, i, x->q.ld), row_of(x->k.at, j, x->k.ld), x->q.ld);
+    return dot(row_of(x->q.at, i, x->q.ld), row_of(x->k.at, j, x->k.ld), x->D);
 }
 
 /* Heads begin .. end-1, counted over all sequences. */
@@ -105,7 +108,7 @@ static void for_heads(Tape *tape, Body *body, Scores s)
 
     if (s.in->rope)
         s.angles = rope_angles(tape, T, D, s.in->rope_scale);
-    pool_reserve(tape->pool, 2 * (size_t)T * (size_t)D * sizeof(real));
+    pool_reserve(tape->pool, 2 * (size_t)T * (size_t)up_to(D, LANES) * sizeof(real));
     pool_for(tape->pool, B * H, 1, body, &s);
     tape_reset(tape);
 }
