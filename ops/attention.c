@@ -286,7 +286,7 @@ double operand_numbers(const MixSize *s, const Operand *o)
     return n;
 }
 
-/* Settings that are sizes are those of the operands, whoever made them. */
+/* Size settings are taken from the shapes of the operands. */
 static void measure(MixSize *size, const char *shape, const Tensor *x)
 {
     for (const Setting *s = size->attention->settings; s && s->name; s++) {

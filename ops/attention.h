@@ -235,9 +235,9 @@ void attention_columns(Tape *tape, const Mix *in, void (*take)(void *ctx, Matrix
                        void *ctx);
 
 /*
- * c (B, H, T), the sums over j in V(i) of the weights of row i before any division: of e^s_ij, of
- * max(s_ij, 0)^2 or of phi(q_i) . psi(k_j). False if the mechanism has none. Resets the tape, which
- * must be forward-only.
+ * c (B, H, T), the sums over j in V(i) of the weights of row i before any division: such as
+ * e^s_ij, max(s_ij, 0)^2 or phi(q_i) . psi(k_j); with that of the null key, if there is one. False
+ * if the mechanism has none. Resets the tape, which must be forward-only.
  */
 bool attention_sums(Tape *tape, const Mix *in, double *c);
 

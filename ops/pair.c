@@ -1,5 +1,5 @@
 /*
- * What is compared of two vectors: rows 2b and 2b + 1 of x, called u and v here, become one row
+ * Features for comparing two vectors: rows 2b and 2b + 1 of x, called u and v here, become one row
  * (Conneau et al., 2017, arXiv:1705.02364, as in the Long Range Arena's retrieval task).
  *
  *     y = [u; v; u * v; u - v]

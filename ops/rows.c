@@ -1,6 +1,6 @@
 /*
- * Some rows of many: those of which something is asked, so that the head multiplies no others; and
- * back to where they were. For n rows i_0 < i_1 < ..,
+ * Gathers the rows that have a target, so that the head multiplies no others, and scatters them
+ * back. For n rows i_0 < i_1 < ..,
  *
  *     pick     y_k = x_(i_k)                                  dx_(i_k) += g_k
  *     place    y_(i_k) = x_k, and the other rows are 0        dx_k     += g_(i_k)

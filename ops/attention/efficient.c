@@ -22,6 +22,9 @@
  * RoPE rotates q and k before the two softmaxes (--rope-at before). Every feature has its own z, so
  * rotating the features in the numerator would mix features with different denominators.
  *
+ * e^k is computed as it stands: in float, a feature whose keys are all below -104 is lost, and one
+ * with a key above 88 overflows.
+ *
  * Plain twin: plain/efficient.c.
  */
 #include "ops/attention/engine/features.h"

@@ -2,13 +2,13 @@
  * Gated linear attention (Yang et al., 2024, arXiv:2312.06635): linear attention without a
  * denominator, whose state has a separate decay for each position and each feature of the keys,
  *
- *     S_t = diag(e^(ga_t)) S_t-1 + k_t v_t^T       o_t = S_t^T q_t / sqrt(D)
+ *     S_t = diag(e^(ga_t)) S_t-1 + k_t v_t^T       o_t = S_t^T q_t
  *     ga_t = ln sigmoid(W2 W1 h_t + b) / 16        elementwise
  *
  * where h is the layer's input after its norm, W1 has 16 rows, and padding has ga = 0. Unrolled,
  * with B_t the sum of ga_s over s <= t,
  *
- *     A_ij = sum over d of q_id k_jd e^(B_id - B_jd) / sqrt(D)       j in V(i)
+ *     A_ij = sum over d of q_id k_jd e^(B_id - B_jd)       j in V(i)
  *
  * which is not a function of q_i.k_j. engine/decay_each.c computes both passes by matrix products,
  * and engine/segments.h keeps the exponents in range. With * elementwise, B_id occurs in all terms
@@ -17,8 +17,8 @@
  *
  *     dga_t = sum over s >= t of (q_s * dq_s - k_s * dk_s)
  *
- * ga is an operand; the layer computes it, divides q by sqrt(D), normalises each head's output, and
- * gates it. Causal only, as in the paper.
+ * ga is an operand; the layer computes it, divides q by sqrt(D) beforehand, normalises each head's
+ * output, and gates it. Causal only, as in the paper.
  *
  * Plain twin: plain/gla.c.
  */

@@ -112,8 +112,7 @@ static inline real exp_lasting(real x)
 
 /*
  * sin x and cos x, within 10^-7 for |x| up to 8000; beyond 10^6 they are only some number from -1
- * to
- * 1. NaN for NaN.
+ * to 1. NaN for NaN.
  *
  *     x = n pi / 2 + r,   |r| <= pi / 4
  *

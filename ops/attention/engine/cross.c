@@ -40,7 +40,7 @@ static Rows part(Rows x, int i, int n)
     return (Rows){ row_of(x.at, i, x.ld), x.ld, x.t0 + i, min(n, x.n - i) };
 }
 
-/* A tile of products, with as many rows as the kernel likes. */
+/* A tile of products, with the number of rows rounded up to a multiple of MR. */
 static void products(real *to, Rows a, int depth, const real *bt)
 {
     rows_multiply((Rows){ to, TILE, 0, up_to(a.n, MR) }, a, depth, bt, false);

@@ -1,10 +1,10 @@
 /*
- * A softmax of rows over keys that are not as many: o = softmax(q k^T) v, forward and backward, a
- * tile of keys at a time. Nothing is stored but two numbers per row (the derivation is at the head
- * of tiles.c, which is for rows and keys of one sequence).
+ * Softmax attention of n rows over a different number of keys: o = softmax(q k^T) v, forward and
+ * backward, a tile of keys at a time. Nothing is stored but two numbers per row (the derivation is
+ * at the head of tiles.c, which is for rows and keys of one sequence).
  *
  * All rows are copies in a thread's scratch memory: q already scaled, each with room for up_to(n,
- * TILE) rows, of which those past n may hold anything.
+ * MR) rows, of which those past n may hold anything.
  */
 #ifndef OPS_ATTENTION_ENGINE_CROSS_H
 #define OPS_ATTENTION_ENGINE_CROSS_H

@@ -92,7 +92,7 @@ static Chunk open(const Decayed *op, int number)
     return x;
 }
 
-/* What a row sees of the state that the sweep brings, and what that takes of a row. */
+/* The decay of the incoming state at each row, and of each row in the outgoing state. */
 static const real *seen(const Chunk *x)
 {
     return x->direction > 0 ? x->d.before : x->d.after;

@@ -25,8 +25,8 @@ typedef struct {
 typedef struct {
     Rows x, y, dx, dy;
     real *A, *P;   /* (TILE, TILE): a_t . x_s for s < t and q_t . x_s for s <= t, decayed, else 0 */
-    real *dA, *dP; /* dP without its diagonal, */
-    real *dself;   /* (TILE), which is here: q_t . x_t does not decay */
+    real *dA, *dP; /* the diagonal of dP is 0: */
+    real *dself;   /* (TILE), the gradients of q_t . x_t, which does not decay */
 } Side;
 
 typedef struct {
@@ -46,7 +46,7 @@ typedef struct {
     real *room;
 } Chunk;
 
-/* What lies between positions: a number e^g for the whole head, or one for each feature. */
+/* The decay between positions: a number e^g for the whole head, or one for each feature. */
 typedef struct Fading {
     size_t (*room)(int D);
     void (*load)(Chunk *x);                          /* from x->g */
@@ -55,8 +55,8 @@ typedef struct Fading {
     void (*leave)(const Chunk *x, Rows of);          /* left = rows decayed until it ends */
     void (*fade)(const Chunk *x, real *S);           /* S decays from its beginning to its end */
     /*
-     * dq, da and dx, from dA and dP, and from what they hold: the gradients of rows decayed by
-     * read() and leave().
+     * dq, da and dx: adds the part from dA and dP. Before it they hold the gradients of rows
+     * decayed by read() and leave(), of which it makes those of the rows.
      */
     void (*back)(Chunk *x);
     void (*gradient)(Chunk *x, const real *S); /* dg; S is what the chunk leaves, NULL: not read */

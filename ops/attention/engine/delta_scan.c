@@ -240,7 +240,7 @@ static Tensor *delta_mix(Tape *tape, const Mix *in)
     return op->node.y;
 }
 
-/* A quarter: what the state gives to a row, what the row takes, and what it adds. */
+/* Per token: what the state gives to a row, what the row takes of it and adds, and its pairs. */
 static double delta_cost(const MixSize *s)
 {
     const double pairs = fmin(0.5 * TILE, s->T) * (s->D + s->E), state = (double)s->D * s->E;

@@ -42,7 +42,7 @@ typedef struct Forget {
     double between, F[2 * TILE];       /* F_ij of row i, for the keys of its tile */
 } Forget;
 
-/* The size of its scratch memory, and of the gradients for forget_into(), in floats. */
+/* The size of its scratch memory, and of the gradients for forget_into(), in numbers. */
 size_t forget_room(int T, int tile);
 size_t forget_grad_room(int T, int tile);
 

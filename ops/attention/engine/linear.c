@@ -26,7 +26,7 @@ static size_t learned_bytes(const Linear *op, int key)
     return (size_t)(op->B * op->H) * linear_learned_size(op->w[key]->dim[1], op->D) * sizeof(real);
 }
 
-/* One, if both sides have the same. */
+/* If q and k share the operand, they share one buffer. */
 void linear_open_learned(Linear *op, Arena *mem)
 {
     for (int key = 0; key < 2; key++) {

@@ -89,7 +89,7 @@ int pairs_tile(int T)
 
 /*
  * A long sequence with few heads is cut into parts, so that all threads have work; but not if rows
- * see few keys , where the parts' dq would take most of the op's memory.
+ * see few keys, where the parts' dq would take most of the op's memory.
  */
 int pairs_parts(const View *v, int T, int H)
 {

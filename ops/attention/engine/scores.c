@@ -10,6 +10,8 @@
  * The sums of a row's weights, for ./analyse, are in double too, with all of tau_i:
  *
  *     c_i = sum over j in V(i) of w(tau_i q_i . k_j)
+ *
+ * and the weight of the null key (softmax1, sink), if there is one.
  */
 #include "ops/attention/engine/bias.h"
 #include "ops/attention/engine/pairs.h"

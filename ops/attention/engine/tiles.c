@@ -37,9 +37,9 @@
  * The backward pass computes everything but m and c again, tile by tile: five products to the
  * forward pass's two. tau_i is multiplied into the copies of q.
  *
- * A key hidden from row i must not enter its sums, not even multiplied by zero (it may be NaN).
- * So rows are processed in groups of MR: the keys that the whole group sees go through the
- * kernel, and the few at either end of a row are added one by one.
+ * A key hidden from row i must not enter its sums of the forward pass, not even multiplied by zero
+ * (it may be NaN). So rows are processed in groups of MR: the keys that the whole group sees go
+ * through the kernel, and the few at either end of a row are added one by one.
  */
 #include "ops/attention/engine/tiles.h"
 

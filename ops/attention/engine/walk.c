@@ -7,7 +7,7 @@ int walk_chunks(const Fastformer *op)
     return (op->T + TILE - 1) / TILE;
 }
 
-/* The size of the states of a pool, in floats. */
+/* The size of the states of a pool, in numbers. */
 size_t walk_states(const Fastformer *op)
 {
     return (size_t)(walk_chunks(op) + 1) * pooling_state(op->D);
