@@ -113,6 +113,33 @@ START_TEST(decoding_has_nan_where_the_whole_sequence_has_it)
 }
 END_TEST
 
+/* That of the last position, which no row before it sees, and whose own row has no loss. */
+START_TEST(a_nan_value_has_no_part_in_gradients_of_earlier_queries)
+{
+    static const int sizes[] = { 2, 32, 71 };
+
+    EACH_CAUSAL(v)
+    for (int i = 0; i < COUNT(sizes) && (v->traits & HAS_MATRIX); i++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 2, sizes[i], 2, 8, 5 }, true);
+        const int last = sizes[i] - 1, n = mixing_width(&m, Q);
+        const real *dy = weights_until(mem, &m, last);
+        const Outcome clean = mixing_outcome(mem, &m, dy);
+
+        for (int b = 0; b < m.s.B; b++)
+            m.x[V]->data[mixing_before(&m, b, last, mixing_width(&m, V))] = R(nan(""));
+        const Outcome o = mixing_outcome(mem, &m, dy);
+        for (int b = 0; b < m.s.B; b++) {
+            const size_t at = mixing_before(&m, b, 0, n);
+
+            ck_assert_msg(same_bits(o.dx[Q] + at, clean.dx[Q] + at, (size_t)(last * n)), "%s",
+                          m.name);
+        }
+        arena_free(mem);
+    }
+}
+END_TEST
+
 START_TEST(a_loss_has_no_gradient_at_later_positions)
 {
     static const int positions[] = { 0, 31, 64, 1, 32, 63, 69 };
@@ -363,6 +390,7 @@ Suite *suite_masks(void)
     tcase_add_loop_test(masks, the_value_of_a_single_visible_key_is_the_result, 0, 2);
     tcase_add_test(masks, the_future_does_not_leak);
     tcase_add_test(masks, decoding_has_nan_where_the_whole_sequence_has_it);
+    tcase_add_test(masks, a_nan_value_has_no_part_in_gradients_of_earlier_queries);
     tcase_add_test(masks, a_loss_has_no_gradient_at_later_positions);
     tcase_add_test(masks, a_prefix_gives_the_same_result_alone);
     tcase_add_loop_test(masks, padding_is_not_seen, 0, 2);

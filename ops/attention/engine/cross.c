@@ -156,6 +156,17 @@ void cross_delta(const Cross *x)
         x->row[i].delta = row_dot(row_of(x->g.at, i, x->g.ld), row_of(x->o.at, i, x->o.ld), x->E);
 }
 
+/* As in softmax.c; but where A is 0, so is ds, even if the value of a hidden key is NaN. */
+static void unweigh_seen(real *restrict s, real *restrict dA, int n, const RowState *row)
+{
+    const real m = row->m, by = 1 / row->c, delta = row->delta;
+
+    for (int j = 0; j < n; j++) {
+        s[j] = exp_below(s[j] - m) * by;
+        dA[j] = s[j] == 0 ? 0 : s[j] * (dA[j] - delta);
+    }
+}
+
 /* A and ds of a row. Where one key has all the weight, its score has no gradient: not a rounding.
  */
 static void unweigh(const Cross *x, int i, int j0, int n, real *s, real *ds)
@@ -165,7 +176,7 @@ static void unweigh(const Cross *x, int i, int j0, int n, real *s, real *ds)
         memset(ds, 0, TILE * sizeof(real));
         return;
     }
-    weighting_softmax.unweigh(s, ds, up_to(n, SUMS), &x->row[i]);
+    (x->hide ? unweigh_seen : weighting_softmax.unweigh)(s, ds, up_to(n, SUMS), &x->row[i]);
     for (int j = 0; x->row[i].c == 1 && j < n; j++)
         ds[j] = s[j] == 1 ? 0 : ds[j];
     for (int j = n; j < up_to(n, MR); j++)
