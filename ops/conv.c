@@ -135,7 +135,7 @@ static void step_row(const Convolution *op, int i, int t, real *kept)
     real *y = op->node.y->data + (size_t)(i * C);
 
     memset(y, 0, (size_t)C * sizeof *y);
-    if (op->in.length && op->in.length[i / op->T] == 0) {
+    if (op->in.length && t >= op->in.length[i / op->T]) {
         if (K > 1)
             memset(kept + (size_t)(t % (K - 1) * C), 0, (size_t)C * sizeof *kept);
         return;

@@ -1,6 +1,7 @@
 /* The ops except attention: the promises of every op, for each row of the table of ops, and those
  * of single ops. */
 #include "ops/base/error.h"
+#include "ops/decoding.h"
 #include "tests/naive.h"
 #include "tests/promises.h"
 #include "tests/suites.h"
@@ -470,6 +471,31 @@ static Tensor *losses(Tape *tape, void *ctx)
 }
 
 /* With x[3], the last sum passes on a gradient that is written over its own numbers. */
+START_TEST(a_convolution_has_the_same_padding_when_decoding)
+{
+    enum { B = 2, T = 7, C = 5, ALL = B * T * C };
+    Arena *mem = arena_new();
+    Tape tape = tape_open(1);
+    Tensor *x = leaf(mem, 1, 1, SHAPE(B, T, C)), *row = leaf(mem, 2, 1, SHAPE(B, 1, C));
+    Conv of = { x, leaf(mem, 3, 1, SHAPE(3, C)), 3, (int[]){ T, 4 }, true };
+    const real *whole =
+        memcpy(arena_take(mem, ALL * sizeof *whole), op_conv(&tape, of)->data, ALL * sizeof *whole);
+
+    of.x = row, tape.decoding = decoding_new(T, B);
+    for (int t = 0; t < T; t++, tape_reset(&tape)) {
+        tape.decoding->t = t;
+        for (int b = 0; b < B; b++)
+            memcpy(row->data + b * C, x->data + (b * T + t) * C, C * sizeof(real));
+        const real *y = op_conv(&tape, of)->data;
+        for (int b = 0; b < B; b++)
+            ck_assert(same_bits(y + b * C, whole + (b * T + t) * C, C));
+    }
+    decoding_free(tape.decoding);
+    tape_close(&tape);
+    arena_free(mem);
+}
+END_TEST
+
 START_TEST(memory_between_ops_is_freed_once_and_not_before_its_last_use)
 {
     Arena *mem = arena_new();
@@ -563,6 +589,7 @@ Suite *suite_ops(void)
     tcase_add_test(one, the_gradient_of_layernorm_has_no_mean_and_no_share_of_its_result);
     tcase_add_test(one, a_constant_added_to_the_logits_changes_no_loss);
     tcase_add_test(one, logits_of_any_size_have_a_finite_loss);
+    tcase_add_test(one, a_convolution_has_the_same_padding_when_decoding);
     tcase_add_test(one, memory_between_ops_is_freed_once_and_not_before_its_last_use);
     tcase_add_test(one, dropout_drops_its_share_and_keeps_the_expectation);
     tcase_add_test(one, dropout_drops_the_same_again_and_others_for_another_stream);
