@@ -4,9 +4,10 @@
  *
  *     dg_t = sum over j < t <= i of W_ij      and, bidirectional, over i < t <= j
  *
- * Only pairs that cross t are added. (The sum over s >= t of q_s.dq_s - k_s.dk_s, from the rows and
- * columns of W, would be the same number, as a difference in which all other pairs cancel except
- * for their rounding.) For a t in a chunk, the pairs are
+ * Of the pairs with a position in t's chunk, only those that cross t are added. (The sum over s >=
+ * t of q_s.dq_s - k_s.dk_s, from the rows and columns of W, would be the same number, as a
+ * difference in which all other pairs cancel except for their rounding.) For a t in a chunk, the
+ * pairs are
  *
  *     both in the chunk        the chunk's part of W
  *     one to the left of it    into_s for s >= t: row s with all positions to the left
@@ -14,7 +15,8 @@
  *     one on either side       the pairs that cross the chunk's right end, without the out_s
  *
  * and the pairs that cross its left end are those that cross its right end, plus the sum of into,
- * minus the sum of out.
+ * minus the sum of out. The last two are differences, too, but of the sums of whole chunks, and in
+ * double.
  */
 #ifndef OPS_ATTENTION_ENGINE_CROSSING_H
 #define OPS_ATTENTION_ENGINE_CROSSING_H
