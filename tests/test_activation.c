@@ -4,6 +4,15 @@
 
 #include <float.h>
 
+/* Whether all of them are the same. The sign of a NaN is the compiler's. */
+static bool all_same(const real *x, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (!same_bits(x + i, x, 1) && !(isnan((double)x[i]) && isnan((double)x[0])))
+            return false;
+    return true;
+}
+
 /* f(x) and f'(x). */
 static void activate(const Activation *f, double x, double *y, double *dx)
 {
@@ -14,7 +23,7 @@ static void activate(const Activation *f, double x, double *y, double *dx)
         at[i] = R(x), d[i] = 1;
     f->chain(d, at, COUNT(at));
     f->apply(at, COUNT(at));
-    ck_assert(same_bits(at + 1, at, COUNT(at) - 1) && same_bits(d + 1, d, COUNT(d) - 1));
+    ck_assert(all_same(at, COUNT(at)) && all_same(d, COUNT(d)));
     *y = (double)at[0];
     *dx = (double)d[0];
 }
