@@ -31,7 +31,7 @@ static void make_exp(real *x, int n)
         x[i] = exp_lasting(x[i]);
 }
 
-/* to = x * y, element by element; y may be `to`. */
+/* to = x * y, element by element; x may be `to`. */
 static void multiply(real *to, const real *x, const real *y, int n)
 {
     for (int i = 0; i < n; i++)

@@ -39,7 +39,9 @@
  *
  * A key hidden from row i must not enter its sums of the forward pass, not even multiplied by zero
  * (it may be NaN). So rows are processed in groups of MR: the keys that the whole group sees go
- * through the kernel, and the few at either end of a row are added one by one.
+ * through the kernel, and the few at either end of a row are added one by one. In the backward
+ * pass ds_ij = 0 for a hidden key, whatever its v_j, but a NaN in k_j, q_i or g_i reaches the
+ * gradients of the whole group.
  */
 #include "ops/attention/engine/tiles.h"
 
