@@ -77,30 +77,30 @@ while read -r folder budget; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
 ops 3830
-ops/base 2880
+ops/base 2900
 ops/kernel 2260
 ops/attention 4730
 ops/attention/engine 9210
 ops/attention/plain 3075
-model 4630
+model 4640
 data 4690
 data/synthetic 1330
 training 5660
 tools 940
-tools/common 3870
+tools/common 3880
 tools/draw 1100
-tools/analyse 1170
+tools/analyse 1180
 tools/attend 710
 tools/bench 2400
-tools/eval 790
+tools/eval 810
 tools/figure 1240
 tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2430
-tools/train 2280
-tools/lib 1250
+tools/train 2330
+tools/lib 1270
 END
 
 twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)
