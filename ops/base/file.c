@@ -59,10 +59,16 @@ int file_open(const char *path, size_t *bytes)
         not_regular(path, st.st_mode); /* a socket cannot even be opened */
     if (fd < 0)
         die(EXIT_IO, "cannot open '" PATH "': %s", path, strerror(cause));
-    if (fstat(fd, &st))
-        die(EXIT_IO, "cannot read " PATH ": %s", path, strerror(errno));
-    if (kind(st.st_mode))
+    if (fstat(fd, &st)) {
+        const int failure = errno;
+
+        close(fd);
+        die(EXIT_IO, "cannot read " PATH ": %s", path, strerror(failure));
+    }
+    if (kind(st.st_mode)) {
+        close(fd);
         not_regular(path, st.st_mode);
+    }
     *bytes = (uintmax_t)st.st_size < SIZE_MAX ? (size_t)st.st_size : SIZE_MAX;
     return fd;
 }
@@ -154,6 +160,9 @@ static noreturn void give_up(const Replacement *r, const char *verb)
     const int cause = errno;
 
     unlinkat(r->dir, r->temporary, 0);
+    if (r->fd >= 0)
+        close(r->fd);
+    close(r->dir);
     die(EXIT_IO, "cannot %s " PATH ": %s; what was there before is untouched", verb, r->path,
         strerror(cause));
 }
@@ -174,8 +183,10 @@ static void open_directory(Replacement *r)
     if (r->dir < 0)
         die(EXIT_IO, "cannot write into the folder " PATH ": %s", dir, strerror(errno));
     free(dir);
-    if (fstatat(r->dir, r->name, &st, 0) == 0 && kind(st.st_mode))
+    if (fstatat(r->dir, r->name, &st, 0) == 0 && kind(st.st_mode)) {
+        close(r->dir);
         not_regular(r->path, st.st_mode);
+    }
 }
 
 void file_check_output(const char *path)
@@ -197,8 +208,12 @@ static void open_temporary(Replacement *r)
     r->fd = openat(r->dir, r->temporary, flags, 0666);
     if (r->fd < 0 && errno == EEXIST && unlinkat(r->dir, r->temporary, 0) == 0)
         r->fd = openat(r->dir, r->temporary, flags, 0666);
-    if (r->fd < 0)
-        die(EXIT_IO, "cannot write " PATH ": %s", r->path, strerror(errno));
+    if (r->fd < 0) {
+        const int cause = errno;
+
+        close(r->dir);
+        die(EXIT_IO, "cannot write " PATH ": %s", r->path, strerror(cause));
+    }
 }
 
 bool file_append(int fd, const void *at, size_t bytes)
@@ -265,7 +280,9 @@ void file_replace_keeping(const char *path, const char *as, const Piece *piece, 
             give_up(&r, "write");
     if (!synced(r.fd))
         give_up(&r, "write");
-    if (close(r.fd) && errno != EINTR)
+    const int fd = r.fd;
+    r.fd = -1;
+    if (close(fd) && errno != EINTR)
         give_up(&r, "write");
     if (as && !keep_old(&r, as))
         give_up(&r, "keep the file that is replaced by");

@@ -135,7 +135,10 @@ const Meta *wanted_options(Arena *mem, int *n)
         rows++;
     Meta *meta = arena_take(mem, (size_t)rows * sizeof *meta);
     for (const Option *o = program.options; o->name; o++)
-        if (!passes(o->name) && options_value(o).n)
+        if (!passes(o->name) && options_value(o).n >= sizeof((Text *)0)->at - 1)
+            die(EXIT_USAGE, "--%s is too long to be saved: the limit is %zu characters", o->name,
+                sizeof((Text *)0)->at - 2);
+        else if (!passes(o->name) && options_value(o).n)
             meta[(*n)++] = (Meta){ o->name, arena_string(mem, options_value(o).at) };
     return meta;
 }
