@@ -3,6 +3,7 @@
 #include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/hash.h"
+#include "ops/base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -64,9 +65,29 @@ typedef struct {
     int metas, entries;
 } File;
 
+/* As it is read back, which is what is hashed: in JSON a byte that is not UTF-8 becomes U+FFFD. */
+static const char *as_utf8(Arena *mem, const char *s)
+{
+    const unsigned char *from = (const unsigned char *)s;
+    uint32_t code;
+    int n;
+
+    while (*from && (n = utf8_decode(from, UTF8_MOST, &code)))
+        from += n;
+    if (!*from)
+        return s;
+    unsigned char *clean = arena_take(mem, 3 * strlen(s) + 1), *to = clean;
+    for (from = (const unsigned char *)s; *from; from += n ? n : 1) {
+        n = utf8_decode(from, UTF8_MOST, &code);
+        to += utf8_encode(to, n ? code : 0xFFFD);
+    }
+    *to = 0;
+    return (const char *)clean;
+}
+
 static void put_meta(File *f, const char *key, const char *value)
 {
-    f->meta[f->metas++] = (Meta){ key, value };
+    f->meta[f->metas++] = (Meta){ key, as_utf8(f->mem, value) };
 }
 
 static void put_config(File *file, const Config *of)
