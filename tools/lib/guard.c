@@ -2,6 +2,7 @@
 
 #include "tools/common/settings.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,8 +32,20 @@ const char *attnc_mechanism_summary(int i)
     return i < 0 ? NULL : settings_attention(i).summary;
 }
 
+/* Numbers have decimal points here, whatever the locale of the program. */
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static locale_t plain;
+static _Thread_local locale_t callers;
+
+static void make_plain(void)
+{
+    plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
+
 jmp_buf *guard_enter(void)
 {
+    pthread_once(&once, make_plain);
+    callers = uselocale(plain);
     rescue = &here;
     return &here.back;
 }
@@ -40,12 +53,14 @@ jmp_buf *guard_enter(void)
 int guard_leave(void)
 {
     rescue = NULL;
+    uselocale(callers);
     return ATTNC_OK;
 }
 
 int guard_failed(void)
 {
     rescue = NULL;
+    uselocale(callers);
     guard_unlock();
     return here.code;
 }
