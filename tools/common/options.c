@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -99,10 +100,22 @@ static noreturn void refuse_name(const Program *program, const char *arg)
     die(EXIT_USAGE, "unknown option %s: --help lists all", text_cut(arg, SHOWN).at);
 }
 
+/* Whether standard output is a pipe that is no longer read, as that to `head`: errno may be another
+ * call's by now. */
+static bool has_no_reader(void)
+{
+    struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+    return poll(&out, 1, 0) > 0 && (out.revents & POLLERR);
+}
+
 void options_finish(void)
 {
-    if ((fflush(stdout) || ferror(stdout)) && errno != EPIPE)
-        die(EXIT_IO, "cannot write to standard output: %s", strerror(errno));
+    const bool failed = fflush(stdout) || ferror(stdout);
+    const int cause = errno;
+
+    if (failed && !has_no_reader())
+        die(EXIT_IO, "cannot write to standard output: %s", strerror(cause));
 }
 
 static noreturn void leave(void)

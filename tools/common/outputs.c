@@ -30,6 +30,8 @@ void outputs_check(const Output *output, int n, const char *const *input, int in
     for (int i = 0; i < n; i++) {
         if (!output[i].path)
             continue;
+        if (strcmp(output[i].path, "-") == 0)
+            die(EXIT_USAGE, "--%s needs a file: standard output has the table", output[i].option);
         for (int k = 0; k < inputs; k++)
             if (input[k])
                 check_input(output[i].path, input[k]);
