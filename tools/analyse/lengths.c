@@ -196,9 +196,10 @@ static void csv_line(const Line *line, void *ctx)
         csv_write_quoted(out, l->run);
         fputc(',', out);
         csv_write_quoted(out, l->text);
-        fprintf(out, ",%s,%s,%s,%.0f,%d\n", config_mechanisms(l->config).at,
-                task_names[l->config->task], mask_name(l->config, l->plan->unmasked),
-                (double)length * windows, l->plan->band);
+        fputc(',', out);
+        csv_write(out, config_mechanisms(l->config).at);
+        fprintf(out, ",%s,%s,%.0f,%d\n", task_names[l->config->task],
+                mask_name(l->config, l->plan->unmasked), (double)length * windows, l->plan->band);
     }
 }
 

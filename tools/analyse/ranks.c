@@ -95,7 +95,8 @@ void ranks_activations(FILE *out, void *sheet)
         csv_write_quoted(out, s->run);
         fputc(',', out);
         csv_write_quoted(out, s->text);
-        fprintf(out, ",%s,%d,%d,%d\n", config_mechanisms(s->config).at, s->found->length,
-                s->config->width, s->found->windows);
+        fputc(',', out);
+        csv_write(out, config_mechanisms(s->config).at);
+        fprintf(out, ",%d,%d,%d\n", s->found->length, s->config->width, s->found->windows);
     }
 }

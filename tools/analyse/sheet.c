@@ -144,9 +144,11 @@ static void csv_rest(FILE *out, const Sheet *s, const Findings *f)
     csv_write_quoted(out, s->run);
     fputc(',', out);
     csv_write_quoted(out, s->text);
-    fprintf(out, ",%s,%s,%s,%d,%d,%.0f,%d,%s,%s", config_mechanisms(s->config).at,
-            task_names[s->config->task], mask_name(s->config, s->study->unmasked), s->found->length,
-            s->found->windows, (double)s->found->length * s->found->windows, s->study->band,
+    fputc(',', out);
+    csv_write(out, config_mechanisms(s->config).at);
+    fprintf(out, ",%s,%s,%d,%d,%.0f,%d,%s,%s", task_names[s->config->task],
+            mask_name(s->config, s->study->unmasked), s->found->length, s->found->windows,
+            (double)s->found->length * s->found->windows, s->study->band,
             text_number(s->study->faint).at, text_number(s->study->tolerance).at);
     ranks_csv(out, f);
     fputc('\n', out);

@@ -3,6 +3,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/text.h"
+#include "tools/common/shown.h"
 
 #include <math.h>
 #include <string.h>
@@ -129,7 +130,7 @@ void against_print_end(const Against *a, const Rows *now)
     double logs = 0;
     Change c;
 
-    printf("\nAgainst %s\n", text_cut(a->path, SHOWN).at);
+    printf("\nAgainst %s\n", text_cut(shown_plain(a->path).at, SHOWN).at);
     print_missing(&a->rows, now, "there");
     print_missing(now, &a->rows, "here");
     for (int i = 0; i < now->n; i++)

@@ -384,7 +384,7 @@ int main(int argc, char **argv)
                     .kind = trained_kind(run),
                     .data = choice.files > 0 || labels ? "given" : "validation",
                     .trained = c->context,
-                    .trained_horizon = setting(&c->set, "horizon") };
+                    .trained_horizon = table_horizon(c) };
     check_options(table.kind, saved_texts(run) > 0, choice.files);
     trained_check_outputs(output, 2, argv[0], run, choice);
     adapt(c);

@@ -50,6 +50,13 @@ static Config bending_part(const Config *c)
     return *c;
 }
 
+int table_horizon(const Config *c)
+{
+    const Config part = bending_part(c);
+
+    return setting(&part.set, "horizon");
+}
+
 /* Whether windows of this length have only trained positions. */
 static bool interpolates(const Table *t, int length)
 {
@@ -85,13 +92,25 @@ void table_print_header(const Table *t)
     printf("  %-12s context\n", "protocol");
 }
 
+/* One that would fill its column is rounded, so that columns stay apart. */
+static void print_number(int column, double x)
+{
+    const int width = columns[column].width;
+    const Text whole = text_format("%.*f", columns[column].decimals, x);
+
+    if (whole.n < (size_t)width)
+        printf("%*s", width, whole.at);
+    else
+        printf(" %*.*g", width - 1, width > 8 ? 3 : 2, x);
+}
+
 static void print_row(const Table *t, const Row *row)
 {
     for (int i = 0; i < NUMBERS; i++)
         if (is_shown(t, i) && isnan(row->number[i]))
             printf("%*s", columns[i].width, "-");
         else if (is_shown(t, i))
-            printf("%*.*f", columns[i].width, columns[i].decimals, row->number[i]);
+            print_number(i, row->number[i]);
     printf("  %-12s %s%s\n", t->protocol, row->context,
            row->number[LENGTH] == t->trained ? " <--" : "");
     fflush(stdout);
@@ -162,7 +181,7 @@ void table_csv(FILE *out, void *table)
         for (int i = 0; i < NUMBERS; i++)
             fprintf(out, "%s,", text_number(row->number[i]).at);
         fprintf(out, "%s,%s,%d,%s,%s\n", t->protocol, settings_rope_scale_text(c->rope_scale).at,
-                setting(&c->set, "horizon"), row->context, t->data);
+                table_horizon(c), row->context, t->data);
     }
 }
 

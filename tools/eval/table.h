@@ -46,6 +46,9 @@ typedef struct {
     Row *row;
 } Table;
 
+/* The --horizon of the model, or of its part that has one. */
+int table_horizon(const Config *c);
+
 /* Add the rows of a length, one for each score, and print them. */
 void table_add(Table *t, Protocol p, const Score *score);
 void table_add_tally(Table *t, int length, int items, const Tally *tally);

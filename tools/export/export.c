@@ -18,6 +18,7 @@
 #include "ops/base/file.h"
 #include "tools/common/options.h"
 #include "tools/common/outputs.h"
+#include "tools/common/shown.h"
 #include "training/saved.h"
 
 #include <dirent.h>
@@ -376,7 +377,7 @@ static void check_words(int words, char **word)
 
 static void report(const Job *job, const char *path)
 {
-    const Text shown = text_cut(path, PATH_SHOWN);
+    const Text shown = text_cut(shown_plain(path).at, PATH_SHOWN);
 
     printf("%s: %s; transformers' AutoModel%s.from_pretrained(%s) loads it\n", shown.at,
            job->form->class_name, task_class(job),

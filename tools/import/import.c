@@ -9,6 +9,7 @@
 #include "tools/common/build.h"
 #include "tools/common/model_options.h"
 #include "tools/common/options.h"
+#include "tools/common/shown.h"
 #include "training/folder.h"
 #include "training/run.h"
 
@@ -139,7 +140,7 @@ static void report(const Facts *f, const char *path, const Tokenizer *t)
     const Config *c = &f->in->config;
 
     printf("%s: %s, %d x %d, %d heads, context %d, %zu parameters, tokenizer %s\n",
-           text_cut(path, SHOWN).at, f->class_name, c->layers, c->width, c->heads,
+           text_cut(shown_plain(path).at, SHOWN).at, f->class_name, c->layers, c->width, c->heads,
            context ? context : c->context, f->parameters, tokenizer_words(t));
     if (f->in->groups > 1)
         printf("every %d heads shared a key and value; each now has its own copy\n", f->in->groups);

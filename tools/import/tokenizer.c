@@ -21,7 +21,7 @@ static int byte_of(const char *name)
     uint32_t code;
     const int n = utf8_decode((const unsigned char *)name, UTF8_MOST, &code);
 
-    for (int i = 0; i < LETTERS && !byte[tokenizer_letter(255)]; i++)
+    for (int i = 0; i < LETTERS && !byte[LETTERS - 1]; i++)
         byte[i] = NO_BYTE;
     for (unsigned b = 0; b < 256 && byte[tokenizer_letter(255)] != 255; b++)
         byte[tokenizer_letter(b)] = (int)b;

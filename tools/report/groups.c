@@ -23,16 +23,21 @@ static void add_part(Text *text, const char *part)
 /* Generated rows are no text: the settings of their task say how hard they are. */
 static Text key_of(const Record *r)
 {
-    static const char *const of_text[] = { "val_file", NULL }, *const of_rows[] = {
-        "symbols", "items", "least", "noise", "data", "block_size", NULL
-    };
+    static const char *const of_text[] = { "val_file", "val_share", "mask_share", "whole_word",
+                                           NULL },
+                             *const of_rows[] = { "symbols",    "items", "least",      "noise",
+                                                  "difficulty", "data",  "block_size", NULL };
     const char *const *name = r->corpus && !*r->corpus ? of_rows : of_text;
     Text key = text_cut(record_task(r), NAME_SHOWN);
 
     add_part(&key, text_cut(json_text(json_find(r->config, "tokenizer")).at, NAME_SHOWN).at);
     add_part(&key, r->corpus ? r->corpus : "?");
-    for (; *name; name++)
-        text_add(&key, ",%s", json_text(json_find(r->config, *name)).at);
+    for (; *name; name++) {
+        const Text value = json_text(json_find(r->config, *name));
+
+        text_add(&key, ",%s",
+                 strcmp(value.at, "false") == 0 ? "" : value.at); /* as in older runs */
+    }
     return key;
 }
 
