@@ -111,6 +111,9 @@ refused 'a corpus one byte too short'   5 'needs 17 of each'  $t ../in/short
 refused 'more stories, and a text'           2 'a text is given'    $t --story-bytes 1000 $text
 refused 'more stories for rows'              2 'does not apply'     $t --story-bytes 1000 --task mqar
 refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
+refused 'a validation file without a text' 2 'needs a text'          $t --val-file $text
+refused 'a share of the built-in stories' 2 'needs a text'           $t --val-share 0.5
+refused 'a validation file and a share' 2 'takes no --val-share'     $t --val-file $text --val-share 0.5 $text
 refused 'a validation file that is not there' 4 'No such file'      $t --val-file ../in/no $text
 refused 'a folder as corpus'                  4 'is a directory'    $t ../in/folder
 refused 'a FIFO nobody writes to'             4 'is a FIFO'         $t ../in/fifo
@@ -723,6 +726,7 @@ done
 check 'a run that stops at 3' part 130 again $steps --stop-at 3 $text
 check 'and at 5' part 130 again --resume --stop-at 5
 refused 'stopping where a run is already' 2 'is at update 5 already' $train --resume --stop-at 5 ../out/again
+refused 'fewer updates than there were' 2 '--max-iters 4: the run is at update 5' $train --resume --max-iters 4 ../out/again
 refused 'stopping where a run has been' 2 '--stop-at 3' $train --resume --stop-at 3 ../out/again
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
 check 'a run interrupted twice equals an uninterrupted one' same_run again whole
@@ -819,6 +823,13 @@ rm -rf ../out/broken
 check 'a run' part 0 broken $small $text
 check 'whose weights become infinite' part 1 broken --resume --max-iters 9 --lr-decay-iters 9 --stop-at 4 --lr 1e300
 check 'it says so' said 'diverged at step 4: numbers that are not finite in '
+check 'a run that ends with an infinite loss' part 1 huge $small --max-iters 1 --lr 3e38 --warmup-iters 0 \
+    --weight-decay 0 --schedule constant --position learned $text
+check 'has diverged' said 'not finite in the validation loss'
+check 'a run with rates to 0' part 0 longer0 $small --min-lr 0 $text
+check 'is made longer' part 0 longer0 --resume --max-iters 9 --log-interval 1
+rate_of() { sed -n "s/.*\"step\":$2,\"split\":\"train\".*\"lr\":\([^,]*\).*/\1/p" ../out/$1/log.jsonl; }
+check 'by updates that change it' [ "$(rate_of longer0 7)" != 0 ]
 check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/stdout" 2>"$dir/err"
 resume="$train --resume --out-dir ../out/cut"
 refused 'resuming nothing'               2 '--out-dir'         $train --resume
@@ -827,7 +838,10 @@ refused 'resuming with another text'          5 'differs from'       $resume ../
 refused 'resuming with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'resuming with another attention'     2 'attn is softmax'   $resume --attn relu
 refused 'resuming with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
-refused 'resuming with another task'          2 'task is causal'    $resume --task mlm
+refused 'resuming with another task'          2 'its task: causal, not mlm'    $resume --task mlm
+check 'a run on generated rows' part 0 generated $small --task copy
+refused 'resuming with other rows'            2 'its task: copy, not mqar'     $train --resume --task mqar ../out/generated
+refused 'resuming with another tokenizer'     2 'its tokenizer: byte, not char' $resume --tokenizer char
 listed() { ls -lA --time-style=full-iso ../out/whole; }
 listed >"$dir/listed"
 refused 'a new run in the folder of another'  2 '--resume continues it, --overwrite starts over' \
@@ -1144,6 +1158,19 @@ check 'a uniform row of a causal model has ln(8!)/8' grep -q '^uniform,,,1.3255'
 check 'the spectra have 8 values of two matrices of two heads' lines 33 ../out/s.csv
 check 'of which the first is 1' grep -q '^QK,1,2,1,1$' ../out/s.csv
 check 'the picture' grep -q 'Singular values of A, and thin' ../out/a.svg
+check 'a run of two mechanisms' part 0 listed $small --attn softmax,relu $text
+check 'analyse of it, into files' analyses --csv ../out/list.csv --activations ../out/lists.csv ../out/listed
+check 'its mechanisms are one field' eval 'grep -q ",\"softmax,relu\",causal," ../out/list.csv && grep -q ",\"softmax,relu\"," ../out/lists.csv'
+refused 'a table into standard output twice'  2 'standard output has the table' "$evaluate" --csv - $whole
+unread() { # into a pipe that nobody reads any more
+    { (sleep 0.2; "$evaluate" --lengths 4,8,16 --csv ../out/unread.csv $whole 2>/dev/null; echo $? >"$dir/code") | true; }
+    [ "$(cat "$dir/code")" -eq 0 ] || no "exit $(cat "$dir/code")"
+}
+check 'results that nobody reads are no failure' unread
+latin=$(printf '../in/caf\351') # not UTF-8
+cp $text "$latin"
+check 'a text with a name that is not UTF-8' part 0 latin $small "$latin"
+check 'leaves a run that can be read' $patience "$evaluate" ../out/latin $text >"$dir/stdout" 2>"$dir/err"
 check 'by other threads' analyses --length 8 --windows 5 --band 2 --threads 3 --csv ../out/b.csv \
     --spectra ../out/t.csv --svg ../out/b.svg $whole $text
 check 'the same numbers' cmp -s ../out/a.csv ../out/b.csv

@@ -343,6 +343,10 @@ static bool judge(Loop *l, TrainResult *r)
     r->last = done ? l->latest : evaluate_rows(l, l->t->source, rows);
     if (*l->t->stop || !judge_test(l, r))
         return false;
+    if (!isfinite(r->last.loss)) {
+        l->broken = text_format("the validation loss");
+        return false;
+    }
     r->whole = rows >= l->pace.all;
     r->best = p->best;
     r->best_step = p->best_step;
@@ -387,7 +391,8 @@ Estimate train_estimate(const Training *t, const TrainOptions *o)
         if (i <= FEWEST || seconds_now() - l.start < patience)
             step(&l, before + i);
     evaluate_rows(&l, t->source, fmin(l.pace.some, o->batch));
-    const Estimate e = { pace_left(&l.pace, before, 0) * batches_growth(o, before),
+    const double limit = o->max_seconds > 0 ? o->max_seconds : HUGE_VAL;
+    const Estimate e = { fmin(pace_left(&l.pace, before, 0) * batches_growth(o, before), limit),
                          pace_median_step(&l.pace) };
     arena_free(l.mem);
     return e;

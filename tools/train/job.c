@@ -282,6 +282,7 @@ static void settle_text(void)
         settle_classes();
     else if (job.files > 0 && options_given(&program, "story-bytes"))
         die(EXIT_USAGE, "--story-bytes is for the built-in stories, but a text is given");
+    job_check_validation(&job);
 }
 
 /* A checkpoint with half of an option could not be read. */
@@ -385,9 +386,9 @@ Job job_read(int argc, char **argv)
     settle_plan();
     settle();
     job.threads = job.threads ? job.threads : processors_available();
+    job.task = choice_task(task).name;
     if (job.from)
         job_check_restored(&job);
-    job.task = choice_task(task).name;
     job.preset = preset >= 0 && strcmp(choice_presets[preset].name, "nanogpt-cpu") == 0;
     job.overwrite = overwrite;
     job_check_memory(&job);

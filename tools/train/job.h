@@ -59,6 +59,9 @@ void job_configure(Job *job, const char *path);
 void job_restore(Job *job);
 void job_check_restored(const Job *job);
 
+/* Dies (EXIT_USAGE) if options choose validation data that there is not. */
+void job_check_validation(const Job *job);
+
 /* Of --init: reads the run. Its options of model and tokenizer hold unless the command line has
  * others; its attention's settings only for the same attention. */
 void job_begin(Job *job, const char *path);

@@ -69,14 +69,22 @@ void job_configure(Job *job, const char *path)
     configure_files(job, config, mem);
 }
 
-/* Whether the learning rate is given again, and the lowest one was a tenth of it by default. */
+/* Whether `name` was the option `of`, divided by a number, by default, and that is given again. */
+static bool is_part_of(const Job *job, const char *name, const char *of, double divisor)
+{
+    const char *whole = saved_option(job->from, of), *part = saved_option(job->from, name);
+
+    return options_given(job->program, of) && whole && part &&
+           strtod(part, NULL) == strtod(whole, NULL) / divisor;
+}
+
+/* Whether an option follows from another that is given again: the end of the schedule is that of
+ * the run, also of one that is made longer. */
 static bool follows(const Job *job, const char *name)
 {
-    const char *rate = saved_option(job->from, "learning-rate"),
-               *least = saved_option(job->from, name);
-
-    return strcmp(name, "min-lr") == 0 && options_given(job->program, "learning-rate") && rate &&
-           least && strtod(least, NULL) == strtod(rate, NULL) / 10;
+    if (strcmp(name, "min-lr") == 0)
+        return is_part_of(job, name, "learning-rate", 10);
+    return strcmp(name, "lr-decay-iters") == 0 && is_part_of(job, name, "max-iters", 1);
 }
 
 /* Options of the run remain in force, unless they are given again. */
@@ -110,10 +118,30 @@ static void restore_files(Job *job)
 /* A run only stops at updates that are still to come. */
 static void check_stop(const Job *job)
 {
-    const int at = job->training.stop_at, step = job->from->progress.step;
+    const int at = job->training.stop_at, last = job->training.steps;
+    const int step = job->from->progress.step;
 
     if (at > 0 && at <= step)
         die(EXIT_USAGE, "--stop-at %d: the run is at update %d already", at, step);
+    if (last < step)
+        die(EXIT_USAGE, "--max-iters %d: the run is at update %d already", last, step);
+}
+
+/* What the run learns is not in the configuration of its model. */
+static void check_lesson(const Job *job)
+{
+    const char *task = saved_task(job->from), *share = saved_option(job->from, "val-share");
+    const char *words = job->from->tokenizer ? tokenizer_words(job->from->tokenizer) : NULL;
+
+    if (strcmp(task, job->task) != 0)
+        die(EXIT_USAGE, "a resumed run keeps its task: %s, not %s", task, job->task);
+    if (words && options_given(job->program, "tokenizer") && strcmp(words, job->tokenizer) != 0)
+        die(EXIT_USAGE, "a resumed run keeps its tokenizer: %s, not %s", words,
+            text_cut(job->tokenizer, 60).at);
+    if (job->labelled && share && strtod(share, NULL) != job->held_back)
+        die(EXIT_USAGE,
+            "a resumed run keeps --val-share %s: it would validate on texts it was trained on",
+            share);
 }
 
 void job_check_restored(const Job *job)
@@ -122,7 +150,9 @@ void job_check_restored(const Job *job)
     const char *now = job->training.optimiser.kind->name;
     Config c = job->config;
 
-    c.vocab = job->from->model.config.vocab; /* given by the tokenizer */
+    check_lesson(job);
+    if (!job->made)
+        c.vocab = job->from->model.config.vocab; /* given by the tokenizer */
     if (job->labelled)
         c.classes = job->from->model.config.classes; /* and by the labels */
     Text difference = config_difference(&job->from->model.config, &c);
