@@ -823,6 +823,7 @@ rm -rf ../out/broken
 check 'a run' part 0 broken $small $text
 check 'whose weights become infinite' part 1 broken --resume --max-iters 9 --lr-decay-iters 9 --stop-at 4 --lr 1e300
 check 'it says so' said 'diverged at step 4: numbers that are not finite in '
+check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/stdout" 2>"$dir/err"
 check 'a run that ends with an infinite loss' part 1 huge $small --max-iters 1 --lr 3e38 --warmup-iters 0 \
     --weight-decay 0 --schedule constant --position learned $text
 check 'has diverged' said 'not finite in the validation loss'
@@ -830,7 +831,6 @@ check 'a run with rates to 0' part 0 longer0 $small --min-lr 0 $text
 check 'is made longer' part 0 longer0 --resume --max-iters 9 --log-interval 1
 rate_of() { sed -n "s/.*\"step\":$2,\"split\":\"train\".*\"lr\":\([^,]*\).*/\1/p" ../out/$1/log.jsonl; }
 check 'by updates that change it' [ "$(rate_of longer0 7)" != 0 ]
-check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/stdout" 2>"$dir/err"
 resume="$train --resume --out-dir ../out/cut"
 refused 'resuming nothing'               2 '--out-dir'         $train --resume
 refused 'resuming a folder without a run'                4 "not a run's folder" $train --resume --out-dir ../in

@@ -5,6 +5,8 @@
 #include "tests/suites.h"
 
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { B = 2, V = 256, T = 12, NUMBERS = 20000 };
 
@@ -316,6 +318,42 @@ START_TEST(batches_are_checked)
 }
 END_TEST
 
+START_TEST(failures_leave_no_file_open)
+{
+    attnc_model *m = must(attnc_model_new("--attn softmax " SMALL, NULL, 0));
+    const int before = dup(0);
+
+    leaks_are_expected();
+    mkdir(in_folder("taken"), 0777);
+    for (int i = 0; i < 3; i++) {
+        must_fail(attnc_model_save(m, in_folder("taken")), ATTNC_IO, "taken");
+        must_not(attnc_model_open(in_folder("taken"), ""), "taken");
+        must_not(attnc_model_open("/dev/null", ""), "/dev/null");
+    }
+    const int after = dup(0);
+    ck_assert_int_eq(after, before + 1);
+    close(before), close(after);
+    attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(options_too_long_to_be_saved_are_refused)
+{
+    char words[1400] = "--n-layer 8 --attn ";
+
+    leaks_are_expected();
+    for (int i = 0; i < 8; i++) {
+        const size_t n = strlen(words);
+
+        snprintf(words + n, sizeof words - n,
+                 "%ssoftmax:scale=entropy:weight=softmax1:base=1000000:window=10000%d:key-size=16:"
+                 "out-norm=all:out-gate=on:conv=3:conv-silu=off:qk-norm=rms",
+                 i ? "," : "", i);
+    }
+    must_not(attnc_model_new(words, NULL, 0), "too long to be saved");
+}
+END_TEST
+
 START_TEST(text_is_encoded_and_decoded)
 {
     static const char text[] = "to be, \xc3\xa9t\xc3\xa9, to be, \xc3\xa9t\xc3\xa9";
@@ -418,6 +456,8 @@ Suite *suite_library_model(void)
     tcase_add_test(t, gradients_of_batches_add_up);
     tcase_add_test(t, a_sample_takes_the_likeliest_tokens);
     tcase_add_test(t, batches_are_checked);
+    tcase_add_test(t, failures_leave_no_file_open);
+    tcase_add_test(t, options_too_long_to_be_saved_are_refused);
     tcase_add_test(t, text_is_encoded_and_decoded);
     tcase_add_test(t, a_classifier_has_a_target_per_sequence);
     tcase_add_test(t, a_gated_unit_has_one_head_unless_more_are_set);

@@ -92,16 +92,16 @@ void table_print_header(const Table *t)
     printf("  %-12s context\n", "protocol");
 }
 
-/* One that would fill its column is rounded, so that columns stay apart. */
+/* Columns stay apart: a fraction that would fill its own is rounded. */
 static void print_number(int column, double x)
 {
-    const int width = columns[column].width;
-    const Text whole = text_format("%.*f", columns[column].decimals, x);
+    const int room = columns[column].width - 1, decimals = columns[column].decimals;
+    const Text exact = text_format("%.*f", decimals, x);
 
-    if (whole.n < (size_t)width)
-        printf("%*s", width, whole.at);
+    if (decimals > 0 && exact.n > (size_t)room)
+        printf(" %*.2g", room, x);
     else
-        printf(" %*.*g", width - 1, width > 8 ? 3 : 2, x);
+        printf(" %*s", room, exact.at);
 }
 
 static void print_row(const Table *t, const Row *row)

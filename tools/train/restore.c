@@ -69,7 +69,7 @@ void job_configure(Job *job, const char *path)
     configure_files(job, config, mem);
 }
 
-/* Whether `name` was the option `of`, divided by a number, by default, and that is given again. */
+/* Whether the option `of` is given again, and `name` was that, divided by a number, by default. */
 static bool is_part_of(const Job *job, const char *name, const char *of, double divisor)
 {
     const char *whole = saved_option(job->from, of), *part = saved_option(job->from, name);
@@ -78,8 +78,8 @@ static bool is_part_of(const Job *job, const char *name, const char *of, double 
            strtod(part, NULL) == strtod(whole, NULL) / divisor;
 }
 
-/* Whether an option follows from another that is given again: the end of the schedule is that of
- * the run, also of one that is made longer. */
+/* Whether the default of an option follows from one that is given again, so that the schedule of a
+ * run that is made longer ends with it. */
 static bool follows(const Job *job, const char *name)
 {
     if (strcmp(name, "min-lr") == 0)
