@@ -16,10 +16,12 @@ root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
-${CC:-cc} -std=c11 -O1 -shared -fPIC "$root/tests/faults/preload.c" -o "$dir/preload.so" 2>/dev/null || {
+printf '#include <features.h>\n#if !defined __GLIBC__ || !defined __linux__\n#error\n#endif\n' |
+    ${CC:-cc} -E -x c - >/dev/null 2>&1 || {
     echo 'skipped: faults (this is not Linux with glibc)'
     exit 0
 }
+${CC:-cc} -std=c11 -O1 -shared -fPIC "$root/tests/faults/preload.c" -o "$dir/preload.so" || exit 1
 every=${EVERY:-1}
 cd "$dir" || exit 1
 head -c 600 "$root/ops/kernel/gemm.c" >text
@@ -134,6 +136,7 @@ flow() { # FLOW
     state >state
     sed '/ in [0-9.]* s/d' out >right
     read -r memory files <count
+    [ "$memory" -gt 0 ] && [ "$files" -gt 0 ] || fail none "$memory allocations and $files calls for files"
     for kind in memory files; do
         wanted=3 sites=$memory
         [ $kind = memory ] || wanted=4 sites=$files

@@ -2,8 +2,8 @@
  * For LD_PRELOAD, with glibc: calls of a program fail on purpose.
  *
  *     FAULT=memory:17   the 17th malloc(), calloc(), realloc() or aligned_alloc() fails
- *     FAULT=files:3+    the third call for a file, and all after it: open, read, write (not to the
- *                       standard streams), fsync, close, rename, link, mkdir, ftruncate
+ *     FAULT=files:3+    the third call for a file, and all after it: open, read, pread, fsync,
+ *                       close, rename, link, mkdir, ftruncate, write (not to standard streams)
  *     FAULT=kill:3      the process is killed instead of the third of these
  *     FAULT=short:1+    reads and writes are interrupted, or of one byte
  *     FAULT_COUNT=FILE  the numbers of both kinds of calls go there at the end of the program
@@ -100,25 +100,27 @@ void *aligned_alloc(size_t unit, size_t n)
     return fails(MEMORY, ENOMEM) ? NULL : __libc_memalign(unit, n);
 }
 
-int openat(int dir, const char *path, int flags, ...)
+/* Programs that are built with 64-bit offsets call the names with 64, others those without. */
+static int opened(int dir, const char *path, int flags, mode_t mode)
 {
-    va_list ap;
-
-    va_start(ap, flags);
-    const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-    va_end(ap);
     return fails(FILES, EMFILE) ? -1 : (int)syscall(SYS_openat, dir, path, flags, mode);
 }
 
-int open(const char *path, int flags, ...)
-{
-    va_list ap;
+#define OPEN(head, dir)                                                                            \
+    head                                                                                           \
+    {                                                                                              \
+        va_list ap;                                                                                \
+                                                                                                   \
+        va_start(ap, flags);                                                                       \
+        const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;                              \
+        va_end(ap);                                                                                \
+        return opened(dir, path, flags, mode);                                                     \
+    }
 
-    va_start(ap, flags);
-    const mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-    va_end(ap);
-    return fails(FILES, EMFILE) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
-}
+OPEN(int openat(int dir, const char *path, int flags, ...), dir)
+OPEN(int openat64(int dir, const char *path, int flags, ...), dir)
+OPEN(int open(const char *path, int flags, ...), AT_FDCWD)
+OPEN(int open64(const char *path, int flags, ...), AT_FDCWD)
 
 /* Every other call is interrupted. */
 static bool interrupted(void)
@@ -134,6 +136,13 @@ ssize_t read(int fd, void *to, size_t n)
     if (fails(FILES, EIO) || interrupted())
         return -1;
     return syscall(SYS_read, fd, to, fault.shortens && n > 1 ? 1 + n / 2 : n);
+}
+
+ssize_t pread64(int fd, void *to, size_t n, off64_t at)
+{
+    if (fails(FILES, EIO) || interrupted())
+        return -1;
+    return syscall(SYS_pread64, fd, to, fault.shortens && n > 1 ? 1 + n / 2 : n, at);
 }
 
 ssize_t write(int fd, const void *at, size_t n)
@@ -181,7 +190,12 @@ int mkdir(const char *path, mode_t mode)
     return mkdirat(AT_FDCWD, path, mode);
 }
 
-int ftruncate(int fd, off_t size)
+int ftruncate64(int fd, off64_t size)
 {
     return fails(FILES, EIO) ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    return ftruncate64(fd, size);
 }
