@@ -161,7 +161,7 @@ $(OUT)/proof/check: $(PROOF)
 
 # ONLY=ops/norm.c, a folder or the name of a bug tries only these, PART=2/3 a third of them, BUDGET=600
 # those that can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.
-mutants: $(OUT)/proof/check
+mutants: $(OUT)/proof/check all # some tests run programs
 	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$(CHECK) -lm" OUT=$(OUT)/mutants \
 	    ONLY='$(ONLY)' PART=$(PART) SEED='$(SEED)' BUDGET=$(BUDGET) JOBS=$(JOBS) \
 	    tests/mutants.sh $(PROOF)

@@ -190,7 +190,9 @@ count()
     find "$OUT" -name "*.$1" | wc -l
 }
 caught=$(count caught) missed=$(count missed) skipped=$(count skipped)
-if [ -z "${ONLY:-}${PART:-}${BUDGET:-}" ]; then # what notices bugs must pass without one
+tried=$((caught + missed + skipped)) selected=$(($(wc -l <"$OUT/selected")))
+[ -n "${BUDGET:-}" ] || [ $tried -eq $selected ] || { echo "only $tried of $selected bugs have a verdict" >&2 && exit 1; }
+if [ -z "${ONLY:-}${PART:-}" ]; then # what notices bugs must pass without one
     for object in $(cd "$OUT/right" && find . -name '*.o'); do
         objects=$(echo "$objects" | tr ' ' '\n' |
             sed "s|.*/proof/${object#./}\$|$OUT/right/$object|")
@@ -199,6 +201,6 @@ if [ -z "${ONLY:-}${PART:-}${BUDGET:-}" ]; then # what notices bugs must pass wi
     failing=$(first_failing "$OUT/right/check" "$(cat "$OUT"/*.caught)")
     [ -z "$failing" ] || { echo "without a bug, $failing" >&2 && exit 1; }
 fi
-echo "$((caught + missed + skipped)) of $(wc -l <"$OUT/selected") bugs tried:" \
+echo "$tried of $selected bugs tried:" \
     "$((caught)) caught, $((missed)) not, $((skipped)) without effect"
 [ "$caught" -gt 0 ] && [ "$missed" -eq 0 ]

@@ -304,6 +304,20 @@ START_TEST(settings_without_effect_are_refused)
 }
 END_TEST
 
+START_TEST(gated_units_share_no_list_with_other_layers)
+{
+    Config c = gpt2();
+
+    c.heads = 1;
+    ck_assert_str_eq(config_read_mechanisms(&c, "relu,softmax").at, "");
+    config_check(&c);
+    ck_assert_str_eq(config_read_mechanisms(&c, "gau,softmax").at, "");
+    check_misfit(c, "--attn gau,softmax: a gated unit replaces an attention and a feed-forward");
+    ck_assert_str_eq(config_read_mechanisms(&c, "softmax,gau").at, "");
+    check_misfit(c, "--attn softmax,gau: a gated unit replaces an attention and a feed-forward");
+}
+END_TEST
+
 START_TEST(valid_combinations_are_accepted)
 {
     const Config c = gpt2();
@@ -331,6 +345,7 @@ Suite *suite_config(void)
     tcase_add_exit_test(t, heads_of_odd_width_cannot_be_rotated, EXIT_USAGE);
     tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);
     tcase_add_test(t, settings_without_effect_are_refused);
+    tcase_add_test(t, gated_units_share_no_list_with_other_layers);
     tcase_add_test(t, valid_combinations_are_accepted);
     return s;
 }
