@@ -371,7 +371,9 @@ check 'tables in a row stay apart' tables_apart
 rule() { awk -v times="$1" -f "$2" -f "$root/tests/rule.awk" "$root/experiments/c03-perplexity/results.csv" \
     "$root/experiments/c15-c18-lengths/results.csv"; }
 notices() { # SED: a planted bug
-    sed "$1" experiments/judge.awk >broken.awk && ! cmp -s broken.awk experiments/judge.awk && ! rule 1 broken.awk
+    sed "$1" experiments/judge.awk >broken.awk && ! cmp -s broken.awk experiments/judge.awk &&
+        rule 1 broken.awk >found.txt
+    grep -q ' WRONG$' found.txt
 }
 check 'the rule finds what is there, and seldom what is not' rule 600 experiments/judge.awk
 for bug in 's/0\.05/0.1/' 's|0\.05 / left|0.05|' 's|0\.05 / left|0.05 / last|' 's/stuck = 1/stuck = 0/' \

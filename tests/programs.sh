@@ -58,7 +58,7 @@ judge() { # CODE WANTED WORDS
 
 limit='timeout 2'
 refused() {
-    sentence=$1 code=$2 words=$3
+    sentence=$1 code=$2 words=${3:?}
     shift 3
     (
         ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # who refuses frees nothing
@@ -1045,13 +1045,13 @@ refused 'eval of a text for a checkpoint'     5 'not a safetensors'   "$evaluate
 refused 'eval of the best of a file'          2 '--best'            "$evaluate" --best $whole/model.safetensors $text
 refused 'eval by an unknown protocol'         2 'must be disjoint'   "$evaluate" --protocol all $whole
 refused 'eval with a stride of 0'             2 'S from 1'          "$evaluate" --protocol sliding:0 $whole
-refused 'eval with a stride beyond a window'  2 ''                  "$evaluate" --protocol sliding:32 --lengths 16 $whole
-refused 'eval of a window beyond the text'    5 ''                  "$evaluate" --lengths 4096 $whole
+refused 'eval with a stride beyond a window'  2 'leave some out'    "$evaluate" --protocol sliding:32 --lengths 16 $whole
+refused 'eval of a window beyond the text'    5 'longer text'       "$evaluate" --lengths 4096 $whole
 refused 'eval of an empty text'               5 'is empty'          "$evaluate" $whole ../in/empty
-refused 'eval with half a rope scale'         2 ''                  "$evaluate" --rope-scale ntk:0.5 $whole
+refused 'eval with half a rope scale'         2 'S from 1 to'       "$evaluate" --rope-scale ntk:0.5 $whole
 refused 'eval of a horizon that does not apply' 2 '--horizon'        "$evaluate" --horizon 64 $whole
-refused 'eval beyond what positions were learned' 2 ''              "$evaluate" --lengths 32 ../out/learned
-refused 'eval of sliding masks'               2 ''                  "$evaluate" --protocol sliding:4 ../out/masked
+refused 'eval beyond what positions were learned' 2 'positions for 16' "$evaluate" --lengths 32 ../out/learned
+refused 'eval of sliding masks'               2 'protocol disjoint' "$evaluate" --protocol sliding:4 ../out/masked
 refused 'eval that would overwrite its input'             2 'overwritten'       "$evaluate" --csv ../in/text $whole ../in/text
 refused 'eval in place of the text of its run' 2 'overwritten'      "$evaluate" --csv ../in/text $whole
 refused 'eval in place of a file of its run'  2 'overwritten'       "$evaluate" --svg $whole/loss.svg $whole
@@ -1340,8 +1340,8 @@ check 'a row for each class' lines 3 "$dir/stdout"
 halves() { awk -F, 'NR > 1 { sum += $6 } END { exit !(sum > 0.9999 && sum < 1.0001) }' "$dir/stdout"; }
 check 'probabilities of all classes are 1' halves
 
-refused 'export without a folder'             2 ''                  "$export" $whole
-refused 'export into a folder that is not empty'           4 ''                  "$export" $whole ../in
+refused 'export without a folder'             2 'not 1 arguments'   "$export" $whole
+refused 'export into a folder that is not empty'           4 'is not empty'      "$export" $whole ../in
 refused 'export in place of the model'         2 'a file of the run' "$export" --logits $whole/best.safetensors --text $text $whole ../out/exported
 refused 'export in place of its text'          2 'another name'      "$export" --logits $text --text $text $whole ../out/exported
 exports() { # FOLDER, and a file of it
@@ -1493,7 +1493,8 @@ few_threads() {
     (ulimit -s 130000000000 && exec $patience "$train" $small --threads 3 --out-dir ../out/few $text) >"$dir/stdout" 2>"$dir/err"
     [ $? = 0 ] && grep -q 'only 1 of 3 threads could be started' "$dir/err" || no "$(cat "$dir/err")"
 }
-if (ulimit -s 130000000000) 2>/dev/null && few_threads; then
+if (ulimit -s 130000000000) 2>/dev/null; then
+    check 'a run does with the threads that could be started' few_threads
     check 'the banner has the threads that could be started' said '^1 thread, '
     check 'and so has the log' grep -q '^{.*"threads":1[,}]' ../out/few/log.jsonl
 else

@@ -32,6 +32,7 @@ trained() { # FOLDER OPTION...
 }
 attentions() { "$root/train" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z][a-z0-9_-]*\)  .*/\1/p'; }
 for name in ${ATTN:-$(attentions)}; do
+    before=$compared
     for task in causal mlm; do
         trained one --attn $name --task $task --max-iters 12 --threads 1 || continue
         for threads in 2 3 4 7 8; do
@@ -43,6 +44,7 @@ for name in ${ATTN:-$(attentions)}; do
             same "$name, $task, with memory full of $fill" one other
         done
     done
+    [ $compared -gt $before ] || { failed=$((failed + 1)); echo "FAILED: $name cannot be trained: $(cat err)"; }
 done
 
 # An environment of another size moves the stack; one processor has threads take turns.

@@ -33,12 +33,14 @@ clean() { # PROGRAM OPTION...
 
 attentions() { "$root/train.linked" --help | sed -n '/^--attn NAME/,/^$/s/^  \([a-z][a-z0-9_-]*\)  .*/\1/p'; }
 for name in ${ATTN:-$(attentions)}; do
+    before=$tried
     for task in causal mlm; do
         "$root/train.linked" $small --attn $name --task $task --dry-run text >out 2>&1 || continue
         clean train $small --attn $name --task $task --max-iters 2 --out-dir $name-$task text
         clean eval $name-$task --lengths 8,24,48 --csv e.csv --svg e.svg --threads 2
         [ $task = mlm ] || clean sample $name-$task --prompt 'the ' --tokens 40 --samples 2 --threads 1
     done
+    [ $tried -gt $before ] || { failed=$((failed + 1)); echo "FAILED: $name cannot be trained: $(cat out)"; }
 done
 run=softmax-causal
 for optimizer in adamw muon sgd lion; do
