@@ -100,7 +100,7 @@ tools/fill 460
 tools/gradcheck 700
 tools/report 2430
 tools/train 2330
-tools/lib 1270
+tools/lib 1290
 END
 
 twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)
