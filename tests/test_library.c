@@ -5,6 +5,7 @@
 #include "tests/tests.h"
 #include "tools/common/derivative.h"
 
+#include <limits.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -161,7 +162,8 @@ START_TEST(mistakes_are_returned)
     attnc_attention *a = must(attnc_attention_new("--attn fastformer"));
     must_fail(attnc_attention_forward(a, NULL, x), ATTNC_USAGE, "sizes first");
     must_fail(attnc_attention_bind(a, "q", x, NULL), ATTNC_USAGE, "no shape yet");
-    must_fail(attnc_attention_shape(a, B, 0, H, D, D), ATTNC_USAGE, "at least 1");
+    must_fail(attnc_attention_shape(a, B, 0, H, D, D), ATTNC_USAGE, "size 0 must be from 1");
+    must_fail(attnc_attention_shape(a, 1, 1, 1, INT_MAX, 1), ATTNC_USAGE, "must be from 1");
     must_fail(attnc_attention_shape(a, B, N, H, D, D + 1), ATTNC_USAGE, "as wide");
     must_fail(attnc_attention_shape(a, 1 << 15, 1 << 15, 2, 1, 1), ATTNC_USAGE, "more than");
     must_work(attnc_attention_shape(a, B, N, H, D, D));
@@ -175,8 +177,10 @@ START_TEST(mistakes_are_returned)
     static real out[MOST];
     must_fail(attnc_attention_forward(a, (const int[]){ N, N + 1 }, out), ATTNC_USAGE, "length[1]");
     must_work(attnc_attention_forward(a, NULL, out));
-    must_work(attnc_attention_backward(a, out));
+    must_fail(attnc_attention_shape(a, 1 << 15, 1 << 15, 2, 1, 1), ATTNC_USAGE, "more than");
+    must_work(attnc_attention_backward(a, out)); /* of the sizes before */
     must_fail(attnc_attention_backward(a, out), ATTNC_USAGE, "no output");
+    must_work(attnc_attention_forward(a, NULL, out));
     attnc_attention_free(a);
     attnc_attention_free(NULL);
 }

@@ -180,6 +180,7 @@ START_TEST(a_saved_model_keeps_its_averages_and_what_is_frozen)
 
     const size_t n = numbers_of(a, got);
     step(a, 1), step(a, 2);
+    must_fail(attnc_model_step(a, 0, NULL), ATTNC_USAGE, "no gradient");
     numbers_of(a, w);
     ck_assert(!same_bits(w, got, n));
     must_work(attnc_model_tensor(a, 0, &embed));
@@ -290,6 +291,25 @@ START_TEST(a_sample_takes_the_likeliest_tokens)
     must_fail(attnc_model_sample(m, "--seed x", all, 1, out, 1), ATTNC_USAGE, "--seed");
     must_fail(attnc_model_sample(m, "", all, 0, out, 1), ATTNC_USAGE, "prompt of 0");
     attnc_model_free(m);
+}
+END_TEST
+
+START_TEST(a_model_with_tokens_of_its_own_is_saved)
+{
+    const char *path = in_folder("tokens.safetensors");
+    attnc_model *a = must(attnc_model_new("--attn relu --vocab 300 " SMALL, NULL, 0)), *b;
+
+    step(a, 1);
+    must_work(attnc_model_save(a, path));
+    b = must(attnc_model_open(path, ""));
+    ck_assert_int_eq(attnc_model_number(b, "vocab"), 300);
+    for (int i = 0; i < 3; i++)
+        ck_assert(step(a, i) == step(b, i));
+    must_work(attnc_model_save(b, path));
+    attnc_model_free(a), attnc_model_free(b);
+    a = must(attnc_model_open(path, ""));
+    ck_assert_int_eq(attnc_model_number(a, "updates"), 4);
+    attnc_model_free(a);
 }
 END_TEST
 
@@ -455,6 +475,7 @@ Suite *suite_library_model(void)
     tcase_add_test(t, the_loss_is_that_of_the_logits);
     tcase_add_test(t, gradients_of_batches_add_up);
     tcase_add_test(t, a_sample_takes_the_likeliest_tokens);
+    tcase_add_test(t, a_model_with_tokens_of_its_own_is_saved);
     tcase_add_test(t, batches_are_checked);
     tcase_add_test(t, failures_leave_no_file_open);
     tcase_add_test(t, options_too_long_to_be_saved_are_refused);

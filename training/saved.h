@@ -21,6 +21,9 @@ typedef struct {
     double loss;         /* of the last weights, by the evaluation at the end; NaN: unknown */
 } Progress;
 
+/* The task of a model whose tokens are its program's own, as only the library makes them. */
+#define SAVED_OWN_TOKENS "tokens"
+
 /* What defines a run, and stays the same when it is resumed. */
 typedef struct {
     const char *task;           /* what --task takes */

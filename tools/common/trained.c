@@ -46,6 +46,8 @@ Saved *trained_read(const char *path, bool best, unsigned kinds, const char *pro
     Saved *run = saved_read(path, best);
     const unsigned kind = trained_kind(run);
 
+    if (strcmp(saved_task(run), SAVED_OWN_TOKENS) == 0)
+        die(EXIT_DATA, "%.200s has tokens of its own: only the library reads it", run->path);
     if (!(kind & kinds))
         die(EXIT_USAGE, "%.200s was trained on %s: use %s, not %s", run->path, saved_task(run),
             options_installed(command_for(kind, path).at).at, options_installed(program).at);

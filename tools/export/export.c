@@ -307,8 +307,8 @@ static Job job_open(const char *run)
 
     job.from = text_cut(job.run->path, PATH_SHOWN);
     if (!job.run->tokenizer)
-        die(EXIT_DATA, "%s was trained on %s, not on text: there is nothing to export", job.from.at,
-            saved_task(job.run));
+        die(EXIT_DATA, "%s was trained on %s, not on text, and has no tokenizer to export",
+            job.from.at, saved_task(job.run));
     job.form = form_of_config(&job.run->model.config, &job.why);
     lacks = form_lacks(&job.run->model.config, classes_joined(job.mem));
     if (job.form->own && lacks.n)

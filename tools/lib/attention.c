@@ -113,14 +113,16 @@ static int own_size(const attnc_attention *a, int d)
     return 0;
 }
 
-/* Shapes the operands, and dies if they cannot have these sizes. */
+/* Shapes the operands, or dies if they cannot have these sizes: then they are as they were. */
 static void set_shape(attnc_attention *a, int B, int N, const MixSize *size)
 {
+    Tensor shaped[OPERANDS_MAX];
     const Operand *o;
     double all = 0;
+    int operands = 0;
 
     for (int i = 0; (o = attention_operand(a->mix.attention, i)); i++) {
-        Tensor *x = &a->x[i];
+        Tensor *x = &shaped[operands++];
         double n = 1;
 
         *x = (Tensor){ .ndim = (int)strlen(o->shape) };
@@ -133,19 +135,35 @@ static void set_shape(attnc_attention *a, int B, int N, const MixSize *size)
         if (n > INT_MAX)
             die(EXIT_USAGE, "%s would have %.0f numbers, more than %d", o->name, n, INT_MAX);
         x->n = (size_t)n;
-        a->mix.x[i] = attention_needs(a->mix.attention, &a->mix.set, i) ? x : NULL;
-        a->dx[i] = NULL;
         all += n;
     }
     if (2 * all * sizeof(real) > machine_memory())
         die(EXIT_USAGE, "operands of %.1f GiB and their gradients are more than the machine has",
             all * sizeof(real) / 0x1p30);
+    a->out = NULL;
+    tape_reset(&a->tape);
+    arena_reset(a->mem);
+    for (int i = 0; i < operands; i++) {
+        a->x[i] = shaped[i];
+        a->mix.x[i] = attention_needs(a->mix.attention, &a->mix.set, i) ? &a->x[i] : NULL;
+        a->dx[i] = NULL;
+    }
+}
+
+static void check_sizes(const int *size, int n)
+{
+    enum { MOST = 1 << 24 }; /* so that small multiples of them are ints */
+
+    for (int i = 0; i < n; i++)
+        if (size[i] < 1 || size[i] > MOST)
+            die(EXIT_USAGE, "size %d must be from 1 to %d", size[i], MOST);
 }
 
 int attnc_attention_shape(attnc_attention *a, int B, int N, int H, int d, int e)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    check_sizes((const int[]){ B, N, H, d, e }, 5);
     const Attention *of = a->mix.attention;
     const MixSize size = { .attention = of,
                            .T = N,
@@ -158,16 +176,11 @@ int attnc_attention_shape(attnc_attention *a, int B, int N, int H, int d, int e)
                            .rope = a->mix.rope,
                            .set = a->mix.set };
 
-    if (B < 1 || N < 1 || H < 1 || d < 1 || e < 1)
-        die(EXIT_USAGE, "sizes must be at least 1: %d, %d, %d, %d, %d", B, N, H, d, e);
     if (of->traits & V_AS_WIDE && d != e)
         die(EXIT_USAGE, "%s needs v as wide as q and k: e is %d, d is %d", of->name, e, d);
     if (a->mix.rope && attention_rotated(&size) % 2 != 0)
         die(EXIT_USAGE, "--rope rotates pairs of numbers, but there are %d: an odd number",
             attention_rotated(&size));
-    a->out = NULL;
-    tape_reset(&a->tape);
-    arena_reset(a->mem);
     set_shape(a, B, N, &size);
     return guard_leave();
 }

@@ -118,12 +118,12 @@ int attnc_model_step(attnc_model *m, double rate, double *norm)
     if (norm)
         *norm = n;
     m->losses = 0;
-    if (!isfinite(n)) {
-        params_zero_grad(params);
+    if (isfinite(n))
+        optimiser_step(&m->optimiser, m->tape.pool, rate > 0 ? rate : m->wanted.rate,
+                       clip > 0 && n > clip ? clip / n : 1);
+    params_zero_grad(params); /* those of frozen tensors as well */
+    if (!isfinite(n))
         die(EXIT_FAILED, "the gradient is not finite: nothing was updated");
-    }
-    optimiser_step(&m->optimiser, m->tape.pool, rate > 0 ? rate : m->wanted.rate,
-                   clip > 0 && n > clip ? clip / n : 1);
     return guard_leave();
 }
 

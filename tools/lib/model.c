@@ -43,7 +43,8 @@ static void create(attnc_model *m, const char *words, Bytes text)
         (m->tokenizer ? tokenizer_size(m->tokenizer) : m->wanted.vocab) + (c->task == TASK_MLM);
     config_check(c);
     config_check_memory(c, (Load){ .state = optimiser_numbers(&m->wanted.optimiser, c) });
-    m->origin = (Origin){ .task = task_names[c->task], .tokenizer = m->tokenizer };
+    m->origin = (Origin){ .task = m->tokenizer ? task_names[c->task] : SAVED_OWN_TOKENS,
+                          .tokenizer = m->tokenizer };
     m->origin.option = wanted_options(m->mem, &m->origin.options);
     unlock(m);
     model_init(&m->model, *c, m->mem, m->wanted.seed);
