@@ -64,6 +64,7 @@
     ROW(tape)          /* parts of a step that are made again, and its memory */                   \
     ROW(decode)        /* token by token: states, draws, text on a terminal */                     \
     ROW(evaluate)      /* what a model is judged by */                                             \
+    ONCE(sources)      /* which rows are drawn, and which are held back */                         \
     ROW(training)      /* the training loop, and resuming */                                       \
     ROW(stopping)      /* how runs end, and are continued */                                       \
     ONCE(display)      /* progress on terminals, and what time a run takes */                      \
