@@ -89,6 +89,7 @@ test-gradcheck: all # a sample; ./gradcheck checks every derivative
 	./gradcheck --elements 2
 test-programs: all
 	tests/programs.sh
+	tests/effects.sh
 test-experiments: all
 	tests/experiments.sh
 test-install: all lib

@@ -1,0 +1,158 @@
+#!/bin/sh
+# Every option of ./train that should change what is learned does; the others are named here, and no
+# option is missing. Called by make test-programs; the last line has the numbers of options.
+# shellcheck disable=SC2086 # options are words
+LC_ALL=C
+export LC_ALL
+root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$dir" || exit 1
+head -c 3000 "$root/ops/kernel/gemm.c" >text
+head -c 3000 "$root/ops/kernel/panels.c" >other
+printf 'good\ta fine film\nbad\ta poor film\ngood\tfine, and long\nbad\tpoor, and short\n' >labels
+printf 'yes\ta cat\ta small cat\nno\ta dog\ta bird\nyes\tone fish\tsome fish\nno\ttrees\twater\n' >pairs
+sed 's/a/o/' pairs pairs >more
+small='--n-layer 2 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 6 --eval-iters 1
+       --log-interval 1 --sample-tokens 0 --threads 1'
+
+# OPTION [VALUE] | OTHERS: one run has both, one the others alone. Both are on `text`, if no other
+# data are named.
+effects='
+attn relu |
+task mlm |
+tokenizer bpe:260 |
+mask-share 0.5 | --task mlm
+whole-word | --task mlm
+labels labels --val-share 0.5 | --task classify
+preset speedrun |
+scale logn | --base 4
+weight sigmoid |
+base 4 | --scale logn
+window 3 |
+key-size 4 |
+out-norm rms |
+out-gate |
+conv 2 |
+conv-silu no | --conv 2
+qk-norm rms |
+reach 2 | --attn longformer
+global 4 | --attn longformer --reach 1
+random 1 | --attn bigbird --block 2 --reach 1 --block-size 32
+block 4 | --attn local
+rope-at before | --attn relu --position rope
+horizon 40 | --attn cosformer
+rope-ladder 2d | --attn cosformer --position rope
+features 4 | --attn performer
+kernel relu | --attn performer
+learn-omega | --attn performer
+redraw 2 | --attn performer
+gated | --attn rfa
+decay 3 | --attn retnet
+slopes alibi | --attn lightning
+share-keys no | --attn mamba2
+skip no | --attn mamba2
+negative | --attn deltanet
+interaction add | --attn fastformer
+products first | --attn fastformer --interaction add
+share qv | --attn fastformer
+norm softmax | --attn gau
+rel-bias rope | --attn gau
+gate no | --attn gau
+chunk 4 | --attn flash-gau
+rank 2 | --attn linformer --task mlm
+landmarks 2 | --attn nystromformer --task mlm
+kind random | --attn synthesizer
+near 2 | --attn poolingformer --far 9 --pool-size 3 --pool-stride 2
+far 6 | --attn poolingformer --near 2 --pool-size 3 --pool-stride 2
+pool-size 2 | --attn poolingformer --near 2 --far 9 --pool-stride 2
+pool-stride 1 | --attn poolingformer --near 2 --far 9 --pool-size 3
+buckets 8 | --attn reformer --chunk 4
+rounds 1 | --attn reformer --chunk 4
+symbols 64 | --task mqar --items 2 --block-size 32
+items 3 | --task mqar --symbols 64 --block-size 32
+least 8 | --task listops --block-size 64
+noise | --task mqar --symbols 64 --items 2 --block-size 32
+difficulty hard | --task pathfinder --block-size 256
+n-layer 1 |
+n-head 4 |
+n-embd 32 |
+block-size 8 |
+dropout 0.3 |
+position sinusoidal |
+ffn swiglu |
+layer-norm layer |
+norm-eps 1e-8 |
+n-inner 24 |
+rope-base 100 |
+shortcut |
+value-embedding |
+logit-cap 1 |
+init-out zero |
+gamma-init 1 | --attn gau
+tied |
+pool first | --task classify --labels labels --val-share 0.5
+pairs towers | --task classify --labels pairs --val-share 0.5
+bias |
+residual no |
+batch-size 3 |
+lengths 4,8 |
+length-stages 4,8,16 |
+batch-stages 1,2 |
+shuffle |
+gradient-accumulation-steps 2 |
+max-iters 5 |
+optimizer muon |
+schedule constant |
+learning-rate 0.01 |
+min-lr 0.001 |
+warmup-iters 3 |
+lr-decay-iters 3 |
+cooldown 0.8 | --schedule wsd
+momentum 0.5 | --optimizer sgd
+momentum-warmup 3 | --optimizer muon
+ns-steps 1 | --optimizer muon
+nesterov | --optimizer sgd
+weight-decay 0.9 |
+cautious-decay | --weight-decay 0.9
+beta1 0.5 |
+beta2 0.5 |
+ema 0.9 |
+grad-clip 0.1 |
+freeze embed |
+seed 2 |
+precision bf16 |
+val-file other |
+labels-val pairs | --task classify --labels more
+val-share 0.5 |
+story-bytes 100000 | --story-bytes 50000'
+
+# What these change has tests of its own: files, times and what is printed.
+none='minutes config init dry-run max-time stop-at threads recompute data eval-interval eval-iters log-interval save-interval
+      resume allow-corpus-change out-dir overwrite tensorboard sample-tokens temperature'
+
+passed=0 failed=0
+fail() { failed=$((failed + 1)) && echo "FAILED: $*"; }
+losses() { # OPTION...: of a run with these
+    rm -rf run
+    case $* in *--labels* | *--story-bytes* | *'--task '[!m]* | *'--task mq'*) ;; *) set -- "$@" text ;; esac
+    timeout 60 "$root/train" $small --out-dir run "$@" >out 2>&1 || { tail -n 1 out && return 1; }
+    sed -n 's/.*"split":"[a-z]*","loss":\([^,]*\),.*/\1/p' run/log.jsonl
+}
+echo "$effects" | sed '/^$/d; s/ *|/|/' >rows
+while IFS='|' read -r option others; do
+    case $option in *' no') with="--no-${option% no}" ;; *) with="--$option" ;; esac
+    if ! losses $others >before || ! losses $others $with >after; then
+        fail "$$with beside$others: $(tail -n 1 out)"
+    elif cmp -s before after; then
+        fail "$with changes nothing"
+    else
+        passed=$((passed + 1))
+    fi
+done <rows
+for option in $("$root/train" --help | sed -n 's/^  --\(\[no-\]\)\{0,1\}\([a-z0-9-]*\).*/\2/p' | grep -v '^version$'); do
+    grep -q "^$option[ |]" rows || echo $none | tr ' ' '\n' | grep -qx -e "$option" || fail "--$option is not in tests/effects.sh"
+done
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ]
