@@ -190,6 +190,8 @@ static const Row rows[] = {
     { "5e-1", NULL, NULL, NULL, NULL, "0.5", "0.5", NULL },
     { "1.5", NULL, NULL, NULL, NULL, "1.5", NULL, "1.5" },
     { "0.1", NULL, NULL, NULL, NULL, "0.1", "0.1", NULL },
+    { ".5", NULL, NULL, NULL, NULL, "0.5", "0.5", NULL },
+    { "1.e1", NULL, NULL, NULL, NULL, "10", NULL, "10" },
     { "1,5", NULL, NULL, "[1,5]", NULL, NULL, NULL, NULL },
     { "1e-999", NULL, NULL, NULL, NULL, NULL, "0", NULL },
     { "1000", "1000", "1000", "[1000]", "1000", "1000", NULL, "1000" },
@@ -199,8 +201,6 @@ static const Row rows[] = {
     { "-2147483648", NULL, "-2147483648", NULL, NULL, NULL, NULL, NULL },
     { "4294967296", NULL, NULL, NULL, "4294967296", "4294967296", NULL, NULL },
     { "9223372036854775807", NULL, NULL, NULL, "9223372036854775807", "9.223372036854776e+18", NULL,
-      NULL },
-    { "9223372036854775808", NULL, NULL, NULL, "9223372036854775808", "9.223372036854776e+18", NULL,
       NULL },
     { "18446744073709551615", NULL, NULL, NULL, "18446744073709551615", "1.8446744073709552e+19",
       NULL, NULL },
@@ -213,8 +213,8 @@ static const Row rows[] = {
 };
 
 static const char *const no_numbers[] = { "",       "abc",   "1x",   "0x10",  " 1",    "1 ",
-                                          "+1",     "--1",   "1\n",  "-",     "1.",    ".5",
-                                          "1e",     "1e+",   "1.e3", "1e1.5", "0x1p3", "0,5",
+                                          "+1",     "--1",   "1\n",  "-",     ".",     "-.",
+                                          "1e",     "1e+",   ".e3",  "1e1.5", "0x1p3", "0,5",
                                           "1,",     "1,,2",  "nan",  "inf",   "-inf",  "1e999",
                                           "-1e999", "24.1h", "1hs",  "1 h",   "h",     "1e308h",
                                           "1h30",   "1m1h",  "1m1m", "1h-1m", "1d1s",  "1hm" };

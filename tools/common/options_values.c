@@ -101,12 +101,13 @@ static bool read_seed(const Option *o, const char *s)
 bool options_number(const char *s, const char **end, double *value)
 {
     const char *p = s + (*s == '-');
-    size_t n = digits(p);
+    size_t n = digits(p), after = p[n] == '.' ? digits(p + n + 1) : 0;
     char *stop;
 
     p += n;
-    if (n && *p == '.')
-        p += 1 + (n = digits(p + 1));
+    if (n + after > 0 && *p == '.')
+        p += 1 + after;
+    n += after;
     if (n && (*p == 'e' || *p == 'E')) {
         p += 1 + (p[1] == '-' || p[1] == '+');
         p += n = digits(p);
