@@ -425,6 +425,9 @@ no_controls() {
     [ "$(cat "$dir/stdout" "$dir/err" | tr -d '\n' | tr -dc '[:cntrl:]' | wc -c)" -eq 0 ] &&
         ! grep -q -e "$turned" -e "$isolated" -e "$c1" "$dir/stdout" "$dir/err"
 }
+column() { # NAME FILE: of the CSV's first row
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$2"
+}
 lone() { set -- * .[!.]*; [ "$*" = '* .[!.]*' ]; }
 
 works 'a small run' $text
@@ -947,6 +950,16 @@ check 'go on' part 0 stopped --resume
 check 'labelled texts, not stopped' part 0 straight $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1
 check 'are the same' same_run stopped straight
 check 'options of a run with labels' part 0 again --config ../out/labels
+check 'four rows are learned by heart' part 0 by-heart $labels ../in/labels.tsv --labels-val ../in/labels.tsv --max-iters 200 --lr 0.02
+evaluated() { $patience "$evaluate" --csv ../out/labels.eval ../out/by-heart "$@" >/dev/null 2>&1 && column accuracy ../out/labels.eval; }
+check 'eval finds their labels' [ "$(evaluated)" = 1 ]
+check 'and no others' [ "$(sed 's/^good/x/;s/^bad/good/;s/^x/bad/' ../in/labels.tsv | evaluated --labels -)" = 0 ]
+found() { cut -f 2 ../in/labels.tsv | $patience "$classify" --lines "$@" ../out/by-heart 2>/dev/null; }
+check 'classify finds them' [ "$(found | cut -f 1 | tr '\n' ' ')" = 'good bad good bad ' ]
+check 'in CSV as well' [ "$(found --csv | sed '1d;s/,[^,]*$//;s/.*,//' | tr '\n' ' ')" = '"good" "bad" "good" "bad" ' ]
+check 'and in JSON' [ "$(found --json | grep -o '"label":"[a-z]*"' | cut -d '"' -f 4 | tr '\n' ' ')" = 'good bad good bad ' ]
+empty_line() { printf 'a fine film\n\n' | "$classify" --lines --csv ../out/by-heart 2>/dev/null | tail -n 1; }
+check 'an empty line has a row in CSV' [ "$(empty_line)" = '"",0,1,1,,' ]
 check 'built-in labels' part 0 built-in $small --task classify
 check 'are eight animals' tell '10000 rows to train on, 1000 to validate, 8 labels'
 refused 'labels for another task'             2 '--labels does not apply' $t --labels ../in/labels.tsv
@@ -1139,9 +1152,6 @@ refused 'draws of a run'                      2 '--draws is for --exponent' "$an
 
 analyses() { $patience "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 row() { grep -q "^ *$1 *$2 " "$dir/stdout" || no "$(cat "$dir/stdout")"; } # LAYER and HEAD, or a name
-column() { # NAME FILE: of the CSV's first row
-    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$2"
-}
 lines() { [ "$(wc -l <"$2")" -eq "$1" ] || no "$(wc -l <"$2") lines in $2"; }
 check 'analyse of the validation text' analyses $whole
 check 'a row for each head' row 1 2

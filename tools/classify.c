@@ -183,13 +183,17 @@ static void print_json(const Labeller *l, Bytes name)
     printf("}}\n");
 }
 
+/* An empty text has one row, in which class and probability are empty. */
 static void print_csv(const Labeller *l, Bytes name)
 {
-    for (int i = 0; i < top && i < l->classes && l->tokens; i++) {
+    const int classes = l->tokens ? l->classes : 1;
+
+    for (int i = 0; i < top && i < classes; i++) {
         csv_write_quoted(stdout, shown_token(name).at);
         printf(",%zu,%zu,%d,", l->tokens, l->windows, i + 1);
-        csv_write_quoted(stdout, l->name[l->order[i]].at);
-        printf(",%s\n", text_number(l->p[l->order[i]]).at);
+        if (l->tokens)
+            csv_write_quoted(stdout, l->name[l->order[i]].at);
+        printf(",%s\n", l->tokens ? text_number(l->p[l->order[i]]).at : "");
     }
 }
 
