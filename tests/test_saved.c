@@ -186,6 +186,31 @@ START_TEST(a_classifier_has_as_many_labels_as_classes)
 }
 END_TEST
 
+START_TEST(names_of_options_may_have_any_length)
+{
+    char name[2][300];
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+    Config c = small_variant(0);
+
+    for (int i = 0; i < 2; i++) {
+        memset(name[i], 'x', sizeof name[i]);
+        name[i][sizeof name[i] - 1] = 0;
+        name[i][sizeof name[i] - 2] = (char)('a' + i);
+    }
+    c.vocab = 256;
+    save_model(c, &(Origin){ .task = "causal",
+                             .tokenizer = t,
+                             .option = (Meta[]){ { name[0], "1" }, { name[1], "2" } },
+                             .options = 2 });
+    Saved *s = saved_read(in_folder("changed"), false);
+    const char *value = safetensors_meta(s->file, arena_format(s->mem, "attnc.option.%s", name[1]));
+    ck_assert_ptr_nonnull(value);
+    ck_assert_str_eq(value, "2");
+    saved_free(s);
+    tokenizer_free(t);
+}
+END_TEST
+
 static void save_with_tokenizer(const char *task)
 {
     Small *s = small_open(small_variant(0), 2, 5);
@@ -298,6 +323,7 @@ Suite *suite_saved(void)
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
     tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
     tcase_add_test(t, a_classifier_has_as_many_labels_as_classes);
+    tcase_add_test(t, names_of_options_may_have_any_length);
     tcase_add_test(t, a_negative_second_moment_is_refused);
     tcase_add_test(t, a_tensor_that_the_optimiser_does_not_know_is_refused);
     return s;

@@ -76,9 +76,10 @@ static void put_origin(Parts *parts, const Origin *o, const char *tokenizer)
     if (tokenizer)
         put(parts, TOKENIZER, tokenizer);
     for (int i = 0; i < o->options; i++) {
-        char *key = room(parts, KEY_BYTES);
+        const size_t bytes = sizeof OPTION + strlen(o->option[i].key);
+        char *key = room(parts, bytes);
 
-        snprintf(key, KEY_BYTES, OPTION "%s", o->option[i].key);
+        snprintf(key, bytes, OPTION "%s", o->option[i].key);
         put(parts, key, o->option[i].value);
     }
 }
