@@ -3,8 +3,10 @@
  * attention to means of keys in a wider window. With windows w1 (--near) and w2 (--far), and pools
  * of kappa positions (--pool-size), one every xi positions (--pool-stride),
  *
- *     o_i = sum over j of softmax_j(q_i . k_j / sqrt(D)) v_j      j in V(i), |i - j| <= w1
- *         + sum over p of softmax_p(q_i . k~_p / sqrt(D)) v~_p    p in P(i)
+ *     o_i = sum over V1(i) of A_ij v_j + sum over P(i) of B_ip v~_p
+ *
+ *     A_ij = softmax_j(q_i . k_j / sqrt(D))       over V1(i), the j in V(i) with |i - j| <= w1
+ *     B_ip = softmax_p(q_i . k~_p / sqrt(D))      over P(i)
  *
  * Pool p consists of the positions xi p .. xi p + kappa - 1; k~_p and v~_p are the means over those
  * that exist and are not padding, if there are any. P(i) contains the pools whose positions are all

@@ -2,10 +2,10 @@
  * Synthesizer (Tay et al., 2020, arXiv:2005.00743): attention whose scores do not compare q with k.
  * Over all j in V(i),
  *
- *     A_ij = e^s_ij / sum over l of e^s_il       o_i = sum over j of A_ij v_j
- *
  *     s_ij = sum over d of relu(q_i)_d W_dj      (--kind dense)
  *     s_ij = R_ij                                (--kind random)
+ *
+ *     A_ij = e^s_ij / sum over l of e^s_il       o_i = sum over j of A_ij v_j
  *
  * with a learned W (D, context) or R (context, context) for each head. The paper's dense scores are
  * W2 relu(W1 x + b1) + b2 for a row x of the layer's input. Here W1 x + b1 is q, a projection of x
