@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every option of ./train that should change what is learned does; the others are named here, and no
-# option is missing. Called by make test-programs; the last line has the numbers of options.
+# Every option of ./train that should change what is learned does, and every option of the programs
+# that use a model changes what they print; the others are named here, and no option is missing. Called
+# by make test-programs; the last line has the numbers of options.
 # shellcheck disable=SC2086 # options are words
 LC_ALL=C
 export LC_ALL
@@ -13,11 +14,12 @@ head -c 3000 "$root/ops/kernel/gemm.c" >text
 head -c 3000 "$root/ops/kernel/panels.c" >other
 printf 'good\ta fine film\nbad\ta poor film\ngood\tfine, and long\nbad\tpoor, and short\n' >labels
 printf 'yes\ta cat\ta small cat\nno\ta dog\ta bird\nyes\tone fish\tsome fish\nno\ttrees\twater\n' >pairs
-sed 's/a/o/' pairs pairs >more
+sed 's/a/o/' pairs pairs >six
+sed 's/fine/poor/' labels >others
 small='--n-layer 2 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 6 --eval-iters 1
        --log-interval 1 --sample-tokens 0 --threads 1'
 
-# OPTION [VALUE] | OTHERS: one run has both, one the others alone. Both are on `text`, if no other
+# Of ./train. OPTION [VALUE] | OTHERS: one run has both, one the others alone. Both are on `text`, if no other
 # data are named.
 effects='
 attn relu |
@@ -124,13 +126,77 @@ freeze embed |
 seed 2 |
 precision bf16 |
 val-file other |
-labels-val pairs | --task classify --labels more
+labels-val pairs | --task classify --labels six
 val-share 0.5 |
 story-bytes 100000 | --story-bytes 50000'
 
 # What these change has tests of its own: files, times and what is printed.
 none='minutes config init dry-run max-time stop-at threads recompute data eval-interval eval-iters log-interval save-interval
       resume allow-corpus-change out-dir overwrite tensorboard sample-tokens temperature'
+
+# Of the others, with the program before them.
+uses='
+eval lengths 8 | run
+eval protocol sliding:4 | run
+eval best | worse
+eval labels labels | labelled
+eval rows 5 | recall
+eval items 2 | recall
+eval max-tokens 50 | run
+eval val-share 0.5 | run text
+eval rope-scale linear:4 | run --lengths 64
+eval horizon 64 | cosine --lengths 16
+eval show 3 | recall
+eval seed 2 | recall --show 3
+eval precision bf16 | run
+analyse length 8 | run
+analyse lengths 8,16 | run
+analyse windows 3 | run
+analyse best | worse
+analyse unmask | run
+analyse band 2 | run
+analyse faint 0.5 | run
+analyse tolerance 0.1 | run --unmask
+analyse rank 3 | --exponent 8
+analyse draws 3 | --exponent 8
+analyse seed 3 | --exponent 8
+sample prompt int | run
+sample prompt-file text | run
+sample tokens 20 | run
+sample samples 2 | run
+sample stop e | run
+sample best | worse
+sample temperature 0.1 | run
+sample top-k 2 | run
+sample top-p 0.2 | run
+sample seed 2 | run
+sample extrapolate | run
+sample raw | run --temperature 2
+fill blank X | masked aX___
+fill width 2 | masked a___
+fill top 2 | masked a___
+fill json | masked a___
+fill csv | masked a___
+fill best | masked-worse a___
+classify top 2 | labelled text
+classify json | labelled text
+classify csv | labelled text
+classify best | labelled-worse text
+tokenize tokenizer char | text
+tokenize run run | text
+tokenize text other | text
+tokenize ids | text
+report prompt int | -o page run
+report text other | -o page run
+report positions 4 | -o page run --text other
+report sample 5 | -o page run'
+uses_none='eval csv svg threads
+analyse csv svg plot spectra activations threads exponent
+sample batch interactive precision threads
+fill threads
+classify lines threads
+tokenize json check
+report threads'
 
 passed=0 failed=0
 fail() { failed=$((failed + 1)) && echo "FAILED: $*"; }
@@ -140,19 +206,55 @@ losses() { # OPTION...: of a run with these
     timeout 60 "$root/train" $small --out-dir run "$@" >out 2>&1 || { tail -n 1 out && return 1; }
     sed -n 's/.*"split":"[a-z]*","loss":\([^,]*\),.*/\1/p' run/log.jsonl
 }
+prints() { # PROGRAM WORD...; times are no results
+    program=$1 && shift
+    timeout 60 "$root/$program" "$@" 2>out </dev/null | sed 's/ in [0-9.]* s.*//;s/"seconds":[^,]*//'
+    [ $program != report ] || cat page
+    ! grep 'attn.c: error:' out
+}
+compare() { # COMMAND, with the option last or the program first
+    first=$1
+    while IFS='|' read -r option others; do
+        [ $first = losses ] || { program=${option%% *} && option=${option#* }; }
+        case $option in *' no') with="--no-${option% no}" ;; *) with="--$option" ;; esac
+        if ! $first ${program-} $others >before || ! $first ${program-} $others $with >after; then
+            fail "${program-train} $with beside$others: $(tail -n 1 out)"
+        elif cmp -s before after || [ ! -s before ]; then
+            fail "${program-train} $with changes nothing"
+        else
+            passed=$((passed + 1))
+        fi
+    done
+}
+listed() { # PROGRAM FILE, with its lines of options; and words for those without an effect
+    for option in $("$root/$1" --help | sed -n 's/^  --\(\[no-\]\)\{0,1\}\([a-z0-9-]*\).*/\2/p' | grep -v '^version$'); do
+        grep -q "^${option}[ |]" "$2" || echo $3 | tr ' ' '\n' | grep -qx -e "$option" || fail "$1 --$option is not in tests/effects.sh"
+    done
+}
 echo "$effects" | sed '/^$/d; s/ *|/|/' >rows
-while IFS='|' read -r option others; do
-    case $option in *' no') with="--no-${option% no}" ;; *) with="--$option" ;; esac
-    if ! losses $others >before || ! losses $others $with >after; then
-        fail "$$with beside$others: $(tail -n 1 out)"
-    elif cmp -s before after; then
-        fail "$with changes nothing"
-    else
-        passed=$((passed + 1))
-    fi
-done <rows
-for option in $("$root/train" --help | sed -n 's/^  --\(\[no-\]\)\{0,1\}\([a-z0-9-]*\).*/\2/p' | grep -v '^version$'); do
-    grep -q "^$option[ |]" rows || echo $none | tr ' ' '\n' | grep -qx -e "$option" || fail "--$option is not in tests/effects.sh"
-done
+compare losses <rows
+listed train rows "$none"
+
+trained() { # FOLDER OPTION...
+    folder=$1 && shift
+    "$root/train" $small --out-dir $folder "$@" >out 2>&1 || fail "train $*: $(tail -n 1 out)"
+}
+rm -r run
+trained run --max-iters 50 text
+trained worse --max-iters 20 --eval-interval 1 --lr 1 --warmup-iters 19 text
+trained cosine --attn cosformer text
+trained masked --task mlm text
+trained masked-worse --task mlm --max-iters 20 --eval-interval 1 --lr 1 --warmup-iters 19 text
+trained recall --task mqar --symbols 64 --items 3 --block-size 32
+trained labelled --task classify --labels labels --labels-val others
+trained labelled-worse --task classify --labels labels --labels-val others --max-iters 20 --eval-interval 1 --lr 1
+echo "$uses" | sed '/^$/d; s/ *|/|/' >rows
+compare prints <rows
+echo "$uses_none" | while read -r program words; do
+    sed -n "s/^$program //p" rows >of
+    listed $program of "$words"
+done >missing
+cat missing
+failed=$((failed + $(wc -l <missing)))
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
