@@ -94,6 +94,8 @@ nothing_changed() { find ../in | sort | cmp -s - "$dir/before"; }
 
 t="$train $small" text=../in/text
 a="$attend --attn softmax" tensors=../in/tensors
+refused 'a corpus that is read twice'         2 'only once'         sh -c 'echo a text | "$@"' sh $t - -
+refused 'a text that is read twice'           2 'only once'         sh -c 'echo a text | "$@"' sh "$tokenize" --tokenizer byte - --text -
 refused 'a corpus that is not there'          4 'No such file'      $t ../in/nowhere
 refused 'a corpus without a name'             4 'No such file'      $t ''
 refused 'a name of 5000 characters'           4 'too long'          $t "$long"
@@ -701,7 +703,7 @@ rm -r ../out/again ../out/other ../out/older ../out/flags ../out/*.json
 
 # --- going on ------------------------------------------------------------------------------------
 
-# A run of so many updates in a folder of its own, whatever was there, with the exit code that is
+# A run of that many updates in a folder of its own, whatever was there, with the exit code that is
 # wanted.
 part() { # CODE FOLDER OPTION...
     code=$1 folder=$2
@@ -1367,7 +1369,7 @@ if [ -c /dev/full ]; then
 fi
 check 'a model with a standard class' exports $whole ArceeForCausalLM config.json
 check 'a model of some megabytes' part 0 large $small --n-layer 2 --n-embd 256 --max-iters 1 $text
-stopped_export() { # FIRST LEFT: by a signal when a name like FIRST is there; so many names are left, or all files
+stopped_export() { # FIRST LEFT: by a signal when a name like FIRST is there; LEFT names remain, or all files
     "$export" ../out/large ../out/exported >/dev/null 2>&1 &
     job=$!
     set -- "$1" "$2" "$1"

@@ -103,12 +103,16 @@ static void check_size(const char *name, size_t size, Limit limit)
 
 static unsigned char *read_within(const char *path, size_t *bytes, Limit limit)
 {
+    static bool spent;
     const bool standard = strcmp(path, "-") == 0;
     const char *name = standard ? "standard input" : path;
     size_t used = 0, room = FIRST_ROOM;
     const int fd = standard ? STDIN_FILENO : file_open(path, &room);
     ssize_t got = 1;
 
+    if (standard && spent)
+        die(EXIT_USAGE, "standard input can be read only once: give - for one file at most");
+    spent = spent || standard;
     check_size(name, room, limit);
     unsigned char *to = xmalloc(++room);
     while (got > 0) { /* the size may have changed: only read() tells the end */
