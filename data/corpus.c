@@ -160,7 +160,7 @@ static Corpus on_disk(const char *const *path, int n, const CorpusFiles *files)
 }
 
 /*
- * Whether all paths are of regular files that have more than `most` bytes together, but not so many
+ * Whether all paths are of regular files that have more than `most` bytes together, but not so much
  * that it would take hours to read them once.
  */
 static bool too_large(const char *const *path, int n, size_t most)

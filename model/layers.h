@@ -36,8 +36,8 @@ double make_add_gain(const Maker *m); /* of the matrices that add to the residua
 Tensor *make_value_embed(const Maker *m, const char *name);
 
 /*
- * The operands of the mechanism that are parameters, "<prefix><name>": normal numbers of
- * variance 1 / their last dimension, or drawn by the operand's own rule.
+ * The operands of the mechanism that are parameters, "<prefix><name>": normally
+ * distributed with variance 1 / their last dimension, or drawn by the operand's own rule.
  */
 void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix);
 

@@ -27,7 +27,7 @@ typedef struct {
  */
 typedef struct Sampler Sampler;
 
-/* For so many samples at a time, of at most this many tokens each, including the prompt. */
+/* Draws `samples` at a time, of at most `tokens` tokens each, including the prompt. */
 Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens, int samples);
 void sampler_free(Sampler *s);
 

@@ -30,7 +30,7 @@ typedef struct {
 void params_init(Params *params, Arena *mem, uint64_t seed);
 
 /*
- * A new parameter: normal numbers with standard deviation `std` (the draws
+ * A new parameter: normally distributed with standard deviation `std` (the draws
  * depend on the seed and on the parameter's number). `name` is copied.
  */
 Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim);

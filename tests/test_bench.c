@@ -12,7 +12,7 @@ static const Row machine = {
     .group = "machine", .name = "a processor", .seconds = 1, .flops = 4e11
 };
 
-/* A row of so many seconds on a machine of that speed. */
+/* A row that took `seconds` on a machine with that peak. */
 static Rows rows_of(const char *processor, double peak, const char *name, double seconds)
 {
     Rows rows = { 0 };

@@ -20,7 +20,7 @@ static int pooled_vectors(const Config *c)
     return (c->bias ? biases : 0) + 2 * (heads || setting_is(set, "share", "pools") ? one : width);
 }
 
-/* Of one mix: convolutions of inputs with so many columns, and gains of q and k. */
+/* Of one mix: convolutions of inputs with that many columns, and gains of q and k. */
 static int vectors_around(const Config *c, int columns)
 {
     const MixSize size = config_mix_size(c);

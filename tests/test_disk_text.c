@@ -31,7 +31,7 @@ static void put_pattern(const char *path, size_t n)
     free(at);
 }
 
-/* Files of so many bytes, and one more to validate on if `validation` is not 0. */
+/* Files of that many bytes, and one more to validate on if `validation` is not 0. */
 static void put_texts(Texts *x, const size_t bytes[FILES], size_t validation)
 {
     x->files = (CorpusFiles){ .path = x->at, .held_back = 0.3, .may_stay = true };

@@ -224,7 +224,7 @@ static void add_filler(Text *to, int words)
     }
 }
 
-/* The paper's text with that key, after so many words of filler and before so many. */
+/* The paper's text with that key, between `before` and `after` words of filler. */
 static Text paper(const char *key, int before, int after)
 {
     Text text = { 0 };

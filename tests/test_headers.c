@@ -14,7 +14,7 @@
 typedef struct {
     const char *header;
     size_t length;
-    int data; /* so many bytes follow */
+    int data; /* the number of bytes that follow */
     const char *words;
 } Bad;
 
@@ -190,7 +190,7 @@ static const Bad bad[] = {
     META_IS("null", "not an object"),
 };
 
-/* A file of that header and so many bytes of data; the caller's to free. */
+/* A file of that header and `data` bytes after it; the caller's to free. */
 static unsigned char *file_of(const char *header, size_t length, size_t data, size_t *bytes)
 {
     unsigned char *file = xmalloc(*bytes = 8 + length + data);

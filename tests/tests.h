@@ -41,7 +41,7 @@ double distance_rms(const real *a, const double *b, size_t n);
 /*
  * Compares the backward of f with central differences, for a loss that is a
  * random weighting of the outputs: element by element for every operand, and of
- * an operand with more than `most` elements for so many of them and along a
+ * an operand with more than `most` elements for that many of them and along a
  * random direction. Run in the proof build, where the tolerance is 1e-7; in
  * float it checks nothing but that the backward runs. It does so on an auditing
  * tape (gradients start at 1) and on one that recycles memory as in training;

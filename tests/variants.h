@@ -58,7 +58,7 @@ typedef struct {
 
 /*
  * Operands for the variant, of that shape or the next that it can have: an even D for RoPE,
- * E = D where v is as wide as k. They are normal numbers, made so that no denominator is
+ * E = D where v is as wide as k. They are normally distributed, made so that no denominator is
  * near 0 and no feature near the kink of its map.
  */
 Mixing mixing(Arena *mem, const Variant *v, Shape s, bool causal);

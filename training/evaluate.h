@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     const Source *source;
     int B;       /* at once */
-    size_t rows; /* at most so many, spread evenly over all of them; 0: all */
+    size_t rows; /* at most this many, spread evenly over all of them; 0: all */
     void (*see)(void *ctx, const Answer *answer); /* called for each, in order */
     void *ctx;
     const volatile sig_atomic_t *stop; /* if set meanwhile, it ends soon */

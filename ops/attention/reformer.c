@@ -6,7 +6,7 @@
  *     A_ij = N_ij e^s_ij / sum over l of N_il e^s_il       s_ij = q_i . k_j / sqrt(D)
  *
  * which is the average of the rounds' results, weighted by their sums of e^s. Each of R rounds
- * (--rounds) has its own b / 2 random directions omega, of normal numbers, and b buckets
+ * (--rounds) has its own b / 2 random directions omega, normally distributed, and b buckets
  * (--buckets), one for each direction and its opposite. A row's bucket is that of the nearest one,
  *
  *     h(x) = the index of the largest of [omega x ; -omega x]

@@ -5,7 +5,7 @@
  *
  *     A_ij ~ sum over r of cos(omega_r . (q'_i - k'_j))        q' = q / |q|, k' = k / |k|
  *
- * for m random directions omega_r, of normal numbers. As cos(a - b) = sin a sin b + cos a cos b,
+ * for m random directions omega_r, normally distributed. As cos(a - b) = sin a sin b + cos a cos b,
  * that is a product of features:
  *
  *     phi(x) = psi(x) = [sin(omega x') ; cos(omega x')]        x' = x / |x|

@@ -18,7 +18,7 @@ Hash hash_begin(uint64_t before, size_t n);
 void hash_more(Hash *hash, const void *bytes, size_t n);
 uint64_t hash_end(Hash hash);
 
-/* Of numbers of so many bytes each, as they are in files: little-endian on every processor. */
+/* Of numbers of `width` bytes each, as they are in files: little-endian on every processor. */
 uint64_t hash_numbers(uint64_t before, const void *numbers, size_t bytes, size_t width);
 
 /* CRC-32C (Castagnoli), as iSCSI, ext4 and TensorBoard have it; of "123456789" it is e3069283. */

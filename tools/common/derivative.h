@@ -13,7 +13,7 @@
 /* The largest error allowed for a derivative by hand, in double. */
 #define DERIVATIVE_TOLERANCE 1e-7
 
-/* Fills with normal numbers times `scale`, which depend only on the seed. */
+/* Fills with normal samples of standard deviation `scale`, which depend only on the seed. */
 void fill(real *at, size_t n, uint64_t seed, double scale);
 
 /* A tensor of such numbers, with memory for its gradient: an operand to differentiate by. */

@@ -58,7 +58,7 @@ struct OpCall {
 
 /* Creates the operands of a row; bit i of `given` selects optional operand i. */
 OpCall op_call(Arena *mem, const OpRow *row, OpSize s, unsigned given);
-/* Fills all operands with normal numbers times `scale`. */
+/* Fills all operands with normal samples of standard deviation `scale`. */
 void op_fill(const OpCall *c, double scale);
 Tensor *op_run(Tape *tape, void *call); /* a Function */
 

@@ -24,7 +24,7 @@ void print_header(const Report *r)
            "relative to the largest element;\nat most %.0e is allowed.\n",
            DERIVATIVE_TOLERANCE);
     if (r->most != SIZE_MAX)
-        printf("Of an operand with more than %zu elements only so many are compared, and the "
+        printf("Of an operand with more than %zu elements only that many are compared, and the "
                "derivative\nalong one random direction of all.\n",
                r->most);
     if (r->verbose)

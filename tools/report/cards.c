@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* OPEN: pages of at most so many runs show their cards unfolded. */
+/* OPEN: pages of at most this many runs show their cards unfolded. */
 enum { OPEN = 3, TEXTS = 8, PATH_SHOWN = 200 };
 
 /* A text whose lines stay lines. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* TRAINING: groups of at most so many runs show the training losses too. */
+/* TRAINING: groups of at most this many runs show the training losses too. */
 enum { TRAINING = 4 };
 
 static Trace curve(const Record *r, const Rows *rows, int x, int y)

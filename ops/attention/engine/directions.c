@@ -1,15 +1,15 @@
 /*
  * Orthogonal random features (Choromanski et al., 2021, arXiv:2009.14794, section 2.4): each row
- * of omega is distributed like D independent normal numbers, as the estimate of e^(q . k)
- * requires, but rows within a block of D are orthogonal, which reduces the variance.
+ * of omega is distributed like D independent standard normal variables, as the estimate of
+ * e^(q . k) requires, but rows within a block of D are orthogonal, which reduces the variance.
  *
- * A block starts as rows of normal numbers, which the Gram-Schmidt method orthonormalises,
- * each row against those before it,
+ * A block starts as rows of standard normal samples, which the Gram-Schmidt method
+ * orthonormalises, each row against those before it,
  *
  *     w_r <- w_r - sum over s < r of (w_r . w_s) w_s,        w_r <- w_r / |w_r|
  *
  * where each product uses the current w_r; a second round removes the rounding error of the first.
- * Then each row is multiplied by the length of another row of D normal numbers. If m is not a
+ * Then each row is multiplied by the length of another row of D such samples. If m is not a
  * multiple of D, a head's last block has fewer rows.
  */
 #include "ops/attention/engine/directions.h"
@@ -28,7 +28,7 @@ static double dot(const double *a, const double *b, int D)
     return sum;
 }
 
-/* The D normal numbers with this index in the stream. */
+/* The row of D standard normal samples with this index in the stream. */
 static void draw_row(double *w, int D, Random random, size_t number)
 {
     for (int d = 0; d < D; d++)

@@ -5,7 +5,7 @@
 #include "ops/base/random.h"
 #include "ops/tape.h"
 
-/* Fills omega: orthogonal within blocks, see directions.c; or normal numbers. */
+/* Fills omega: orthogonal within blocks, see directions.c; or independent. */
 void directions_draw(Tensor *omega, Random random);
 void directions_draw_normal(Tensor *omega, Random random);
 
