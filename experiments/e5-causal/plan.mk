@@ -15,7 +15,7 @@ arm     = $(call run,$(call best,$(1),4),$(or $(3),$(1)) $(2) --position $(call 
 two_d   = --key-size 64 --n-inner 384
 four_d  = --key-size 128 --n-inner 128
 mixed   = relu:conv=4,softmax
-plan    = $(if $(found_),$(call arm,softmax,$(two_d)) $(call arm,softmax,--window 32) $(call arm,relu,$(two_d)) \
-              $(call arm,relu,$(four_d)) $(call arm,relu,--conv 4) $(call arm,relu,,$(mixed)) \
-              $(call arm,performer,--learn-omega --n-inner 448) $(call arm,exp,$(four_d)) $(call run,$(from),deltanet --conv 0 --position none) \
-              $(call run,$(from),fastformer --position sinusoidal))
+plan    = $(if $(found_),$(call arm,softmax,$(two_d)) $(call arm,softmax,--window 32) \
+              $(call run,$(from),deltanet --conv 0 --position none) $(call run,$(from),fastformer --position sinusoidal) \
+              $(call arm,exp,$(four_d)) $(call arm,performer,--learn-omega --n-inner 448) $(call arm,relu,,$(mixed)) \
+              $(call arm,relu,--conv 4) $(call arm,relu,$(two_d)) $(call arm,relu,$(four_d)))
