@@ -1,0 +1,7 @@
+# Claim C34, and the causal half of C9: the delta rule and Fastformer, at rates of their own, beside the runs of
+# e1-causal.
+lengths = 256
+seeds   = $(call full,5,1)
+comma  := ,
+from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
+plan    = $(call like_e1,$(from),deltanet --conv 0 --position none) $(call like_e1,$(from),fastformer --position sinusoidal)
