@@ -147,7 +147,8 @@ const Attention attention_performer = {
     .operands = (const Operand[]){ OPERAND_OMEGA(directions_draw), { 0 } },
     .settings =
         (const Setting[]){
-            SETTING_FEATURES(4, "random features per head (0: 4 times the width of a key)"),
+            SETTING_FEATURES(
+                4, "random features per head (0: 4 times the width of a key; rfa: twice)"),
             { .name = "kernel",
               .kind = SETTING_CHOICE,
               .choices = kernels,

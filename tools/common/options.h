@@ -84,13 +84,14 @@ typedef struct {
     const Preset *presets;      /* PRESET: ends with a row of zeros */
     const char *also;           /* INT, REAL: a word that means the number `means`; NULL: none */
     int means;
-    const char *word;  /* the name of the value in --help; NULL: the kind's */
-    const char *help;  /* for --help, which appends names and default */
-    char letter;       /* 'o': -o is a short form */
-    const char *alias; /* "lr,rate": other names for the option; NULL: none */
-    bool any;          /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
-    bool given;        /* set by options_parse */
-    bool restored;     /* set by options_restore */
+    const char *word;   /* the name of the value in --help; NULL: the kind's */
+    const char *help;   /* for --help, which appends names and default, */
+    const char *others; /* and in which cases the default is another: "4 in mamba2"; NULL: none */
+    char letter;        /* 'o': -o is a short form */
+    const char *alias;  /* "lr,rate": other names for the option; NULL: none */
+    bool any;           /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
+    bool given;         /* set by options_parse */
+    bool restored;      /* set by options_restore */
 } Option;
 
 typedef struct {

@@ -162,6 +162,12 @@ Text options_describe(const Option *o)
         text_add(&text, ": %s", options_names(o).at);
     if (value.n && !has_default(o->help, value.at))
         text_add(&text, " (%s)", value.at);
+    if (o->others) {
+        const bool closed = text.at[text.n - 1] == ')';
+
+        text.n -= closed;
+        text_add(&text, "%s%s)", closed ? "; " : " (", o->others);
+    }
     for (const char *name = o->alias; name; name = strchr(name, ',') ? strchr(name, ',') + 1 : NULL)
         text_add(&text, "%s --%.*s", name == o->alias ? "; also" : ",", (int)strcspn(name, ","),
                  name);

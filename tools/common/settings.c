@@ -57,6 +57,43 @@ static int taker_count(const char *setting)
     return n;
 }
 
+/* The names of a and those after it with that value of the setting; "" if one before it has it. */
+static Text sharing(const Attention *const *a, const Setting *of)
+{
+    Text names = { 0 };
+
+    for (const Attention *const *other = attentions; *other; other++) {
+        const Setting *s = attention_takes(*other, of->name);
+
+        if (s && s->value == of->value && other < a)
+            return (Text){ 0 };
+        if (s && s->value == of->value)
+            text_add(&names, "%s%s", names.n ? ", " : "", (*other)->name);
+    }
+    return names;
+}
+
+/* "rms in retnet, decay; all in mamba2": defaults that are not the option's, in static memory. */
+static const char *other_defaults(int i)
+{
+    static char room[SETTINGS_MAX][200];
+    const Setting *s = settings_at(i);
+    Text text = { 0 };
+
+    for (const Attention *const *a = attentions; *a; a++) {
+        const Setting *own = attention_takes(*a, s->name);
+        const Text names = own && own->value != s->value ? sharing(a, own) : (Text){ 0 };
+
+        if (names.n)
+            text_add(&text, "%s%s in %s", text.n ? "; " : "",
+                     own->kind == SETTING_FLAG ? own->value ? "on" : "off"
+                                               : setting_print(own, own->value).at,
+                     names.at);
+    }
+    snprintf(room[i], sizeof *room, "%.199s", text.at);
+    return text.n ? room[i] : NULL;
+}
+
 /* The help text of setting i, in static memory. */
 static const char *help_of(int i)
 {
@@ -81,6 +118,7 @@ static Option option_of(int i, SettingsOptions *to)
 
     o.at = s->kind == SETTING_FLAG ? (void *)&to->flag[i] : &to->set.at[i];
     o.help = help_of(i);
+    o.others = other_defaults(i);
     if (s->length == CONTEXT_IF_ASKED && to->has_context)
         o.also = "context", o.means = SETTING_CONTEXT;
     to->set.at[i] = s->value;
