@@ -649,6 +649,7 @@ check 'it has one head by default' said '^gau attention .*, 1 x 16, 1 head,'
 check 'a dry run of resuming' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
 check 'nothing was written' eval 'find ../out | sort | cmp -s - "$dir/dry" && lone'
 helps() { "$train" help "$1" | tr -s ' \n' ' ' | grep -qF -e "$2" || no "$("$train" help "$1")"; }
+check 'help of a number whose zero means something else' eval '"$sample" help temperature | grep -q "0: .*(0.8)$"'
 check 'help has the defaults of all mechanisms' helps out-norm '(none; rms in retnet, decay, lightning, deltanet, gated-delta, kda, rwkv7, gla; all in mamba2)'
 check 'and those of a flag' helps out-gate '(off; on in retnet,'
 check 'and of a number' helps conv '(0: none; masked models: N odd; 4 in mamba2, deltanet, gated-delta, kda)'

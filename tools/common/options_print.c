@@ -148,7 +148,7 @@ static Text margin(const Option *o)
 /* Whether the help itself says what the default is: "0: all", "default: a tenth of the peak". */
 static bool has_default(const char *help, const char *value)
 {
-    return strstr(help, "default: ") || (*value == '0' && strstr(help, "0: "));
+    return strstr(help, "default: ") || (*value == '0' && atof(value) == 0 && strstr(help, "0: "));
 }
 
 Text options_describe(const Option *o)

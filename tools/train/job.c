@@ -71,7 +71,7 @@ static Option options[] = {
     { "items", OPTION_INT, &job.shape.items, .max = 1 << 20,
       .help = "number of pairs, triggers, digits, ... in a row; 0: the task's default" },
     { "least", OPTION_INT, &job.shape.least, .max = 1 << 24,
-      .help = "listops: minimum length of a row; 0: the task's default" },
+      .help = "listops: rows are longer than this; 0: the task's default" },
     { "noise", OPTION_FLAG, &job.shape.noise, .help = "mqar: random tokens instead of blanks" },
     { "difficulty", OPTION_CHOICE, &job.shape.difficulty, .choices = synthetic_difficulties,
       .help = "pathfinder: length of the paths and number of distractors" },
@@ -108,7 +108,8 @@ static Option options[] = {
     { "min-lr", OPTION_REAL, &job.training.schedule.least,
       .help = "final learning rate; default: a tenth of the peak" },
     { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
-      .help = "updates until the peak rate; default: at most a tenth of all updates; muon: 1/30" },
+      .help = "updates until the peak rate; default: 100, but at most a tenth of all updates "
+              "(muon: a thirtieth)" },
     { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
       .help = "updates until the final rate; 0: --max-iters" },
     { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
