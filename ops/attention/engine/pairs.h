@@ -95,7 +95,8 @@ enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTA
     {                                                                                              \
         .name = "reach", .most = 1 << 24, .least = 1, .zero = 64, .tries = { 2, 5, 30 },           \
         .pattern = true,                                                                           \
-        .help = "attend to keys at most N positions away, besides those of the pattern (0: 64)"    \
+        .help = "attend to keys at most N positions away, besides those of the pattern; sparse: "  \
+                "and to every Nth key (0: 64)"                                                     \
     }
 #define SETTING_GLOBAL                                                                             \
     {                                                                                              \
