@@ -815,8 +815,9 @@ cp ../in/text ../in/other
 echo more >>../in/other
 killed() { # in the middle of whatever it does; what it left is whole
     "$train" $steps --max-iters 100000000 --eval-interval 20 --out-dir ../out/killed $text >/dev/null 2>&1 &
-    job=$!
-    sleep 1
+    job=$! tenths=0
+    until [ -s ../out/killed/model.safetensors ] || [ $((tenths += 1)) -gt 600 ]; do sleep 0.1; done
+    sleep 0.5
     kill -KILL $job
     wait $job 2>/dev/null
     job=
