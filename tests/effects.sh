@@ -19,7 +19,7 @@ sed 's/fine/poor/' labels >others
 small='--n-layer 2 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 6 --eval-iters 1
        --log-interval 1 --sample-tokens 0 --threads 1'
 
-# Of ./train. OPTION [VALUE] | OTHERS: one run has both, one the others alone. Both are on `text`, if no other
+# Of ./train. OPTION [VALUE] | OTHERS: one run has both, one the others alone. Both are on `text`, unless other
 # data are named.
 effects='
 attn relu |
@@ -227,7 +227,9 @@ compare() { # COMMAND, with the option last or the program first
     done
 }
 listed() { # PROGRAM FILE, with its lines of options; and words for those without an effect
-    for option in $("$root/$1" --help | sed -n 's/^  --\(\[no-\]\)\{0,1\}\([a-z0-9-]*\).*/\2/p' | grep -v '^version$'); do
+    options=$("$root/$1" --help | sed -n 's/^  --\(\[no-\]\)\{0,1\}\([a-z0-9-]*\).*/\2/p' | grep -v '^version$')
+    [ -n "$options" ] || fail "$1 --help has no options"
+    for option in $options; do
         grep -q "^${option}[ |]" "$2" || echo $3 | tr ' ' '\n' | grep -qx -e "$option" || fail "$1 --$option is not in tests/effects.sh"
     done
 }
