@@ -2,7 +2,6 @@
 lengths = 32
 tested  = --rows 4000
 seeds   = $(call full,5,1)
-comma  := ,
 with    = $(call full,--n-layer 2 --n-embd 32 --n-head 4,--n-layer 2 --n-embd 16 --n-head 2) \
           --block-size 32 --batch-size $(call full,64,4) --eval-iters 0
 shared  = $(subst $(space),$(comma),$(1))

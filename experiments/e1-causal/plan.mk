@@ -4,10 +4,7 @@
 lengths = 256
 seeds   = $(call full,5,1)
 also    = experiments/analysed spread run
-comma  := ,
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
 guess   = $(foreach attn,softmax relu elu exp cosformer performer,$(attn):rope:256:0.008)
 found_  = $(filter-out deltanet:% fastformer:%,$(call screened,e1-screen,$(guess)))
-plan    = $(foreach best,$(found_),$(call series,stories,$(from),--task causal --attn $(call part_of,1,$(best)) \
-              --position $(call part_of,2,$(best)) $(two) $(call subwords,21500000) $(call batch,256) $(call for,4883) \
-              $(settled)))
+plan    = $(foreach best,$(found_),$(call ten_million,$(from),$(call part_of,1,$(best)) --position $(call part_of,2,$(best))))

@@ -5,7 +5,6 @@ lengths = 256
 seeds   = $(call full,5,1)
 also    = experiments/analysed growth run
 single  = $(call full,--n-layer 4 --n-embd $(1) --key-size 32,--n-layer 4 --n-embd 16 --key-size 8)
-comma  := ,
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
 gated   = $(call series,stories,$(from),--task causal --attn gau --norm $(1) $(call single,$(or $(3),64)) \
               $(call subwords,21500000) $(call batch,256) $(call for,4883) $(settled))

@@ -6,4 +6,3 @@ seeds   = $(call full,5,1)
 plan    = $(call changed,exp,$(four_d)) $(call changed,performer,--learn-omega --n-inner 448) \
               $(call changed,relu,,relu:conv=4$(comma)softmax) $(call changed,relu,--conv 4) $(call changed,relu,$(two_d)) \
               $(call changed,relu,$(four_d))
-comma  := ,

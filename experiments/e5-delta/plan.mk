@@ -2,6 +2,6 @@
 # e1-causal.
 lengths = 256
 seeds   = $(call full,5,1)
-comma  := ,
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
-plan    = $(call like_e1,$(from),deltanet --conv 0 --position none) $(call like_e1,$(from),fastformer --position sinusoidal)
+plan    = $(call ten_million,$(from),deltanet --conv 0 --position none) \
+              $(call ten_million,$(from),fastformer --position sinusoidal)

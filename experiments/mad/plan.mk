@@ -2,7 +2,6 @@
 lengths = $(patsubst block-size+%,%,$(filter block-size+%,$(subst _, ,$*)))
 tested  = --rows 1000
 seeds   = 1
-comma  := ,
 tried   = $(call full,0.004$(comma)0.012,0.012)
 short   = compression memorization
 tasks   = in-context-recall fuzzy-recall noisy-recall selective-copy $(short)

@@ -2,7 +2,6 @@
 lengths = $(patsubst block-size+%,%,$(filter block-size+%,$(subst _, ,$*)))
 tested  = --rows 3000
 seeds   = 1
-comma  := ,
 tried   = $(call full,0.008$(comma)0.02,0.008)
 widths  = $(call full,16 32 64,16)
 spans   = $(call full,64 128,64)

@@ -9,7 +9,6 @@ is       = $(filter $(1),$(subst _, ,$*))
 shorter  = 64,16,32
 lengths  = $(if $*,$(shorter)$(if $(call is,$(fixed:%=attn+%)),,$(comma)128$(comma)256$(comma)512$(comma)1024))
 tested   = $(if $(call is,task+causal task+mlm),--max-tokens $(call full,50000,1000),--rows $(call full,500,20))
-comma   := ,
 units_of = hedgehog:224 based:288 retnet:224 decay:224 lightning:224 gated-delta:216 kda:200 rwkv7:144 gla:208 \
            nystromformer:240 poolingformer:240 linformer:208 synthesizer:248 reformer:280
 inner    = $(call full,$(addprefix --n-inner ,$(patsubst $(attn):%,%,$(filter $(attn):%,$(units_of)))),)

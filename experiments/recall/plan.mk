@@ -1,7 +1,6 @@
 # Recall of keys and values in the size of Zoology: four learning rates, one seed.
 lengths = 64
 seeds   = 1
-comma  := ,
 swept   = $(call full,0.003 0.006 0.012 0.024,0.012)
 with    = --n-layer 2 --n-embd $(call full,64,16) --n-head 1 --block-size 64 --batch-size $(call full,64,4)
 updates = --max-iters $(call full,$(1),3)
