@@ -100,7 +100,7 @@ END {
     print "an effect of twice the floor, 10 seeds, with the middle spread of committed rows"
     for (kind in kinds) {
         spread = middle(kind); bar = kind == "loss" ? 0.02 : 0.005
-        # beyond the trained length the spread is ten floors: no ten seeds would do
+        # beyond the trained length the spread is ten floors: ten seeds cannot do
         expect(sprintf("hold: %s, floor %g, spread %.4f", kind, bar, spread),
             rate("holds", 1, 10, 2 * bar, bar, spread), kind ~ /beyond/ ? 0 : 0.8, 1)
     }
