@@ -78,7 +78,7 @@ while read -r folder budget; do
 done <<END
 ops 3830
 ops/base 2900
-ops/kernel 2260
+ops/kernel 2660
 ops/attention 4730
 ops/attention/engine 9210
 ops/attention/plain 3075
