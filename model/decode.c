@@ -80,7 +80,7 @@ Decoder *decoder_new(const Model *model, Pool *pool, int positions, int sequence
     if (sequences > 1)
         d->logits = xmalloc((size_t)sequences * (size_t)model->config.vocab * sizeof *d->logits);
     d->tape = (Tape){ arena_new(), pool, .forward_only = true, .row_by_row = true,
-                      .bf16 = model->params.narrow };
+                      .precision = model->params.precision };
     d->tape.decoding = decoding_new(positions, sequences);
     return d;
 }

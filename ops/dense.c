@@ -84,7 +84,7 @@ static void backward_through(DenseNode *op, Matrix g)
     size_t bytes =
         (size_t)(op->rows < DENSE_ROWS ? op->rows : DENSE_ROWS) * (size_t)op->from * sizeof(real);
     Product p = { .b = matrix(op->in.w->data, op->to, op->from),
-                  .bf16 = tape->bf16,
+                  .precision = tape->precision,
                   .finish = chain_row,
                   .ctx = op };
 
@@ -107,7 +107,7 @@ static void backward_input(DenseNode *op, Matrix g)
     gemm(op->node.tape->pool, (Product){ .c = matrix(dx.at, op->rows, op->from),
                                          .a = g,
                                          .b = matrix(op->in.w->data, op->to, op->from),
-                                         .bf16 = op->node.tape->bf16,
+                                         .precision = op->node.tape->precision,
                                          .add = dx.add });
 }
 
@@ -138,7 +138,7 @@ static void dense_backward(Node *node)
                                       .a = transposed(g),
                                       .b = dense_input(op),
                                       .add = dw.add,
-                                      .bf16 = node->tape->bf16,
+                                      .precision = node->tape->precision,
                                       .over_batch = true });
     (op->in.f ? backward_through : backward_input)(op, g);
     if (op->in.b) {
@@ -228,7 +228,7 @@ static void forward_product(DenseNode *op)
     gemm(op->node.tape->pool, (Product){ .c = matrix(op->node.y->data, op->rows, op->to),
                                          .a = dense_input(op),
                                          .b = transposed(w),
-                                         .bf16 = op->node.tape->bf16,
+                                         .precision = op->node.tape->precision,
                                          .finish = op->in.b || op->in.r ? add_bias_residual : NULL,
                                          .ctx = op });
 }

@@ -107,9 +107,9 @@ static const Bf16Pair *pairs_of(const Tensor *t, Arena *mem)
     return to;
 }
 
-void params_narrow(Params *params)
+void params_narrow(Params *params, Precision precision)
 {
-    params->narrow = true;
+    params->precision = precision;
     for (Param *p = params->first; p; p = p->next)
         if (p->tensor->ndim == 2)
             p->tensor->pairs = pairs_of(p->tensor, params->mem);

@@ -21,8 +21,8 @@ typedef struct Param {
 typedef struct {
     Arena *mem;
     uint64_t seed;
-    bool undrawn; /* matrices have no numbers yet: they will be read */
-    bool narrow;  /* params_narrow() was called */
+    bool undrawn;        /* matrices have no numbers yet: they will be read */
+    Precision precision; /* not float: params_narrow() was called */
     int count;
     Param *first, **end;
 } Params;
@@ -56,7 +56,7 @@ int params_freeze(Params *params, const char *pattern);
  * weights, and products with single rows then read half as many bytes (ops/dense.c). The weights
  * must not change afterwards.
  */
-void params_narrow(Params *params);
+void params_narrow(Params *params, Precision precision);
 
 size_t params_count(const Params *params); /* trained numbers */
 void params_zero_grad(Params *params);     /* the next contribution will be the first */

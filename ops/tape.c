@@ -7,8 +7,6 @@
 
 enum { GRAIN = 1 << 14 };
 
-const char *const precision_names[] = { "float", "bf16", NULL };
-
 static void set_shape(Tensor *t, int ndim, const int *dim)
 {
     t->ndim = ndim;

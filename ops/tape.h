@@ -32,6 +32,7 @@
 #include "ops/base/pool.h"
 #include "ops/base/real.h"
 #include "ops/kernel/bf16.h"
+#include "ops/kernel/precision.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,10 +62,6 @@ typedef struct {
     struct State *first, **next;
 } Decoding;
 
-/* The format of the operands of dense layers' products; sums and all else are always reals. */
-enum { PRECISION_FLOAT, PRECISION_BF16 };
-extern const char *const precision_names[]; /* ending with NULL */
-
 typedef struct Tape {
     Arena *mem; /* memory of the step, freed by tape_reset() */
     Pool *pool;
@@ -72,7 +69,7 @@ typedef struct Tape {
     bool forward_only;     /* record no nodes: evaluation, sampling */
     bool recompute;        /* keep only the results of parts: see tape_part() */
     struct Making *making; /* the part being computed, or NULL */
-    bool bf16;             /* dense layers round their operands to bf16 (ops/kernel/gemm.h) */
+    Precision precision;   /* of the operands of dense layers' products (ops/kernel/bf16.h) */
     bool row_by_row;       /* dense layers multiply single rows, for decoding (see ops/dense.c) */
     /*
      * For tests: every gradient stays in memory and starts at 1, which is subtracted before the

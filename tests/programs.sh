@@ -745,12 +745,17 @@ check 'and resumes without' part 0 less --resume
 check 'to the same end' same_run less whole
 differ() { ! cmp -s "$1" "$2"; }
 check 'a run with products in bf16' part 0 halves $steps --precision bf16 $text
-check 'says how they are computed' said '^bf16 products \(with VDPBF16PS\|in plain C\)$'
+check 'says how they are computed' said '^bf16 products \(with VDPBF16PS\(, slower here than bf16-tiles\)\?\|in plain C\)$'
 check 'and records it' grep -q '"precision": "bf16"' ../out/halves/config.json
 check 'a run in bf16 stops at 4' part 130 cut $steps --precision bf16 --stop-at 4 --threads 1 $text
 check 'and goes on' part 0 cut --resume --threads 2
 check 'in bf16, to the same end' same_run cut halves
 check 'which is not that of floats' differ ../out/cut/model.safetensors ../out/whole/model.safetensors
+check 'a run with products in tiles' part 0 in_tiles $steps --precision bf16-tiles --threads 1 $text
+check 'says how those are computed' said '^bf16-tiles products \(on AMX tiles\|in plain C\)$'
+check 'two threads in tiles' part 0 in_two $steps --precision bf16-tiles --threads 2 $text
+check 'come to the same end' same_run in_tiles in_two
+check 'which is not that of pairs' differ ../out/in_tiles/model.safetensors ../out/halves/model.safetensors
 check 'a complete run has nothing left to do' part 0 again --resume
 check 'and stays the same' same_run again whole
 command() { sed -n '/^to .*:$/{n;p;}' "$dir/err"; } # what is printed, for a shell
@@ -1256,6 +1261,7 @@ check 'in bf16, by three' samples --precision bf16 --threads 3 $whole
 cp "$dir/stdout" "$dir/narrow"
 check 'and by one' samples --precision bf16 --threads 1 $whole
 check 'is the same' cmp -s "$dir/stdout" "$dir/narrow"
+check 'and in tiles' samples --precision bf16-tiles $whole
 check 'another seed' samples --seed 5 $whole
 check 'is another sample' not_same "$dir/one" "$dir/stdout"
 check 'five samples, one at a time' samples --samples 5 --batch 1 --stop e ../out/bpe
@@ -1720,6 +1726,8 @@ check 'bench of the step of a model' benches --only step --attn relu --lengths 8
 check 'bench of a step with --recompute' benches --only step --attn relu --lengths 8 --recompute
 check 'bench of a step in bf16' benches --only step --attn relu --lengths 8 --precision bf16
 check 'its row says so' grep -q '^step,"relu 1 x 16, context 8, batch [0-9]*, bf16;' ../out/csv
+check 'bench of a step in tiles' benches --only step --attn relu --lengths 8 --precision bf16-tiles
+check 'its row says that' grep -q '^step,"relu 1 x 16, context 8, batch [0-9]*, bf16-tiles;' ../out/csv
 check 'bench of a step again' benches --only step --attn relu --lengths 8 --recompute
 check 'its row is of that attention' grep -q '^step,"relu 1 x 16, context 8,' ../out/csv
 check 'it prints the share of matrix products' grep -q 'of which products and attention alone [0-9.]*%$' "$dir/stdout"

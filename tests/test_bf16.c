@@ -3,19 +3,12 @@
 #include "ops/kernel/bf16.h"
 #include "ops/kernel/gemm.h"
 #include "ops/kernel/lanes.h"
+#include "ops/kernel/tiles.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "training/optimiser.h"
 
 #include <string.h>
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 /* To bf16 and back: the nearer of the two neighbours, or of two equally near the even one. */
 static float nearest(float x)
@@ -188,10 +181,74 @@ START_TEST(the_instruction_is_its_plain_twin)
 }
 END_TEST
 
+START_TEST(tiles_are_their_plain_twin)
+{
+    enum { K = 3 * STEP, WIDE = NR + 3 };
+    static Bf16Pair a[TILES_HIGH * (K + 1)], b[K * WIDE];
+    static real c[TILES_HIGH * WIDE], twin[TILES_HIGH * WIDE];
+
+    for (int n = 0; n < 200; n++) {
+        const Random r = random_stream((uint64_t)n, RANDOM_TEST, 1);
+        const Factors f = { (real *)a, K + n / 2 % 2, 1, (real *)b, WIDE, (1 + n % 3) * STEP };
+
+        for (int i = 0; i < COUNT(a); i++)
+            a[i] = extreme(r, (uint64_t)i, n / 4 % 4);
+        for (int i = 0; i < COUNT(b); i++)
+            b[i] = extreme(r, (uint64_t)(i + COUNT(a)), n / 4 % 4);
+        for (int i = 0; i < COUNT(c); i++)
+            c[i] = twin[i] = (real)float_of(extreme(r, (uint64_t)(i + 2 * COUNT(b)), n / 4 % 4));
+        tiles_begin();
+        kernel_tiles(c, WIDE, &f, n % 2 == 0);
+        tiles_end();
+        kernel_tiles_plain(twin, WIDE, &f, n % 2 == 0);
+        for (int i = 0; i < COUNT(c); i++)
+            ck_assert_msg(memcmp(&c[i], &twin[i], sizeof *c) == 0 ||
+                              (isnan(c[i]) && isnan(twin[i])),
+                          "%d, %d: %a, twin %a", n, i, (double)c[i], (double)twin[i]);
+    }
+}
+END_TEST
+
+/* c + one step in which a pair, and the pair after it, has these products. */
+static float step_sum(float c0, uint32_t a, uint32_t b, uint32_t next_a, uint32_t next_b)
+{
+    static real c[TILES_HIGH * NR];
+    Bf16Pair pa[TILES_HIGH * STEP] = { a, next_a }, pb[STEP * NR] = { b };
+
+    pb[NR] = next_b;
+    c[0] = (real)c0;
+    kernel_tiles_plain(c, NR, &(Factors){ (real *)pa, STEP, 1, (real *)pb, NR, STEP }, true);
+    return (float)c[0];
+}
+
+/* What the manuals say of TDPBF16PS. */
+START_TEST(first_and_second_products_have_sums_of_their_own)
+{
+    const uint32_t one = 0x3f80, ones = one | one << 16, tiny = 0x3280, huge = 0x7f7f;
+    const uint32_t minus = 0xbf80, two = 0x4000;
+
+    ck_assert(step_sum(1, ones, ones, ones, one) == 4 && step_sum(3, one, one << 16, 0, 0) == 3);
+    /* 2^-26 is lost beside 1 in a sum, beside the other sum and beside c. */
+    ck_assert(step_sum(0, tiny, one, one, one) == 1 && step_sum(0, one, one, minus, one) == 0);
+    ck_assert(step_sum(0, one | tiny << 16, ones, minus, one) == 0x1p-26F);
+    ck_assert(step_sum(0, one | minus << 16, ones, tiny, one) == 0);
+    ck_assert(step_sum(-1, one | tiny << 16, ones, 0, 0) == 0);
+    ck_assert(step_sum(1, tiny, one, 0, 0) == 1);
+    /* Each of the two may overflow before they meet. */
+    ck_assert(isnan(step_sum(0, huge | (huge | 0x8000) << 16, two | two << 16, 0, 0)));
+    /* Subnormal: c, an operand, a sum, both together, and all. */
+    ck_assert(step_sum(0x1p-127F, 0, 0, 0, 0) == 0 && step_sum(0, 0x007f, huge, 0, 0) == 0);
+    ck_assert(step_sum(0, 0x0d80, 0x2580, 0, 0) == 0);
+    ck_assert(step_sum(0, 0x0080 | 0x80c0U << 16, ones, 0, 0) == 0);
+    ck_assert(step_sum(0x1.8p-126F, 0x8080, one, 0, 0) == 0);
+}
+END_TEST
+
 /* A product, and c as it should be: element by element, in the order that bf16.h promises. */
 typedef struct {
     Matrix c, a, b;
     bool add, over_batch;
+    Precision precision;
 } Shape;
 
 static float at(Matrix m, int i, int j)
@@ -203,21 +260,45 @@ static float at(Matrix m, int i, int j)
     return nearest((float)x);
 }
 
-static real expected(Shape s, int i, int j)
+/* Product p of element (i, j) of c, added to t; beyond the sum, 0. */
+static float with_product(float t, Shape s, int i, int j, int p)
+{
+    return p < s.a.cols ? fmaf(at(s.a, i, p), at(s.b, p, j), t) : t;
+}
+
+static real in_pairs(Shape s, int i, int j)
 {
     real sum = s.add ? s.c.at[i * s.c.rs + j] : 0;
 
     for (int k = 0; k < s.a.cols; k += KC) {
         float t = 0;
 
-        for (int p = k; p < s.a.cols && p < k + KC; p += 2) {
-            if (p + 1 < s.a.cols && p + 1 < k + KC)
-                t = fmaf(at(s.a, i, p + 1), at(s.b, p + 1, j), t);
-            t = fmaf(at(s.a, i, p), at(s.b, p, j), t);
-        }
+        for (int p = k; p < s.a.cols && p < k + KC; p += 2)
+            t = with_product(with_product(t, s, i, j, p + 1), s, i, j, p);
         sum = k || s.add ? sum + (real)t : (real)t;
     }
     return sum;
+}
+
+static real in_steps(Shape s, int i, int j)
+{
+    float sum = s.add ? (float)s.c.at[i * s.c.rs + j] : 0;
+
+    for (int k = 0; k < s.a.cols; k += 2 * STEP) {
+        float first = 0, second = 0;
+
+        for (int p = k; p < k + 2 * STEP; p += 2) {
+            first = with_product(first, s, i, j, p);
+            second = with_product(second, s, i, j, p + 1);
+        }
+        sum += first + second;
+    }
+    return (real)sum;
+}
+
+static real expected(Shape s, int i, int j)
+{
+    return (s.precision == PRECISION_TILES ? in_steps : in_pairs)(s, i, j);
 }
 
 /* Rounding changes a factor by at most 2^-8 of it, so a product by little more than 2^-7. */
@@ -248,10 +329,12 @@ static void check_product(Shape s, int threads)
     for (int i = 0; i < s.c.rows; i++)
         for (int j = 0; j < s.c.cols; j++)
             want[i * s.c.cols + j] = expected(s, i, j);
-    gemm(
-        pool,
-        (Product){
-            .c = s.c, .a = s.a, .b = s.b, .add = s.add, .over_batch = s.over_batch, .bf16 = true });
+    gemm(pool, (Product){ .c = s.c,
+                          .a = s.a,
+                          .b = s.b,
+                          .add = s.add,
+                          .over_batch = s.over_batch,
+                          .precision = s.precision });
     for (size_t i = 0; i < n; i++)
         ck_assert_msg(s.over_batch ? fabs((double)(s.c.at[i] - want[i])) < 1e-4
                                    : memcmp(&s.c.at[i], &want[i], sizeof *want) == 0,
@@ -279,10 +362,13 @@ START_TEST(a_product_is_that_of_rounded_operands_in_the_promised_order)
 
     fill(a, COUNT(a), 1, 1);
     fill(b, COUNT(b), 2, 1);
-    for (int way = 0; way < 3 * n * n; way++) {
+    for (int way = 0; way < 6 * n * n; way++) {
         const int rows = size[way % n] % 100, k = size[way / n % n],
                   cols = size[(way / 3) % n] % 90;
-        Shape s = { .c = matrix(c, rows, cols), .add = way % 2, .over_batch = way % 5 == 4 };
+        Shape s = { .c = matrix(c, rows, cols),
+                    .add = way % 2,
+                    .over_batch = way % 5 == 4,
+                    .precision = way < 3 * n * n ? PRECISION_BF16 : PRECISION_TILES };
 
         s.a = way / 2 % 2 ? matrix(a, rows, k) : transposed(matrix(a, k, rows));
         s.b = way / 4 % 2 ? matrix(b, k, cols) : transposed(matrix(b, cols, k));
@@ -303,9 +389,10 @@ START_TEST(an_infinite_factor_makes_an_infinite_sum)
     static real a[ROWS * MOST], b[MOST * COLS], c[ROWS * COLS];
     Pool *pool = pool_new(1);
 
-    for (int way = 0; way < 8 * MOST; way++) {
-        const int k = 1 + way / 8;
-        Product p = { .c = matrix(c, ROWS, COLS), .bf16 = true };
+    for (int way = 0; way < 16 * MOST; way++) {
+        const int k = 1 + way / 16;
+        Product p = { .c = matrix(c, ROWS, COLS),
+                      .precision = way / 8 % 2 ? PRECISION_TILES : PRECISION_BF16 };
 
         p.a = way % 2 ? matrix(a, ROWS, k) : transposed(matrix(a, k, ROWS));
         p.b = way / 2 % 2 ? matrix(b, k, COLS) : transposed(matrix(b, COLS, k));
@@ -334,10 +421,11 @@ START_TEST(a_sum_over_a_batch_that_is_far_is_as_exact)
 
     fill(x, (size_t)ROWS * FROM, 1, 0.1);
     fill(g, (size_t)ROWS * TO, 2, 0.1);
-    for (int way = 0; way < 4; way++)
+    for (int way = 0; way < 8; way++)
         check_product((Shape){ .c = matrix(c, TO, FROM),
+                               .precision = way < 4 ? PRECISION_BF16 : PRECISION_TILES,
                                .a = transposed(matrix(g, ROWS, TO)),
-                               .b = mapped(matrix(x, ROWS, FROM), way > 1 ? plus_one : NULL),
+                               .b = mapped(matrix(x, ROWS, FROM), way / 2 % 2 ? plus_one : NULL),
                                .add = way % 2,
                                .over_batch = true },
                       2);
@@ -347,15 +435,16 @@ END_TEST
 
 START_TEST(a_row_has_the_same_bits_in_any_batch_and_with_any_threads)
 {
-    enum { ROWS = 3 * MR + 2, K = 2 * KC + 3, COLS = NR + 5 };
+    enum { ROWS = 3 * MR + 2, K = 2 * KC + 3, COLS = NR + 5, WAYS = 6 };
     static real a[ROWS * K], b[K * COLS], all[ROWS * COLS], some[ROWS * COLS];
 
     fill(a, COUNT(a), 1, 1);
     fill(b, COUNT(b), 2, 1);
     for (int rows = 1; rows <= ROWS; rows++)
-        for (int threads = 1; threads <= 3; threads++) {
-            Pool *pool = pool_new(threads);
-            Product p = { .b = matrix(b, K, COLS), .bf16 = true };
+        for (int way = 0; way < WAYS; way++) {
+            Pool *pool = pool_new(1 + way / 2);
+            Product p = { .b = matrix(b, K, COLS),
+                          .precision = way % 2 ? PRECISION_TILES : PRECISION_BF16 };
 
             p.a = matrix(a, ROWS, K), p.c = matrix(all, ROWS, COLS);
             gemm(pool, p);
@@ -392,8 +481,8 @@ START_TEST(single_rows_are_multiplied_by_stored_pairs)
         params_init(&params, tape.mem, 1);
         const Tensor *w = params_normal(&params, "w", 1, SHAPE(OUT, k));
         const Tensor *gain = params_constant(&params, "gain", 1, k);
-        params_narrow(&params);
-        ck_assert(params.narrow && w->pairs && !gain->pairs);
+        params_narrow(&params, PRECISION_BF16);
+        ck_assert(params.precision == PRECISION_BF16 && w->pairs && !gain->pairs);
         fill(x, COUNT(x), 5, 1);
         for (int n = 0; n < ROWS * OUT; n++)
             for (int j = 0; j < k; j++) {
@@ -413,13 +502,13 @@ START_TEST(single_rows_are_multiplied_by_stored_pairs)
 END_TEST
 
 /* The loss after 200 steps, and the gradient of the first one. */
-static double loss_after(Small *s, bool bf16, int threads, real *first)
+static double loss_after(Small *s, Precision precision, int threads, real *first)
 {
     Tape tape = tape_open(threads);
     Optimiser o = { .kind = &optimiser_adamw, .hyper = { .beta1 = 0.9, .beta2 = 0.99 } };
     double loss = 0;
 
-    tape.bf16 = bf16;
+    tape.precision = precision;
     optimiser_init(&o, &s->model.params, s->mem);
     for (int step = 0; step < 200; step++) {
         loss = small_learn(s, &tape, 1);
@@ -432,36 +521,41 @@ static double loss_after(Small *s, bool bf16, int threads, real *first)
     return loss;
 }
 
-START_TEST(training_comes_close_to_that_in_float)
+/* Losses and first gradients in float, and in 16 bits with two numbers of threads. */
+static void check_training(int variant, Precision precision)
 {
     static real first[3][4096];
+    double loss[3], size = 0, apart = 0;
+    size_t n = 0;
 
-    for (int i = 0; i < VARIANTS; i += in_double ? VARIANTS : 7) {
-        double loss[3];
-        size_t n = 0;
+    for (int way = 0; way < 3; way++) {
+        Small *s = small_open(small_variant(variant), 5, 8);
 
-        for (int way = 0; way < 3; way++) {
-            Small *s = small_open(small_variant(i), 5, 8);
-
-            n = s->model.blocks[0].up.w ? s->model.blocks[0].up.w->n : 0;
-            ck_assert(n < COUNT(first[0]));
-            if (n)
-                loss[way] = loss_after(s, way > 0, 1 + way, first[way]);
-            small_close(s);
-        }
-        if (n == 0)
-            continue;
-        ck_assert_msg(fabs(loss[1] - loss[0]) < 0.05 && loss[1] != loss[0], "variant %d: %g, %g", i,
-                      loss[0], loss[1]);
-        ck_assert(loss[1] == loss[2] && same_bits(first[1], first[2], n));
-        double size = 0, apart = 0;
-        for (size_t k = 0; k < n; k++) {
-            const double g = (double)first[0][k], d = (double)first[1][k] - g;
-
-            size += g * g, apart += d * d;
-        }
-        ck_assert_msg(apart > 0 && apart < 0.1 * size, "variant %d: %g of %g", i, apart, size);
+        n = s->model.blocks[0].up.w ? s->model.blocks[0].up.w->n : 0;
+        ck_assert(n < COUNT(first[0]));
+        if (n)
+            loss[way] = loss_after(s, way ? precision : PRECISION_FLOAT, 1 + way, first[way]);
+        small_close(s);
     }
+    if (n == 0)
+        return;
+    ck_assert_msg(fabs(loss[1] - loss[0]) < 0.05 && loss[1] != loss[0], "variant %d: %g, %g",
+                  variant, loss[0], loss[1]);
+    ck_assert(loss[1] == loss[2] && same_bits(first[1], first[2], n));
+    for (size_t k = 0; k < n; k++) {
+        const double g = (double)first[0][k], d = (double)first[1][k] - g;
+
+        size += g * g, apart += d * d;
+    }
+    ck_assert_msg(apart > 0 && apart < 0.1 * size, "variant %d: %g of %g", variant, apart, size);
+}
+
+START_TEST(training_comes_close_to_that_in_float)
+{
+    for (int i = 0; i < VARIANTS; i += in_double ? VARIANTS : 7)
+        check_training(i, PRECISION_BF16);
+    for (int i = 0; i < VARIANTS; i += in_double ? VARIANTS : 11)
+        check_training(i, PRECISION_TILES);
 }
 END_TEST
 
@@ -475,6 +569,8 @@ Suite *suite_bf16(void)
     tcase_add_test(t, rows_and_columns_become_pairs_in_place);
     tcase_add_test(t, the_second_product_comes_first_and_subnormal_numbers_are_zeros);
     tcase_add_test(t, the_instruction_is_its_plain_twin);
+    tcase_add_test(t, tiles_are_their_plain_twin);
+    tcase_add_test(t, first_and_second_products_have_sums_of_their_own);
     tcase_add_test(t, a_product_is_that_of_rounded_operands_in_the_promised_order);
     tcase_add_test(t, an_infinite_factor_makes_an_infinite_sum);
     tcase_add_test(t, a_sum_over_a_batch_that_is_far_is_as_exact);

@@ -135,9 +135,9 @@ START_TEST(a_narrow_model_decodes_in_bf16)
 
         round_matrices(&s->model.params);
         const double *want = whole(s, id, n);
-        tape.forward_only = tape.bf16 = true;
+        tape.forward_only = true, tape.precision = PRECISION_BF16;
         const real *in_bf16 = model_logits(&tape, &s->model, id, 1, n, 0)->data + (n - 1) * VOCAB;
-        params_narrow(&s->model.params);
+        params_narrow(&s->model.params, PRECISION_BF16);
         check_close("steps", decoded(s, id, n, n, 2), want, (size_t)(n * VOCAB), forward_tolerance);
         Decoder *d = decoder_new(&s->model, tape.pool, n, 1);
         ck_assert(same_bits(decoder_read(d, id, n), in_bf16, VOCAB));

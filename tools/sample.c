@@ -59,7 +59,7 @@ static Option options[] = {
     { "raw", OPTION_FLAG, &raw,
       .help = "print all bytes unchanged, including invalid UTF-8 and control characters" },
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
-      .help = "of the weights: bf16 reads half as many bytes for a token" },
+      .help = "of the weights: those of 16 bits read half as many bytes for a token" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { 0 },
@@ -336,8 +336,8 @@ int main(int argc, char **argv)
     catch_signals();
     Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
     Pool *pool = pool_new(threads);
-    if (precision == PRECISION_BF16)
-        params_narrow(&w->model.params);
+    if (precision != PRECISION_FLOAT)
+        params_narrow(&w->model.params, (Precision)precision);
     if (interactive)
         converse(w, pool);
     else

@@ -1,15 +1,5 @@
 #include "ops/kernel/bf16.h"
 
-#include <string.h>
-
-static inline uint32_t bits_of(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /*
  * To nearest, ties to even: an odd last bit adds 1 to half of it. A NaN keeps its upper half, and
  * subnormal numbers become zeros.
@@ -101,43 +91,6 @@ void bf16_columns(real *x, int width, int k)
         bf16_pairs(x + p / 2 * width, x + p * width, p + 1 < k ? x + (p + 1) * width : NULL, width);
 }
 
-/* A number in the upper half of 32 bits; subnormal: 0. */
-static inline float upper(uint32_t bits)
-{
-    return float_of(bits & (bits & 0x7f800000 ? 0xffff0000 : 0x80000000));
-}
-
-/*
- * t + a b. The product is exact in double. Their sum is not, but where it loses bits one of the two
- * is so small that the other, as a float, is the nearest one: so rounding twice is rounding once.
- * What rounds to less than 2^-126 with 24 bits, however small their unit, is flushed.
- */
-static inline float multiply_add(float t, float a, float b)
-{
-    double sum = (double)t + (double)a * (double)b;
-    double size = sum < 0 ? -sum : sum;
-
-    return size < 0x1.ffffffp-127 ? float_of(bits_of((float)sum) & 0x80000000) : (float)sum;
-}
-
-void kernel_bf16_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add)
-{
-    for (int i = 0; i < MR; i++, c += ldc) {
-        float t[NR] = { 0 };
-
-        for (int p = 0; p < f->k; p++) {
-            const Bf16Pair *b = (const Bf16Pair *)f->b + p * f->ldb;
-            uint32_t a = (uint32_t)((const Bf16Pair *)f->a)[i * f->rs + p * f->cs];
-
-            for (int half = 0; half <= 16; half += 16)
-                for (int j = 0; j < NR; j++)
-                    t[j] = multiply_add(t[j], upper(a << half), upper((uint32_t)b[j] << half));
-        }
-        for (int j = 0; j < NR; j++)
-            c[j] = add ? c[j] + (real)t[j] : (real)t[j];
-    }
-}
-
 #if defined __AVX512F__ && !defined PROOF
 INLINE void put(real *c, ptrdiff_t ldc, __m512 t[MR][NV], bool add)
 {
@@ -206,7 +159,7 @@ void kernel_bf16(real *c, ptrdiff_t ldc, const Factors *f, bool add)
         kernel_bf16_plain(c, ldc, f, add);
 }
 
-const char *kernel_bf16_how(void)
+bool kernel_bf16_is_fast(void)
 {
-    return has_instruction() ? "with VDPBF16PS" : "in plain C";
+    return has_instruction();
 }

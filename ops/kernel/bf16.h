@@ -23,13 +23,21 @@ typedef uint64_t Bf16Pair __attribute__((may_alias));
 typedef uint32_t Bf16Pair __attribute__((may_alias));
 #endif
 
-/* The float with these bits; the numbers of a pair. */
+/* The float with these bits, and the bits of a float; the numbers of a pair. */
 static inline float float_of(uint32_t bits)
 {
     float x;
 
     memcpy(&x, &bits, sizeof x);
     return x;
+}
+
+static inline uint32_t bits_of(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 static inline real pair_first(Bf16Pair pair)
@@ -55,7 +63,6 @@ void bf16_pairs(real *to, const real *first, const real *second, int n);
 void kernel_bf16(real *c, ptrdiff_t ldc, const Factors *f, bool add);
 void kernel_bf16_plain(real *c, ptrdiff_t ldc, const Factors *f, bool add);
 
-/* "with VDPBF16PS" or "in plain C". */
-const char *kernel_bf16_how(void);
+bool kernel_bf16_is_fast(void);
 
 #endif

@@ -32,11 +32,12 @@ enum { TALL = 3 * MR, WIDE = 2 * NR, PIECES = 24, GRAIN = 4, WORK = 20 };
 enum { MC = 96, KMAX = 16 * KC, NMAX = 1024, COLUMNS = 256, ROWS = 64 };
 enum { TALL = 1024, WIDE = 1024, PIECES = 24, GRAIN = 1 << 13, WORK = 1 << 21 };
 #endif
+enum { BAND = UNITS * MR };
 
 typedef struct {
     Product p;
     int k0, k1, j0, j1; /* the rows and columns of b in this block */
-    int tall, wide;     /* rows and columns of a piece: multiples of MR and NR */
+    int tall, wide;     /* rows and columns of a piece: multiples of tile_rows() and NR */
     int ranges, deep;   /* ranges of the sum, and rows of b in each: a multiple of KC */
     Panels shared;      /* of b, if shared by all threads; else NULL */
     real *partial;      /* the matrices of ranges 1 .. */
@@ -49,6 +50,11 @@ typedef struct {
     bool add, symmetric;
     int i0, i1, j0, j1, k0, k1;
 } Piece;
+
+static Panels panels_at(const Block *blk, real *at, int stride, int first, int k0)
+{
+    return (Panels){ at, stride, first, k0, blk->p.precision };
+}
 
 static int pieces_of(const Block *blk)
 {
@@ -85,7 +91,7 @@ static int columns_end(const Piece *w, int i)
 typedef struct {
     const Block *blk;
     Piece w;
-    int number, k, kc, i0, i1;
+    int number, high, k, kc, i0, i1; /* high: rows of a panel of a */
     Panels a, b;
     Ahead next_a, next_b;
 } Work;
@@ -93,27 +99,27 @@ typedef struct {
 static Factors factors_of(const Work *x, int i)
 {
     Matrix a = x->blk->p.a;
-    const int k = x->a.bf16 ? ceil_div(x->kc, 2) : x->kc;
+    const int k = panel_depth(x->a, x->kc);
 
     if (i < x->a.first)
         return (Factors){ a.at + i * a.rs + x->k * a.cs, a.rs, a.cs, NULL, NR, k };
-    if (a.cs == 1)
-        return (Factors){ panel_of(x->a, i, MR), k, 1, NULL, NR, k };
+    if (x->a.precision == PRECISION_TILES || a.cs == 1)
+        return (Factors){ panel_of(x->a, i, x->high), k, 1, NULL, NR, k };
     return (Factors){ panel_of(x->a, i, MR), 1, MR, NULL, NR, k };
 }
 
-/* MR rows of c from row i, columns j0 .. j1-1. */
+/* A panel's rows of c from row i on, columns j0 .. j1-1. */
 static void multiply_panel(Work *x, int i, int j0, int j1)
 {
     const bool add = x->w.add || x->k > x->w.k0;
-    const int ahead = (x->k - x->b.k0) / (x->a.bf16 ? 2 : 1); /* KC and k0 are even */
+    const int ahead = (x->k - x->b.k0) / (x->a.precision ? 2 : 1); /* KC and k0 are even */
     Factors f = factors_of(x, i);
 
-    for (int j = j0; j < min(j1, columns_end(&x->w, i + MR)); j += NR) {
+    for (int j = j0; j < min(j1, columns_end(&x->w, i + x->high)); j += NR) {
         ask(&x->next_a);
         ask(&x->next_b);
         f.b = panel_of(x->b, j, NR) + ahead * NR;
-        tile_multiply(x->w.c, i, j, &f, x->a.bf16, add);
+        tile_multiply(x->w.c, i, j, &f, x->blk->p.precision, add);
     }
 }
 
@@ -131,9 +137,9 @@ static Piece following(const Work *x, int *k)
     return w;
 }
 
-static int kernels_of(int rows, int cols)
+static int kernels_of(const Work *x, int rows, int cols)
 {
-    return rows > 0 && cols > 0 ? ceil_div(rows, MR) * ceil_div(cols, NR) : 0;
+    return rows > 0 && cols > 0 ? ceil_div(rows, x->high) * ceil_div(cols, NR) : 0;
 }
 
 /* The rows of a that will be copied next, if they are not in a near cache. */
@@ -143,7 +149,7 @@ static void look_ahead_a(Work *x)
 
     if (!is_far(x->blk->p.a))
         return;
-    int kernels = kernels_of(x->i1 - x->i0, min(COLUMNS, w.j1 - w.j0)), k;
+    int kernels = kernels_of(x, x->i1 - x->i0, min(COLUMNS, w.j1 - w.j0)), k;
     if (x->i1 < w.i1)
         x->next_a = ahead_of(x->blk->p.a, x->i1, min(x->i1 + MC, w.i1), x->k, x->k + x->kc);
     else {
@@ -151,7 +157,7 @@ static void look_ahead_a(Work *x)
 
         x->next_a =
             ahead_of(x->blk->p.a, next.i0, min(next.i0 + MC, next.i1), k, min(k + KC, next.k1));
-        kernels += kernels_of(w.i1 - w.i0, w.j1 - w.j0 - COLUMNS);
+        kernels += kernels_of(x, w.i1 - w.i0, w.j1 - w.j0 - COLUMNS);
     }
     spread(&x->next_a, kernels);
 }
@@ -171,19 +177,18 @@ static void look_ahead_b(Work *x, int j)
     }
     x->next_b =
         ahead_of(b, k, min(k + KC, next.k1), from, min(min(from + COLUMNS, next.j1), b.cols));
-    spread(&x->next_b, kernels_of(x->w.i1 - x->w.i0, COLUMNS));
+    spread(&x->next_b, kernels_of(x, x->w.i1 - x->w.i0, COLUMNS));
 }
 
 /* Packs rows i0 .. i1-1 of a, and keeps them for the next groups of columns, if any. */
 static void take_rows(Work *x, bool copied)
 {
     const Matrix a = x->blk->p.a;
-    const bool bf16 = x->blk->p.bf16;
-    const int stride = x->kc * MR + APART, later = x->w.j1 - x->w.j0 > COLUMNS;
+    const int stride = padded(x->kc) * x->high + APART, later = x->w.j1 - x->w.j0 > COLUMNS;
     real *own = pool_scratch();
 
-    x->a = (Panels){ own + later * (x->i0 - x->w.i0) / MR * (ptrdiff_t)stride, stride,
-                     bf16 ? x->i0 : first_copied(a, x->i0, x->i1), x->k, bf16 };
+    x->a = panels_at(x->blk, own + later * (x->i0 - x->w.i0) / x->high * (ptrdiff_t)stride, stride,
+                     x->blk->p.precision ? x->i0 : first_copied(a, x->i0, x->i1), x->k);
     if (copied)
         return;
     pack_a(&x->a, a, x->kc, x->i1);
@@ -199,7 +204,8 @@ static void take_columns(Work *x, int j)
     x->b = blk->shared;
     if (blk->shared.at)
         return;
-    x->b = (Panels){ own + own_panels(blk->tall, MR), x->kc * NR + APART, j, x->k, blk->p.bf16 };
+    x->b =
+        panels_at(blk, own + own_panels(blk->tall, x->high), padded(x->kc) * NR + APART, j, x->k);
     pack_b(&x->b, blk->p.b, x->kc, min(j + COLUMNS, x->w.j1));
     look_ahead_b(x, j);
 }
@@ -212,14 +218,17 @@ static void multiply_group(Work *x, int j)
     for (x->i0 = w->i0; x->i0 < w->i1; x->i0 += MC) {
         x->i1 = min(x->i0 + MC, w->i1);
         take_rows(x, j > w->j0);
-        for (int i = x->i0; i < x->i1; i += MR)
+        for (int i = x->i0; i < x->i1; i += x->high)
             multiply_panel(x, i, j, min(j + COLUMNS, w->j1));
     }
 }
 
 static void multiply_piece(const Block *blk, int number)
 {
-    Work x = { .blk = blk, .w = piece_of(blk, number), .number = number };
+    Work x = { .blk = blk,
+               .w = piece_of(blk, number),
+               .number = number,
+               .high = tile_rows(blk->p.precision) };
     const Piece *w = &x.w;
 
     if (w->j0 >= columns_end(w, w->i1))
@@ -237,8 +246,12 @@ static void multiply_piece(const Block *blk, int number)
 
 static void multiply_pieces(void *ctx, int begin, int end)
 {
+    const Block *blk = ctx;
+
+    tile_begin(blk->p.precision);
     for (int number = begin; number < end; number++)
-        multiply_piece(ctx, number);
+        multiply_piece(blk, number);
+    tile_end(blk->p.precision);
 }
 
 /* Piece i of the shared copy of b: some rows of all columns, or a panel if it is transposed. */
@@ -252,7 +265,7 @@ static void pack_shared(void *ctx, int begin, int end)
         int k = b.cs == 1 ? i * ROWS : 0, j = b.cs == 1 ? 0 : i * NR;
 
         part.first += j, part.k0 += k;
-        part.at += j / NR * part.stride + (part.bf16 ? k / 2 : k) * NR;
+        part.at += j / NR * part.stride + (part.precision ? k / 2 : k) * NR;
         if (b.cs == 1)
             pack_b(&part, b, min(ROWS, blk->k1 - part.k0), blk->j1);
         else
@@ -279,7 +292,8 @@ static void add_partial(void *ctx, int begin, int end)
 
 static void multiply_block(Pool *pool, Block *blk)
 {
-    int own = own_panels(blk->tall, MR) + (blk->shared.at ? 0 : own_panels(COLUMNS, NR));
+    int own = own_panels(blk->tall, tile_rows(blk->p.precision)) +
+              (blk->shared.at ? 0 : own_panels(COLUMNS, NR));
 
     blk->turn = pool_threads(pool);
     pool_reserve(pool, (size_t)own * sizeof(real));
@@ -295,7 +309,9 @@ static void cut(Block *blk)
     const Product *p = &blk->p;
     double work = (double)p->c.rows * p->c.cols * p->a.cols;
     int want = work < (double)PIECES * WORK ? 1 + (int)(work / WORK) : PIECES;
-    int unit = p->a.cs == 1 ? MR : MR * UNITS, tall = ceil_div(ceil_div(p->c.rows, want), unit);
+    int unit =
+        p->precision == PRECISION_TILES || p->a.cs == 1 ? tile_rows(blk->p.precision) : MR * UNITS;
+    int tall = ceil_div(ceil_div(p->c.rows, want), unit);
 
     blk->tall = min(MC, tall * unit);
     blk->wide = ceil_div(blk->j1 - blk->j0, NR) * NR;
@@ -314,15 +330,20 @@ static void gemm_shared(Pool *pool, Product p)
 {
     for (int j0 = 0; j0 < p.c.cols; j0 += NMAX)
         for (int k0 = 0; k0 < p.a.cols; k0 += KMAX) {
-            Block blk = { .p = p, .j0 = j0, .k0 = k0, .ranges = 1 };
+            Block blk = {
+                .p = p,
+                .j0 = j0,
+                .k0 = k0,
+                .ranges = 1,
+            };
             int cols = min(NMAX, p.c.cols - j0), depth = min(KMAX, p.a.cols - k0);
-            int panels = ceil_div(cols, NR), stride = depth * NR + APART;
+            int panels = ceil_div(cols, NR), stride = padded(depth) * NR + APART;
 
             blk.j1 = j0 + cols, blk.k1 = k0 + depth;
             blk.deep = ceil_div(depth, KC) * KC;
             cut(&blk);
-            blk.shared = (Panels){ NULL, stride, j0, k0, p.bf16 };
-            blk.shared.at = pool_shared(pool, shared_panels(depth, cols) * sizeof(real));
+            blk.shared = panels_at(
+                &blk, pool_shared(pool, shared_panels(depth, cols) * sizeof(real)), stride, j0, k0);
             pool_for(pool, p.b.cs == 1 ? ceil_div(depth, ROWS) : panels, 1, pack_shared, &blk);
             multiply_block(pool, &blk);
         }
@@ -337,11 +358,16 @@ static int even(int n, int most, int unit)
 /* Pieces of about TALL by WIDE, with enough ranges to occupy the threads. */
 static void gemm_over_batch(Pool *pool, Product p)
 {
-    Block blk = { .p = p, .j1 = p.c.cols, .k1 = p.a.cols, .ranges = 1 };
+    Block blk = {
+        .p = p,
+        .j1 = p.c.cols,
+        .k1 = p.a.cols,
+        .ranges = 1,
+    };
     size_t size = (size_t)p.c.rows * (size_t)p.c.cols;
     int depth = ceil_div(p.a.cols, KC);
 
-    blk.tall = even(p.c.rows, TALL, MR), blk.wide = even(p.c.cols, WIDE, NR);
+    blk.tall = even(p.c.rows, TALL, tile_rows(p.precision)), blk.wide = even(p.c.cols, WIDE, NR);
     int ranges = min(ceil_div(PIECES, pieces_of(&blk)), depth / 4);
     blk.deep = ceil_div(depth, ranges > 1 ? ranges : 1) * KC;
     blk.ranges = ceil_div(p.a.cols, blk.deep);
@@ -350,8 +376,6 @@ static void gemm_over_batch(Pool *pool, Product p)
     if (blk.ranges > 1)
         pool_for(pool, p.c.rows, ceil_div(GRAIN, p.c.cols), add_partial, &blk);
 }
-
-enum { BAND = UNITS * MR };
 
 static void mirror(void *ctx, int begin, int end)
 {

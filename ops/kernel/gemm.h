@@ -4,6 +4,7 @@
 
 #include "ops/base/pool.h"
 #include "ops/kernel/matrix.h"
+#include "ops/kernel/precision.h"
 
 #include <stdbool.h>
 
@@ -18,15 +19,16 @@
  * the batch themselves (dW = dy^T x): these may be cut in ranges by the sizes of
  * all three matrices. They have no `finish`.
  *
- * With `bf16`, a and b are rounded to bf16 while they are copied, and sums of up to KC products are
- * floats, in any build (bf16.h).
+ * With another `precision` than float, a and b are rounded to bf16 while they are copied, and sums
+ * of up to KC products are floats, in any build (bf16.h, tiles.h).
  *
  * `symmetric` promises that c is symmetric: then only the diagonal and the part below it are
  * computed and passed to `finish`, and the part above is copied from it.
  */
 typedef struct {
     Matrix c, a, b;
-    bool add, over_batch, symmetric, bf16;
+    bool add, over_batch, symmetric;
+    Precision precision;
     void (*finish)(void *ctx, int i, int j0, int j1);
     void *ctx;
 } Product;

@@ -5,6 +5,13 @@
 
 #include <string.h>
 
+int panel_depth(Panels p, int kc)
+{
+    if (p.precision == PRECISION_TILES)
+        return tiles_pairs(kc);
+    return p.precision == PRECISION_BF16 ? ceil_div(kc, 2) : kc;
+}
+
 /* Rows of b, two at a time. */
 static void pack_pairs(Panels to, Matrix b, int kc, int end)
 {
@@ -49,17 +56,27 @@ static void pack_b_numbers(Panels to, Matrix b, int kc, int end)
         b.map(panel_of(to, j, NR), kc * NR);
 }
 
+/* Zeros after the last rows of b, up to the end of a step. */
+static void fill_last_step(Panels to, Matrix b, int end)
+{
+    const int from = (b.rows - to.k0 + 1) / 2, last = tiles_pairs(b.rows) - to.k0 / 2;
+
+    for (int j = to.first; j < end; j += NR)
+        memset(panel_of(to, j, NR) + from * NR, 0, (size_t)((last - from) * NR) * sizeof(real));
+}
+
 void pack_b(const Panels *panels, Matrix b, int kc, int end)
 {
     const Panels to = *panels;
 
-    if (to.bf16 && b.cs == 1) {
+    if (to.precision && b.cs == 1)
         pack_pairs(to, b, kc, end);
-        return;
-    }
-    pack_b_numbers(to, b, kc, end);
-    for (int j = to.first; to.bf16 && j < end; j += NR)
+    else
+        pack_b_numbers(to, b, kc, end);
+    for (int j = to.first; to.precision && b.cs != 1 && j < end; j += NR)
         bf16_columns(panel_of(to, j, NR), NR, kc);
+    if (to.precision == PRECISION_TILES && to.k0 + kc == b.rows)
+        fill_last_step(to, b, end);
 }
 
 /*
@@ -144,11 +161,77 @@ static void pack_pairs_of_a(Panels to, Matrix a, int kc, int end)
     }
 }
 
+/* n adjacent numbers of column p of a from row i on, with the function of them. */
+static const real *column_of(Matrix a, int i, int p, int n, real *t)
+{
+    const real *from = a.at + i * a.rs + p * a.cs;
+
+    if (a.rs == 1 && !a.map)
+        return from;
+    for (int r = 0; r < n; r++)
+        t[r] = from[r * a.rs];
+    if (a.map)
+        a.map(t, n);
+    return t;
+}
+
+/* Columns of a, n <= LANES rows from i on, become rows of pairs. */
+static void turn_pairs(real *to, Matrix a, int i, int n, int k0, int kc)
+{
+    const int pairs = ceil_div(kc, 2), stride = tiles_pairs(kc);
+    real t[KC / 2 * LANES], one[LANES], two[LANES];
+
+    for (int p = 0; p < pairs; p++) {
+        const int k = k0 + 2 * p;
+
+        bf16_pairs(t + p * LANES, column_of(a, i, k, n, one),
+                   2 * p + 1 < kc ? column_of(a, i, k + 1, n, two) : NULL, n);
+    }
+    transpose(to, stride, (Strided){ t, LANES, 1, pairs, n });
+}
+
+/* Rows of a, or functions of them. */
+static void pair_row(real *to, Matrix a, int i, int k0, int kc)
+{
+    const real *from = a.at + i * a.rs + k0;
+    real t[KC];
+
+    if (a.map) {
+        memcpy(t, from, (size_t)kc * sizeof *t);
+        a.map(t, kc);
+        from = t;
+    }
+    bf16_row(to, from, kc);
+}
+
+/* In rows of pairs, in whole steps, TILES_HIGH of them to a panel. */
+static void pack_tiles_of_a(Panels to, Matrix a, int kc, int end)
+{
+    const int pairs = ceil_div(kc, 2), stride = tiles_pairs(kc), high = TILES_HIGH;
+    const int rows = ceil_div(end - to.first, high) * high, by = a.cs == 1 ? 1 : LANES;
+
+    for (int i = to.first; i < to.first + rows; i += by) {
+        real *row = panel_of(to, i, high) + (i - to.first) % high * stride;
+
+        if (i < end && a.cs == 1)
+            pair_row(row, a, i, to.k0, kc);
+        else if (i < end)
+            turn_pairs(row, a, i, min(LANES, end - i), to.k0, kc);
+        for (int r = 0; r < by; r++)
+            if (i + r < end)
+                memset(row + r * stride + pairs, 0, (size_t)(stride - pairs) * sizeof *row);
+            else
+                memset(row + r * stride, 0, (size_t)stride * sizeof *row);
+    }
+}
+
 void pack_a(const Panels *panels, Matrix a, int kc, int end)
 {
     const Panels to = *panels;
 
-    if (!to.bf16)
+    if (to.precision == PRECISION_TILES)
+        pack_tiles_of_a(to, a, kc, end);
+    else if (!to.precision)
         pack_a_numbers(to, a, kc, end);
     else if (a.cs == 1 && !a.map)
         pack_rows_of_pairs(to, a, kc, end);

@@ -12,6 +12,8 @@
 
 #include "ops/kernel/kernel.h"
 #include "ops/kernel/matrix.h"
+#include "ops/kernel/precision.h"
+#include "ops/kernel/tiles.h"
 
 #include <stdbool.h>
 
@@ -41,13 +43,13 @@ static inline bool is_far(Matrix m)
 
 /*
  * Packed panels, `stride` apart: of a, rows from `first` on, or of b, columns
- * from `first` on; the numbers of the sum from k0 on. With `bf16` they are half as
- * long: pairs (bf16.h).
+ * from `first` on; the numbers of the sum from k0 on. Unless `precision` is float they
+ * are half as long: pairs (bf16.h), or rows of pairs and whole steps (tiles.h).
  */
 typedef struct {
     real *at;
     int stride, first, k0;
-    bool bf16;
+    Precision precision;
 } Panels;
 
 /*
@@ -62,16 +64,25 @@ static inline real *panel_of(Panels to, int i, int unit)
     return to.at + (i - to.first) / unit * (ptrdiff_t)to.stride;
 }
 
+/* Numbers, or pairs, that the kernel reads of each row of a: as many as there are of kc numbers. */
+int panel_depth(Panels p, int kc);
+
 /* Numbers that panels of n rows or columns and KC numbers each take. */
 static inline int own_panels(int n, int unit)
 {
     return ceil_div(n, unit) * (unit * KC + APART);
 }
 
+/* That many numbers of the sum, with the zeros of a last step of tiles. */
+static inline int padded(int rows)
+{
+    return ceil_div(rows, 2 * STEP) * 2 * STEP;
+}
+
 /* Numbers that panels of that many rows and columns of b take. */
 static inline size_t shared_panels(int rows, int cols)
 {
-    return (size_t)ceil_div(cols, NR) * (size_t)(rows * NR + APART);
+    return (size_t)ceil_div(cols, NR) * (size_t)(padded(rows) * NR + APART);
 }
 
 /* Fills panels with kc rows of b up to column end-1; zeros beyond the last column of b. */

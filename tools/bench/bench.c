@@ -8,7 +8,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/text.h"
-#include "ops/kernel/bf16.h"
+#include "ops/kernel/precision.h"
 #include "tools/common/outputs.h"
 
 #include <stdlib.h>
@@ -297,8 +297,8 @@ static void print_peak(const Bench *b)
 {
     printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", pool_threads(b->tape.pool),
            b->peak / 1e9, VECTOR * 8);
-    if (b->tape.bf16)
-        printf("bf16 products %s\n", kernel_bf16_how());
+    if (b->tape.precision != PRECISION_FLOAT)
+        printf("%s products %s\n", precision_names[precision], precision_how(b->tape.precision));
     if (b->against.path)
         against_print_head(&b->against, &b->rows);
 }
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
     check_outputs();
     Bench b = { .tape = { .mem = arena_new(),
                           .pool = pool_new(threads),
-                          .bf16 = precision == PRECISION_BF16 },
+                          .precision = (Precision)precision },
                 .mem = arena_new(),
                 .seconds = seconds,
                 .csv = csv_path,

@@ -89,6 +89,9 @@ typedef struct {
 /* Whether the row has to be measured: always the first time. */
 bool bench_wanted(const Bench *b, const char *group, const char *name);
 
+/* For titles: "" with floats, ", bf16". */
+const char *bench_precision(const Bench *b);
+
 /* Measures the peak; the highest of all measurements counts. */
 void bench_peak(Bench *b);
 /* The row's share of the peak, which is measured again if the share is above 1. */

@@ -112,8 +112,7 @@ static Text title_of(const Bench *b, const Config *c, int length)
     const Text set = settings_text(c);
 
     return text_format("%s %d x %d, position %d%s; %d heads%s%s", c->attention->name, c->layers,
-                       c->width, length, b->tape.bf16 ? ", bf16" : "", c->heads, set.n ? ", " : "",
-                       set.at);
+                       c->width, length, bench_precision(b), c->heads, set.n ? ", " : "", set.at);
 }
 
 static void print_position(DecodeCase *c, int i, Growth *g)
@@ -159,8 +158,8 @@ static void bench_model(Bench *b, const Mechanisms *m, const Attention *a, doubl
     if (bench_left_out(m, a, config.context) || !some_wanted(b, &config, &m->lengths))
         return;
     model_init(&c.model, config, b->mem, 1);
-    if (b->tape.bf16)
-        params_narrow(&c.model.params);
+    if (b->tape.precision)
+        params_narrow(&c.model.params, b->tape.precision);
     c.weights = weight_bytes(&c.model);
     c.same_bytes = peak_bandwidth(b->tape.pool, (size_t)c.weights);
     c.decoder = decoder_new(&c.model, b->tape.pool, config.context, 1);

@@ -23,9 +23,9 @@ static void bench_product(Bench *b, const char *name, Product p)
     GemmCase c = { b, p };
     char title[96];
 
-    c.p.bf16 = b->tape.bf16;
+    c.p.precision = b->tape.precision;
     snprintf(title, sizeof title, "%s  %d x %d x %d%s", name, p.c.rows, p.a.cols, p.c.cols,
-             c.p.bf16 ? ", bf16" : "");
+             bench_precision(b));
     if (!bench_wanted(b, "gemm", title))
         return;
     bench_row(b, (Row){ .group = "gemm",

@@ -43,11 +43,13 @@ static void multiply(const Inside *in, const Tensor *weight)
     Matrix y = matrix(in->y, in->rows, to), dy = matrix(in->dy, in->rows, to);
     Matrix w = matrix(weight->data, to, from), dw = matrix(in->dw, to, from);
     Pool *pool = in->b->tape.pool;
-    const bool bf16 = in->b->tape.bf16;
+    const Precision precision = in->b->tape.precision;
 
-    gemm(pool, (Product){ .c = y, .a = x, .b = transposed(w), .bf16 = bf16 });
-    gemm(pool, (Product){ .c = dx, .a = dy, .b = w, .bf16 = bf16 });
-    gemm(pool, (Product){ .c = dw, .a = transposed(dy), .b = x, .over_batch = true, .bf16 = bf16 });
+    gemm(pool, (Product){ .c = y, .a = x, .b = transposed(w), .precision = precision });
+    gemm(pool, (Product){ .c = dx, .a = dy, .b = w, .precision = precision });
+    gemm(pool,
+         (Product){
+             .c = dw, .a = transposed(dy), .b = x, .over_batch = true, .precision = precision });
 }
 
 static double run(void *ctx)

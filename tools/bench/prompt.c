@@ -64,8 +64,8 @@ static void open_case(PromptCase *c, Bench *b, const Config *config)
         id[t] = t % config->vocab;
     *c = (PromptCase){ .b = b };
     model_init(&c->model, *config, b->mem, 1);
-    if (b->tape.bf16)
-        params_narrow(&c->model.params);
+    if (b->tape.precision)
+        params_narrow(&c->model.params, b->tape.precision);
     c->decoder = decoder_new(&c->model, b->tape.pool, config->context, 1);
     c->batch = (Batch){ .B = 1, .T = config->context, .id = id, .target = id };
 }
@@ -75,7 +75,7 @@ static void bench_length(Bench *b, const Config *config)
     const Text set = settings_text(config);
     const Text title =
         text_format("%s %d x %d, prompt of %d%s; %d heads%s%s", config->attention->name,
-                    config->layers, config->width, config->context, b->tape.bf16 ? ", bf16" : "",
+                    config->layers, config->width, config->context, bench_precision(b),
                     config->heads, set.n ? ", " : "", set.at);
     PromptCase c;
 

@@ -118,5 +118,12 @@ void bench_clear(Bench *b)
     arena_free(b->mem);
     arena_free(b->tape.mem);
     b->mem = arena_new();
-    b->tape = (Tape){ .mem = arena_new(), .pool = b->tape.pool, .bf16 = b->tape.bf16 };
+    b->tape = (Tape){ .mem = arena_new(), .pool = b->tape.pool, .precision = b->tape.precision };
+}
+
+const char *bench_precision(const Bench *b)
+{
+    static const char *const word[] = { "", ", bf16", ", bf16-tiles" };
+
+    return word[b->tape.precision];
 }

@@ -113,9 +113,8 @@ static Text title_of(const Bench *b, const Config *c, int rows)
 
     return text_format("%s %d x %d, context %d, batch %d%s%s%s; %d heads%s%s", c->attention->name,
                        c->layers, c->width, c->context, rows,
-                       c->task == TASK_CAUSAL ? "" : ", bidirectional",
-                       b->tape.bf16 ? ", bf16" : "", b->tape.recompute ? ", recompute" : "",
-                       c->heads, set.n ? ", " : "", set.at);
+                       c->task == TASK_CAUSAL ? "" : ", bidirectional", bench_precision(b),
+                       b->tape.recompute ? ", recompute" : "", c->heads, set.n ? ", " : "", set.at);
 }
 
 static void print_inside(StepCase *c, int rows, double step)

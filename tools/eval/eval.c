@@ -289,9 +289,8 @@ static void measure_all(Exam *e)
     const OptionList list = choose_lengths(e);
 
     introduce(e);
-    e->tape = (Tape){ .mem = arena_new(),
-                      .pool = pool_new(threads),
-                      .bf16 = precision == PRECISION_BF16 };
+    e->tape =
+        (Tape){ .mem = arena_new(), .pool = pool_new(threads), .precision = (Precision)precision };
     if (show > 0)
         show_rows(&e->tape, e->model, e->held_back, show, seed);
     table_print_header(t);

@@ -14,7 +14,7 @@ static void start(attnc_model *m)
     m->tape.mem = arena_new();
     m->tape.pool = pool_new(m->wanted.threads);
     m->tape.recompute = m->wanted.recompute;
-    m->tape.bf16 = m->wanted.precision == PRECISION_BF16;
+    m->tape.precision = (Precision)m->wanted.precision;
 }
 
 /* Takes over what --freeze names, and unlocks the options. */

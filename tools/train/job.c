@@ -122,7 +122,8 @@ static Option options[] = {
     { "threads", OPTION_INT, &job.threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { "precision", OPTION_CHOICE, &job.precision, .choices = precision_names,
-      .help = "format of the operands in products with weights; sums and all else are float" },
+      .help = "format of the operands in products with weights; sums and all else are float. "
+              "bf16-tiles, in the order of AMX, is for processors that have it" },
     { "recompute", OPTION_FLAG, &job.recompute,
       .help = "recompute blocks in the backward pass: less memory, more time, identical results" },
     { .name = "Evaluation and results" },

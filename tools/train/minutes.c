@@ -28,7 +28,7 @@ static void trial_open(Trial *t, const Machine *m, PlanSize s)
     *t = (Trial){ .job = job_sized(s), .mem = arena_new() };
     t->job.config.vocab = m->vocab;
     t->tape = (Tape){ .mem = arena_new(), .pool = m->pool, .recompute = t->job.recompute };
-    t->tape.bf16 = t->job.precision == PRECISION_BF16;
+    t->tape.precision = (Precision)t->job.precision;
     t->batch = source_batch(m->source, t->mem, s.batch * s.context);
     model_init(&t->model, t->job.config, t->mem, t->job.seed);
     freeze_tensors(&t->job.frozen, &t->model.params);

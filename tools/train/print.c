@@ -6,7 +6,7 @@
 #include "model/sample.h"
 #include "ops/base/error.h"
 #include "ops/base/terminal.h"
-#include "ops/kernel/bf16.h"
+#include "ops/kernel/precision.h"
 #include "tools/common/shown.h"
 #include "tools/train/curves.h"
 #include "training/display.h"
@@ -153,8 +153,9 @@ void show_banner(const Show *s)
         show_labels(s);
     else
         show_text(s);
-    if (job->precision == PRECISION_BF16)
-        say(stderr, "bf16 products %s", kernel_bf16_how());
+    if (job->precision != PRECISION_FLOAT)
+        say(stderr, "%s products %s", precision_names[job->precision],
+            precision_how((Precision)job->precision));
     const Text peak = isnan(job->training.peak)
                           ? (Text){ 0 }
                           : text_format(", peak %.0f GFLOP/s", job->training.peak / 1e9);

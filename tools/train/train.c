@@ -140,7 +140,7 @@ int main(int argc, char **argv)
     Arena *mem = arena_new();
     Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
 
-    tape.bf16 = job.precision == PRECISION_BF16;
+    tape.precision = (Precision)job.precision;
     job.threads = pool_threads(tape.pool);
     catch_signals();
     origin.option = job_options(&job, mem, &origin.options);
