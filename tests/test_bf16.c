@@ -221,11 +221,26 @@ static float step_sum(float c0, uint32_t a, uint32_t b, uint32_t next_a, uint32_
     return (float)c[0];
 }
 
+START_TEST(all_steps_of_a_sum_are_added)
+{
+    enum { K = 3 * STEP };
+    static Bf16Pair ones[(TILES_HIGH + NR) * K];
+    static real c[TILES_HIGH * NR];
+
+    for (int i = 0; i < COUNT(ones); i++)
+        ones[i] = 0x3f803f80;
+    kernel_tiles_plain(c, NR, &(Factors){ (real *)ones, K, 1, (real *)ones, NR, K }, false);
+    for (int i = 0; i < COUNT(c); i++)
+        ck_assert(c[i] == 2 * K);
+}
+END_TEST
+
 /* What the manuals say of TDPBF16PS. */
 START_TEST(first_and_second_products_have_sums_of_their_own)
 {
     const uint32_t one = 0x3f80, ones = one | one << 16, tiny = 0x3280, huge = 0x7f7f;
     const uint32_t minus = 0xbf80, two = 0x4000;
+    const float least = 0x1p-126F;
 
     ck_assert(step_sum(1, ones, ones, ones, one) == 4 && step_sum(3, one, one << 16, 0, 0) == 3);
     /* 2^-26 is lost beside 1 in a sum, beside the other sum and beside c. */
@@ -237,9 +252,10 @@ START_TEST(first_and_second_products_have_sums_of_their_own)
     /* Each of the two may overflow before they meet. */
     ck_assert(isnan(step_sum(0, huge | (huge | 0x8000) << 16, two | two << 16, 0, 0)));
     /* Subnormal: c, an operand, a sum, both together, and all. */
-    ck_assert(step_sum(0x1p-127F, 0, 0, 0, 0) == 0 && step_sum(0, 0x007f, huge, 0, 0) == 0);
+    ck_assert(step_sum(0x1p-127F, 0x0080, one, 0, 0) == least);
+    ck_assert(step_sum(0, 0x007f, huge, 0, 0) == 0);
     ck_assert(step_sum(0, 0x0d80, 0x2580, 0, 0) == 0);
-    ck_assert(step_sum(0, 0x0080 | 0x80c0U << 16, ones, 0, 0) == 0);
+    ck_assert(step_sum(least, 0x0080 | 0x80c0U << 16, ones, 0, 0) == least);
     ck_assert(step_sum(0x1.8p-126F, 0x8080, one, 0, 0) == 0);
 }
 END_TEST
@@ -382,7 +398,7 @@ START_TEST(a_product_is_that_of_rounded_operands_in_the_promised_order)
 }
 END_TEST
 
-/* An odd number of factors is padded with a zero on both sides: 0 times infinity is NaN. */
+/* An odd number of factors is padded with zeros on both sides: 0 times infinity, or NaN, is NaN. */
 START_TEST(an_infinite_factor_makes_an_infinite_sum)
 {
     enum { ROWS = MR + 1, COLS = NR + 3, MOST = 7 };
@@ -398,6 +414,8 @@ START_TEST(an_infinite_factor_makes_an_infinite_sum)
         p.b = way / 2 % 2 ? matrix(b, k, COLS) : transposed(matrix(b, COLS, k));
         fill(a, COUNT(a), 1, 1);
         fill(b, COUNT(b), 2, 1);
+        for (int i = k * ROWS; i < COUNT(a); i++)
+            a[i] = (real)NAN; /* after the last column */
         if (way / 4 % 2)
             p.a.at[(k - 1) * p.a.cs] = (real)INFINITY;
         else
@@ -570,6 +588,7 @@ Suite *suite_bf16(void)
     tcase_add_test(t, the_second_product_comes_first_and_subnormal_numbers_are_zeros);
     tcase_add_test(t, the_instruction_is_its_plain_twin);
     tcase_add_test(t, tiles_are_their_plain_twin);
+    tcase_add_test(t, all_steps_of_a_sum_are_added);
     tcase_add_test(t, first_and_second_products_have_sums_of_their_own);
     tcase_add_test(t, a_product_is_that_of_rounded_operands_in_the_promised_order);
     tcase_add_test(t, an_infinite_factor_makes_an_infinite_sum);
