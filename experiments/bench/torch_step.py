@@ -369,6 +369,10 @@ def optimiser(model):
         return torch.optim.AdamW(groups, **how)
 
 
+def autocast(o):
+    return torch.autocast("cpu", torch.bfloat16, enabled=o.bf16)
+
+
 def step_times(o):
     torch.manual_seed(0)
     model = Model(o)
@@ -380,7 +384,9 @@ def step_times(o):
     while len(seconds) < o.steps and sum(seconds) < o.most_seconds:
         start = time.perf_counter()
         adamw.zero_grad(set_to_none=True)
-        run(x, y).backward()
+        with autocast(o):
+            loss = run(x, y)
+        loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adamw.step()
         seconds.append(time.perf_counter() - start)
@@ -474,6 +480,7 @@ def arguments():
     p.add_argument("--threads", type=int, default=os.cpu_count())
     p.add_argument("--most-seconds", type=float, default=60, help="no step begins after these")
     p.add_argument("--products", choices=("auto", "blas", "onednn"), default="auto")
+    p.add_argument("--bf16", action="store_true", help="products and attention in bf16, by autocast")
     p.add_argument("--compile", action="store_true", help="torch.compile, which needs a C++ compiler")
     p.add_argument("--no-tunables", action="store_true", help="of glibc's memory")
     p.add_argument("--check", action="store_true", help="against ./attend, to %g" % TOLERANCE)
@@ -494,14 +501,15 @@ def main():
     options.chunk = o.chunk or (64 if o.length <= 1024 else 128)  # as measured
     options.rows = o.rows or options.rows
     empty = peak_mib()
-    options.products = choose_products() if o.products == "auto" else o.products
+    with autocast(o):
+        options.products = choose_products() if o.products == "auto" else o.products
     here = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_DATA, (here, here))  # what does not fit ends by itself
     seconds, parameters = step_times(o)
     print(json.dumps({
         "torch": torch.__version__, "attn": o.attn, "causal": not o.bidirectional,
         "length": o.length, "batch": o.batch_size, "threads": o.threads,
-        "products": options.products, "compiled": o.compile, "parameters": parameters,
+        "products": options.products, "compiled": o.compile, "bf16": o.bf16, "parameters": parameters,
         "steps": len(seconds), "seconds": round(min(seconds), 6),
         "tokens_per_s": round(o.batch_size * o.length / min(seconds), 1),
         "peak_mib": round(peak_mib(), 1), "peak_mib_before": round(empty, 1)}))
