@@ -10,8 +10,8 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 cd "$dir" || exit 1
-head -c 3000 "$root/ops/kernel/gemm.c" >text
-head -c 3000 "$root/ops/kernel/panels.c" >other
+seq 700 | awk '{ printf "%s%s ", $1 % 7 ? "the " : "a ", $1 * $1 % 113 }' | head -c 3000 >text
+seq 700 | awk '{ printf "%s, ", $1 * 7 % 101 }' >other
 printf 'good\ta fine film\nbad\ta poor film\ngood\tfine, and long\nbad\tpoor, and short\n' >labels
 printf 'yes\ta cat\ta small cat\nno\ta dog\ta bird\nyes\tone fish\tsome fish\nno\ttrees\twater\n' >pairs
 sed 's/a/o/' pairs pairs >six
@@ -243,10 +243,10 @@ trained() { # FOLDER OPTION...
 }
 rm -r run
 trained run --max-iters 50 text
-trained worse --max-iters 20 --eval-interval 1 --lr 1 --warmup-iters 19 text
+trained worse --max-iters 20 --eval-interval 1 --lr 10 --warmup-iters 19 text
 trained cosine --attn cosformer text
 trained masked --task mlm text
-trained masked-worse --task mlm --max-iters 20 --eval-interval 1 --lr 1 --warmup-iters 19 text
+trained masked-worse --task mlm --max-iters 20 --eval-interval 1 --lr 10 --warmup-iters 19 text
 trained recall --task mqar --symbols 64 --items 3 --block-size 32
 trained labelled --task classify --labels labels --labels-val others
 trained labelled-worse --task classify --labels labels --labels-val others --max-iters 20 --eval-interval 1 --lr 1
