@@ -29,15 +29,16 @@ enum { GROUP = 4 };
 
 INLINE void put(real *c, ptrdiff_t ldc, Vector t[MR][NV], int nv, bool add)
 {
-#pragma GCC unroll 16
-    for (int i = 0; i < MR; i++, c += ldc)
-#pragma GCC unroll 4
+    UNROLL
+    for (int i = 0; i < MR; i++, c += ldc) {
+        UNROLL
         for (int v = 0; v < nv; v++) {
             Unaligned *to = (Unaligned *)(c + v * LANES);
             if (add)
                 t[i][v] += *to;
             *to = t[i][v];
         }
+    }
 }
 
 /*
@@ -52,31 +53,33 @@ INLINE void multiply(real *c, ptrdiff_t ldc, Factors f, bool add, int nv, bool p
     const real *fa[MR], *fb = f.b, *again[MR];
     real *row = c;
 
-#pragma GCC unroll 16
+    UNROLL
     for (int i = 0; i < MR; i++) {
         fa[i] = f.a + i * f.rs, again[i] = fa[i] + (f.k >> 30);
-#pragma GCC unroll 4
+        UNROLL
         for (int v = 0; v < nv; v++)
             t[i][v] = (Vector){ 0 };
     }
-    for (int i = 0; i < MR; i++, row += ldc) /* c is next needed when the sums are complete */
-#pragma GCC unroll 4
+    for (int i = 0; i < MR; i++, row += ldc) { /* c is next needed when the sums are complete */
+        UNROLL
         for (int v = 0; v < nv; v++)
             __builtin_prefetch(row + v * LANES, 1);
+    }
 #pragma GCC unroll 2
     for (int p = 0; p < f.k; p++, fb += f.ldb) {
-#pragma GCC unroll 4
+        UNROLL
         for (int v = 0; v < nv; v++)
             b[v] = *(const Unaligned *)(fb + v * LANES);
-#pragma GCC unroll 16
-        for (int i = 0; i < MR; i++)
-#pragma GCC unroll 4
+        UNROLL
+        for (int i = 0; i < MR; i++) {
+            UNROLL
             for (int v = 0; v < nv; v++) {
                 const real **from = v > 0 && i % 4 < single ? again : fa;
 
                 t[i][v] += from[i / group * group][i % group * f.rs] * b[v];
             }
-#pragma GCC unroll 16
+        }
+        UNROLL
         for (int i = 0; i < MR; i += group)
             fa[i] += f.cs, again[i] += f.cs;
     }

@@ -39,6 +39,16 @@ enum { LANES = VECTOR / (int)sizeof(real), NR = NV * LANES };
 typedef real Vector __attribute__((vector_size(VECTOR)));
 typedef real Unaligned __attribute__((vector_size(VECTOR), aligned(sizeof(real)), may_alias));
 
+/*
+ * Before a loop over registers: it is unrolled entirely. To clang a number of turns is a wish, and
+ * one that it grants too late: the registers would be an array in memory.
+ */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 16")
+#endif
+
 /* a (MR x k): element (i, p) is a[i * rs + p * cs]. b (k x NR): b[p * ldb + j]. */
 typedef struct {
     const real *a;
