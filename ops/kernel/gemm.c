@@ -330,12 +330,7 @@ static void gemm_shared(Pool *pool, Product p)
 {
     for (int j0 = 0; j0 < p.c.cols; j0 += NMAX)
         for (int k0 = 0; k0 < p.a.cols; k0 += KMAX) {
-            Block blk = {
-                .p = p,
-                .j0 = j0,
-                .k0 = k0,
-                .ranges = 1,
-            };
+            Block blk = { .p = p, .j0 = j0, .k0 = k0, .ranges = 1 };
             int cols = min(NMAX, p.c.cols - j0), depth = min(KMAX, p.a.cols - k0);
             int panels = ceil_div(cols, NR), stride = padded(depth) * NR + APART;
 
@@ -358,12 +353,7 @@ static int even(int n, int most, int unit)
 /* Pieces of about TALL by WIDE, with enough ranges to occupy the threads. */
 static void gemm_over_batch(Pool *pool, Product p)
 {
-    Block blk = {
-        .p = p,
-        .j1 = p.c.cols,
-        .k1 = p.a.cols,
-        .ranges = 1,
-    };
+    Block blk = { .p = p, .j1 = p.c.cols, .k1 = p.a.cols, .ranges = 1 };
     size_t size = (size_t)p.c.rows * (size_t)p.c.cols;
     int depth = ceil_div(p.a.cols, KC);
 

@@ -76,7 +76,7 @@ static inline int own_panels(int n, int unit)
 /* That many numbers of the sum, with the zeros of a last step of tiles. */
 static inline int padded(int rows)
 {
-    return ceil_div(rows, 2 * STEP) * 2 * STEP;
+    return 2 * tiles_pairs(rows);
 }
 
 /* Numbers that panels of that many rows and columns of b take. */

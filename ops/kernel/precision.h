@@ -5,7 +5,7 @@
 /*
  * Both formats of 16 bits round operands in the same way; they differ in the order of a sum, so in
  * its last bits: PRECISION_BF16 is that of VDPBF16PS (bf16.h), PRECISION_TILES that of AMX
- * (tiles.h). Each gives the same bits on every processor.
+ * (tiles.h). The products of each have the same bits on every processor.
  */
 typedef enum { PRECISION_FLOAT, PRECISION_BF16, PRECISION_TILES } Precision;
 
