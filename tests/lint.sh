@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4640
 data 4690
 data/synthetic 1330
-training 5660
+training 5700
 tools 940
 tools/common 3930
 tools/draw 1100
