@@ -15,11 +15,12 @@ static void check_kept(const char *log, size_t n, const char *want, int train, i
 {
     const Progress p = { .step = 20, .evaluated = 10 };
     LossCurves curves = { .train.n = 0 };
+    Spent spent = { 0 };
     char copy[1000];
 
     ck_assert_uint_le(n, sizeof copy);
     memcpy(copy, log, n);
-    const size_t kept = kept_lines(copy, n, p, &curves);
+    const size_t kept = kept_lines(copy, n, p, &curves, &spent);
     ck_assert_uint_eq(kept, strlen(want));
     ck_assert_mem_eq(copy, want, kept);
     ck_assert_int_eq(curves.train.n, train);
@@ -47,6 +48,38 @@ START_TEST(what_is_no_line_of_a_log_is_dropped)
 }
 END_TEST
 
+#define USED(step, split, tokens, seconds)                                                         \
+    "{\"step\":" #step ",\"split\":\"" split "\",\"loss\":2.5,\"tokens\":" #tokens                 \
+    ",\"tok_s\":9,\"seconds\":" #seconds "}\n"
+
+static void check_spent(const char *log, int step, double tokens, double seconds)
+{
+    const Progress p = { .step = 20, .evaluated = 10 };
+    LossCurves curves = { .train.n = 0 };
+    Spent spent = { 0 };
+    char copy[1000];
+
+    ck_assert_uint_lt(strlen(log), sizeof copy);
+    strcpy(copy, log);
+    kept_lines(copy, strlen(log), p, &curves, &spent);
+    ck_assert_int_eq(spent.step, step);
+    ck_assert_double_eq(spent.tokens, tokens);
+    ck_assert_double_eq(spent.seconds, seconds);
+    curves_free(&curves);
+}
+
+START_TEST(what_is_spent_is_in_the_last_line_that_is_kept)
+{
+    check_spent(START(0), 0, 0, 0);
+    check_spent(START(0) USED(10, "train", 640, 1.5) START(10), 10, 640, 1.5);
+    check_spent(USED(10, "train", 640, 1.5) USED(10, "val", 640, 1.75), 10, 640, 1.75);
+    check_spent(USED(20, "train", 1e3, 2.5) USED(21, "train", 2e3, 3) USED(20, "val", 1e3, 4), 20,
+                1e3, 2.5);
+    check_spent(USED(20, "train", -1, nan) "{\"step\":20,\"split\":\"start\"}\n", 20, 0, 0);
+    check_spent(USED(10, "train", 640, 1.5) TRAIN(20), 20, 0, 0);
+}
+END_TEST
+
 START_TEST(curves_have_the_steps_and_losses)
 {
     LossCurves curves = { .train.n = 0 };
@@ -69,6 +102,7 @@ Suite *suite_kept(void)
 
     tcase_add_test(t, lines_of_later_steps_and_of_the_end_are_dropped);
     tcase_add_test(t, what_is_no_line_of_a_log_is_dropped);
+    tcase_add_test(t, what_is_spent_is_in_the_last_line_that_is_kept);
     tcase_add_test(t, curves_have_the_steps_and_losses);
     suite_add_tcase(s, t);
     return s;

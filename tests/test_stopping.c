@@ -95,6 +95,31 @@ START_TEST(only_consecutive_skipped_steps_end_a_run)
 }
 END_TEST
 
+/* Six steps of 3 rows, then four of 4, of 16 tokens each, twice an update. */
+START_TEST(a_resumed_run_counts_tokens_and_seconds_on_from_its_log)
+{
+    size_t n;
+    double tokens, seconds, before = 0;
+    int lines = 0;
+
+    job.options.stop_at = 6;
+    check_trains();
+    job.options.batch = 4, job.options.stop_at = 0, job.resume = true;
+    check_trains();
+    char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+    for (const char *at = log; (at = strstr(at, "\"tokens\":")); at++, lines++) {
+        ck_assert_int_eq(sscanf(at, "\"tokens\":%lf", &tokens), 1);
+        at = strstr(at, "\"seconds\":");
+        ck_assert_int_eq(sscanf(at, "\"seconds\":%lf", &seconds), 1);
+        ck_assert_double_gt(seconds, before);
+        before = seconds;
+    }
+    ck_assert_int_eq(lines, 9); /* steps 1, 3, 6, 9, 10; evaluations after 4, 8, 10; the last */
+    ck_assert_double_eq(tokens, 2 * 16 * (6 * 3 + 4 * 4));
+    free(log);
+}
+END_TEST
+
 START_TEST(evaluation_of_test_data_respects_the_time_limit)
 {
     for (int limit = 0; limit < 2; limit++) {
@@ -193,6 +218,7 @@ Suite *suite_stopping(void)
     tcase_add_test(t, an_interrupted_step_is_repeated_on_resuming);
     tcase_add_test(t, a_skipped_step_does_not_count_as_an_update_on_resuming);
     tcase_add_test(t, only_consecutive_skipped_steps_end_a_run);
+    tcase_add_test(t, a_resumed_run_counts_tokens_and_seconds_on_from_its_log);
     tcase_add_test(t, evaluation_of_test_data_respects_the_time_limit);
     tcase_add_test(t, an_interrupted_evaluation_is_repeated_on_resuming);
     tcase_add_test(t, a_run_with_no_time_takes_a_step_and_a_short_evaluation);

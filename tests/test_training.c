@@ -292,6 +292,8 @@ START_TEST(the_tokens_of_a_run_are_those_of_its_updates)
         ck_assert_double_eq(batches_tokens(&growing, 8, step), sum * 2 * 8);
         sum += step < 10 ? of_step[step] : 0;
     }
+    ck_assert_double_eq(batches_until(&plain, 8, (Spent){ 0 }, 3), 5 * 2 * 8 * 3);
+    ck_assert_double_eq(batches_until(&plain, 8, (Spent){ 2, 1000, 0 }, 3), 1000 + 5 * 2 * 8);
     ck_assert_double_eq(batches_growth(&plain, 3), 1);
     ck_assert_double_eq(batches_growth(&growing, 0), 2.2);
     ck_assert_double_eq(batches_growth(&growing, 7), 1);

@@ -32,6 +32,15 @@ void curves_free(LossCurves *c)
     free(c->validation.x), free(c->validation.y);
 }
 
+/* The number that a key has in a line of the log, which are positive; 0: none. */
+static double number_of(const char *line, const char *key)
+{
+    const char *at = strstr(line, key);
+    const double x = at ? strtod(at + strlen(key), NULL) : 0;
+
+    return isfinite(x) && x > 0 ? x : 0;
+}
+
 /* False if it is not a line of this program's log. A line of the start has no loss. */
 static bool read_line(const char *line, char split[8], int *step, double *loss)
 {
@@ -47,7 +56,7 @@ static bool is_kept(Progress p, const char *split, int step)
     return strcmp(split, "val") == 0 && step <= p.evaluated;
 }
 
-size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves)
+size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves, Spent *spent)
 {
     size_t kept = 0;
     char split[8];
@@ -62,6 +71,9 @@ size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves)
         if (memchr(line, 0, n) || !read_line(line, split, &step, &loss) || !is_kept(p, split, step))
             continue;
         curves_add(curves, split, step, loss);
+        if (!isnan(loss))
+            *spent =
+                (Spent){ step, number_of(line, ",\"tokens\":"), number_of(line, ",\"seconds\":") };
         memmove(log + kept, line, n);
         kept += n;
         log[kept++] = '\n';

@@ -18,11 +18,17 @@ typedef struct {
 void curves_add(LossCurves *c, const char *split, int step, double loss);
 void curves_free(LossCurves *c);
 
+/* What a run had used up at the last line of its log with a loss. */
+typedef struct {
+    int step;
+    double tokens, seconds; /* 0: the line does not say */
+} Spent;
+
 /*
  * Moves the lines that a run with that progress has logged to the front of the log, adds their
  * points to the curves, and returns the bytes of these lines. Dropped are lines of later steps,
  * those written at the end of the run, and whatever is not a line of this program's log.
  */
-size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves);
+size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves, Spent *spent);
 
 #endif

@@ -22,6 +22,7 @@ struct Run {
     Tensorboard *board; /* NULL: there is none */
     bool damaged;       /* the latest checkpoint, so that only the one before it is worth keeping */
     LossCurves curves;
+    Spent spent; /* before it was resumed */
 };
 
 static void join(char *to, const char *folder, const char *name)
@@ -147,7 +148,7 @@ void run_log(Run *run, LogLine l)
     field(&line, "grad_norm", l.grad_norm);
     field(&line, "tokens", l.tokens);
     field(&line, "tok_s", l.tokens_per_second);
-    field(&line, "seconds", l.seconds);
+    field(&line, "seconds", run->spent.seconds + l.seconds);
     text_add(&line, "%s", l.skipped ? ",\"skipped\":true" : "");
     text_add(&line, ",\"time\":\"%s\"", machine_time().at);
     field(&line, "peak_memory", l.last ? machine_peak_memory() : (double)NAN);
@@ -167,7 +168,7 @@ static void keep_log(Run *run, Progress p)
     if (access(path, F_OK) != 0)
         return;
     char *log = (char *)file_read(path, &bytes);
-    const size_t kept = kept_lines(log, bytes, p, &run->curves);
+    const size_t kept = kept_lines(log, bytes, p, &run->curves, &run->spent);
     file_replace(path, &(Piece){ log, kept }, 1);
     free(log);
 }
@@ -203,6 +204,11 @@ void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progr
     join(path, run->path, SAVED_BEST);
     folder_check_place();
     saved_write(path, model, o, progress, run->origin);
+}
+
+Spent run_spent(const Run *run)
+{
+    return run ? run->spent : (Spent){ 0 };
 }
 
 const LossCurve *run_training_curve(const Run *run)

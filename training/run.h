@@ -28,7 +28,8 @@ typedef struct {
     bool last;         /* the last line of this part of the run, with the peak memory */
     const char *split; /* "train", "val", or at the end "final" and "test": on all validation and
                           test data or, with a time limit, on as much as there was time for */
-    double loss, bits, accuracy, f1, rate, grad_norm, tokens, tokens_per_second, seconds;
+    double loss, bits, accuracy, f1, rate, grad_norm, tokens, tokens_per_second;
+    double seconds; /* of this part of the run: the log has those of all parts */
 } LogLine;
 
 /*
@@ -59,6 +60,9 @@ void run_log(Run *run, LogLine line);
 /* Saves the latest weights, keeping the previous checkpoint; or saves the best weights. */
 void run_save(Run *run, const Model *model, const Optimiser *o, Progress progress);
 void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress);
+
+/* What it had used up before it was resumed; nothing: it is new, or NULL. */
+Spent run_spent(const Run *run);
 
 /* The losses logged so far; valid until the next run_log(). */
 const LossCurve *run_training_curve(const Run *run);

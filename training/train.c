@@ -30,7 +30,7 @@ typedef struct {
 
 static double tokens_until(const Loop *l, int step)
 {
-    return batches_tokens(l->o, l->t->model->config.context, step);
+    return batches_until(l->o, l->t->model->config.context, run_spent(l->t->run), step);
 }
 
 /* The shape of a batch: rows of any length make up the same number of tokens. */
@@ -364,6 +364,7 @@ TrainResult train(const Training *t, const TrainOptions *o)
     TrainResult result = { 0 };
 
     loop_open(&l);
+    result.before = l.progress.step;
     result.why = validate_if_due(&l) ? run_steps(&l) : stopped(&l);
     result.steps = l.progress.step;
     result.best_step = l.progress.best_step;

@@ -44,8 +44,8 @@ typedef struct {
     bool whole;      /* or else on all of them */
     Evaluation test; /* the same, on the test data; no targets: there is none */
     bool whole_test;
-    double best; /* the lowest loss of the evaluations during training */
-    int best_step, steps;
+    double best;                  /* the lowest loss of the evaluations during training */
+    int best_step, steps, before; /* before: the steps that an earlier part of the run had done */
     Text broken;                  /* STOP_DIVERGED: a tensor that is not finite; empty: none is */
     int saved;                    /* the step of the last checkpoint; 0: there is none */
     double seconds, step_seconds; /* the whole loop; the median step */
@@ -78,6 +78,9 @@ int batches_length(const TrainOptions *o, int context, uint64_t seed, uint64_t n
 
 /* The tokens of the first updates. */
 double batches_tokens(const TrainOptions *o, int context, int steps);
+
+/* The tokens of a run at that step, of which some are spent: they may have had other batches. */
+double batches_until(const TrainOptions *o, int context, Spent spent, int step);
 
 /* The tokens of the mean update after this one, divided by those of the next. */
 double batches_growth(const TrainOptions *o, int step);

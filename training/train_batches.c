@@ -46,6 +46,11 @@ double batches_tokens(const TrainOptions *o, int context, int steps)
     return rows * context * o->accumulation;
 }
 
+double batches_until(const TrainOptions *o, int context, Spent spent, int step)
+{
+    return spent.tokens + batches_tokens(o, context, step) - batches_tokens(o, context, spent.step);
+}
+
 double batches_growth(const TrainOptions *o, int step)
 {
     const double done = batches_tokens(o, 1, step), next = batches_tokens(o, 1, step + 1) - done;

@@ -205,8 +205,10 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
 
 void show_result(const Show *s, const TrainResult *r, double setup)
 {
-    say(stdout, "%d step%s in %.1f s (median %.1f ms), after %.1f s of setup", r->steps,
-        r->steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
+    const int steps = r->steps - r->before;
+
+    say(stdout, "%d step%s in %.1f s (median %.1f ms), after %.1f s of setup", steps,
+        steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
     say(stdout, "best evaluation %.4f at step %d", r->best, r->best_step);
     print_quality(s, r->last, r->whole);
     if (r->test.targets > 0)
