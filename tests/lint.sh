@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2430
-tools/train 2330
+tools/train 2380
 tools/lib 1290
 END
 
