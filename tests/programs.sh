@@ -629,6 +629,20 @@ check 'and the same texts' grep -q '"in/text","bytes":2000\|/text","bytes":2000.
 check 'the command line overrides it' configured other --max-iters 20 --seed 3 ../in/least
 check 'and what follows from that' grep -q '"lr_decay_iters": 20,$' ../out/other/config.json
 check 'but nothing else' grep -q '"learning_rate": 0.0123,$' ../out/other/config.json
+check 'a configuration for another optimizer' configured other --overwrite --optimizer muon --max-iters 60 ../in/least
+check 'leaves the rate that was given' grep -q '"learning_rate": 0.0123,$' ../out/other/config.json
+check 'but not the default warm-up' grep -q '"warmup_iters": 2,$' ../out/other/config.json
+sed 's/"learning_rate": 0.0123/"learning_rate": 0.002/' ../out/configured/config.json >../out/usual.json
+check 'default rates and decays as well' $patience "$train" --config ../out/usual.json --overwrite --out-dir ../out/other \
+    --threads 1 --optimizer lion >"$dir/stdout" 2>"$dir/err"
+check 'are those of the other optimizer' eval "grep -q '\"learning_rate\": 0.0007,\$' ../out/other/config.json &&
+    grep -q '\"beta2\": 0.99,\$' ../out/other/config.json && grep -q '\"weight_decay\": 0.3,\$' ../out/other/config.json"
+echo '{"task": "causal", "texts": [], "max_time": 110, "block_size": 16, "n_layer": 1, "n_embd": 16, "n_head": 1}' >../out/stories.json
+check 'a configuration for the built-in stories' $patience "$train" --config ../out/stories.json --story-bytes 20000 --dry-run \
+    >"$dir/stdout" 2>"$dir/err"
+check 'has their time limit' said ' time limit 1m50s '
+check 'and with a text' $patience "$train" --config ../out/stories.json --dry-run $text >"$dir/stdout" 2>"$dir/err"
+check 'none' eval '! grep -q " time limit " "$dir/err"'
 sed '/"command"/,$d; /"overwrite"\|"config"\|"dry_run"/d' ../out/configured/config.json | sed '$s/,$/}/' >../out/older.json
 check 'a config.json of an older version works' $patience "$train" --config ../out/older.json --out-dir ../out/older --threads 1 $text ../in/one \
     >"$dir/stdout" 2>"$dir/err"

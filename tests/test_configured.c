@@ -35,9 +35,9 @@ static Option options[] = {
 };
 static const Program program = { "./x", "Does x.", options, NULL };
 
-static bool skip(const char *option, const Json *config)
+static bool skip(const char *option, const Json *value, const Json *config)
 {
-    return strcmp(option, "left") == 0 || strcmp(option, "note") == 0 || !config;
+    return strcmp(option, "left") == 0 || strcmp(option, "note") == 0 || !value || !config;
 }
 
 /* With the arguments of a command line, ended by NULL. */

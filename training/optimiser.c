@@ -34,12 +34,18 @@ static double default_of(const OptimiserKind *kind, int i)
     return *(const double *)((const char *)&kind->defaults + numbers[i].at);
 }
 
-bool optimiser_takes(const OptimiserKind *kind, const char *option)
+double optimiser_default(const OptimiserKind *kind, const char *option)
 {
     for (int i = 0; i < NUMBERS; i++)
         if (strcmp(numbers[i].option, option) == 0)
-            return default_of(kind, i) != 0;
-    return (kind->nesterov && strcmp(option, "nesterov") == 0) ||
+            return default_of(kind, i);
+    return 0;
+}
+
+bool optimiser_takes(const OptimiserKind *kind, const char *option)
+{
+    return optimiser_default(kind, option) != 0 ||
+           (kind->nesterov && strcmp(option, "nesterov") == 0) ||
            (kind->momentum_warmup &&
             (strcmp(option, "momentum-warmup") == 0 || strcmp(option, "ns-steps") == 0));
 }

@@ -64,7 +64,10 @@ typedef struct OptimiserKind {
 OPTIMISERS(OPTIMISER_DECLARE)
 extern const OptimiserKind *const optimisers[]; /* ended by NULL */
 
-/* Whether it takes an option ("beta1"). */
+/* The default of one of its numbers ("beta1"); 0: it has none of that name. */
+double optimiser_default(const OptimiserKind *kind, const char *option);
+
+/* Whether it takes an option. */
 bool optimiser_takes(const OptimiserKind *kind, const char *option);
 
 /* Numbers that are not set become the defaults; those that it does not have stay as they are. */

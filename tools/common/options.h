@@ -188,7 +188,7 @@ const Option *options_find(const Program *program, const char *name);
  * which `skip` returns true are left alone. Dies (EXIT_DATA) if there is no such option, or its
  * value is not valid. Values may be stored in `mem` or in the object.
  */
-typedef bool SkipOption(const char *name, const Json *config);
+typedef bool SkipOption(const char *name, const Json *value, const Json *config);
 void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
                     Arena *mem);
 

@@ -50,7 +50,7 @@ void options_config(const Program *program, const Json *config, const char *path
     for (const Json *j = config->first; j; j = j->next) {
         const Option *o = options_find(program, j->name);
 
-        if (skip(o ? o->name : j->name, config))
+        if (skip(o ? o->name : j->name, j, config))
             continue;
         if (!o)
             refuse_key(program, path, j->name);

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { STORY_SECONDS = 110, TASK_LENGTH = 64 };
+enum { TASK_LENGTH = 64 };
 
 static int preset = -1, task, optimiser, schedule;
 static ModelOptions model = MODEL_OPTIONS_DEFAULT;
@@ -23,7 +23,7 @@ static Job job = {
         .batch = 8,
         .accumulation = 1,
         .steps = 1000,
-        .schedule = { .rate = (double)NAN, .least = (double)NAN, .warmup = 100, .cooldown = 0.2 },
+        .schedule = { .rate = (double)NAN, .least = (double)NAN, .warmup = WARMUP, .cooldown = 0.2 },
         .optimiser.hyper = HYPER_DEFAULT,
         .clip = 1,
         .eval_iters = 20,
@@ -184,8 +184,8 @@ static void settle_optimiser(void)
     optimiser_options_settle(&program, kind, &job.training.optimiser);
     if (isnan(s->rate))
         s->rate = kind->rate;
-    if (!options_set(&program, "warmup-iters") && !job.from && s->warmup > s->decay / kind->warmup)
-        s->warmup = s->decay / kind->warmup;
+    if (!options_set(&program, "warmup-iters") && !job.from)
+        s->warmup = (int)job_warmup(kind, s->decay);
 }
 
 static void settle_training(void)
@@ -202,7 +202,7 @@ static void settle_training(void)
     if (isnan(s->least))
         s->least = s->rate / 10;
     if (o->eval_interval == 0)
-        o->eval_interval = o->steps < 10 ? 1 : o->steps / 10;
+        o->eval_interval = (int)job_eval_interval(o->steps);
     if (job.files == 0 && !job.made && !job.labels && !options_set(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
 }

@@ -18,22 +18,53 @@ static bool is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* Whether it trains on the built-in stories, which by default have a time limit. */
+static bool is_of_stories(const Json *config)
+{
+    static const char *const of_text[] = { "causal", "mlm", "classify", NULL };
+    const Json *texts = json_find(config, "texts");
+    const char *task = json_string(config, "task");
+
+    return task && text_is_one(task, of_text) && texts && !texts->first &&
+           !json_string(config, "labels");
+}
+
+/* What an option is by default where the others are those of the configuration; NaN: nothing that
+ * follows from them. */
+static double follows_from(const Json *config, const char *name)
+{
+    const char *optimizer = json_string(config, "optimizer");
+    const OptimiserKind *const *kind = optimisers;
+    const double steps = json_number(config, "max_iters");
+
+    if (strcmp(name, "lr-decay-iters") == 0)
+        return steps;
+    if (strcmp(name, "min-lr") == 0)
+        return json_number(config, "learning_rate") / 10;
+    if (strcmp(name, "eval-interval") == 0)
+        return job_eval_interval(steps);
+    if (strcmp(name, "max-time") == 0)
+        return is_of_stories(config) ? STORY_SECONDS : (double)NAN;
+    while (optimizer && *kind && strcmp((*kind)->name, optimizer) != 0)
+        kind++;
+    if (!optimizer || !*kind)
+        return (double)NAN;
+    if (strcmp(name, "warmup-iters") == 0)
+        return job_warmup(*kind, json_number(config, "lr_decay_iters"));
+    const double its =
+        strcmp(name, "learning-rate") == 0 ? (*kind)->rate : optimiser_default(*kind, name);
+    return its != 0 ? its : (double)NAN;
+}
+
 /* What is about the folder, this part of the run or the machine; and what follows from other
  * options, so that it does so again where the command line changes them. */
-static bool is_skipped(const char *name, const Json *config)
+static bool is_skipped(const char *name, const Json *value, const Json *config)
 {
     static const char *const kept[] = { "init", "max-time", "recompute", "save-interval", NULL };
 
-    if (text_is_one(name, kept))
-        return false;
-    if (strcmp(name, "lr-decay-iters") == 0)
-        return json_number(config, "lr_decay_iters") == json_number(config, "max_iters");
-    if (strcmp(name, "min-lr") == 0)
-        return json_number(config, "min_lr") == json_number(config, "learning_rate") / 10;
-    if (strcmp(name, "eval-interval") == 0)
-        return json_number(config, "eval_interval") ==
-               fmax(1, floor(json_number(config, "max_iters") / 10));
-    return job_passes(name) || job_is_fact(name);
+    if (value->kind == JSON_NUMBER && value->number == follows_from(config, name))
+        return true;
+    return !text_is_one(name, kept) && (job_passes(name) || job_is_fact(name));
 }
 
 /* The files that were read; the last one is that of val_file. */
