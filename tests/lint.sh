@@ -87,7 +87,7 @@ data 4690
 data/synthetic 1330
 training 5700
 tools 940
-tools/common 3930
+tools/common 3980
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
