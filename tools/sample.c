@@ -7,10 +7,10 @@
 #include "ops/base/text.h"
 #include "tools/common/lines.h"
 #include "tools/common/options.h"
+#include "tools/common/signals.h"
 #include "tools/common/trained.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,26 +73,10 @@ static const Program program = {
 
 static volatile sig_atomic_t stop;
 
+/* The first signal stops after the current token; the second ends the program. */
 static void ask_to_stop(int number)
 {
     stop = number;
-}
-
-/* The first signal stops after the current token; the second ends the program. */
-static void catch_signals(void)
-{
-    struct sigaction a = { .sa_flags = (int)SA_RESETHAND | SA_RESTART };
-
-    a.sa_handler = ask_to_stop;
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
-}
-
-/* While a line is typed, a signal ends the program. */
-static void release_signals(void)
-{
-    signal(SIGINT, SIG_DFL);
-    signal(SIGTERM, SIG_DFL);
 }
 
 /* That the reader closed the pipe is not an error. */
@@ -311,13 +295,13 @@ static void converse(const Saved *w, Pool *pool)
 {
     Buffer line = { 0 }, all = { 0 };
 
-    for (uint64_t number = 0; release_signals(), lines_next(&line); number++) {
+    for (uint64_t number = 0; signals_release(), lines_next(&line); number++) {
         if (line.n > 0)
             all.n = 0;
         buffer_add(&all, line.at, line.n);
         Prompt prompt = prompt_of(w->tokenizer, (Bytes){ all.at, all.n });
         Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens, batch);
-        catch_signals();
+        signals_catch(ask_to_stop, (int)SA_RESETHAND);
         write_samples(w, &prompt, s, number, 1, &all);
         stop = stop == SIGINT ? 0 : stop;
         sampler_free(s);
@@ -333,7 +317,7 @@ int main(int argc, char **argv)
 {
     settle(options_parse(&program, argc, argv));
     settle_batch();
-    catch_signals();
+    signals_catch(ask_to_stop, (int)SA_RESETHAND);
     Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
     Pool *pool = pool_new(threads);
     if (precision != PRECISION_FLOAT)

@@ -19,11 +19,11 @@
 #include "tools/common/options.h"
 #include "tools/common/outputs.h"
 #include "tools/common/shown.h"
+#include "tools/common/signals.h"
 #include "training/saved.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,19 +91,10 @@ static char unfinished[PATH_BYTES]; /* where the files go; empty: there is nothi
 static bool there;                  /* that is DIR itself */
 static volatile sig_atomic_t stop;
 
+/* A signal ends the program after the current file, even if it comes twice, as from timeout(1). */
 static void ask_to_stop(int number)
 {
     stop = number;
-}
-
-/* A signal ends the program after the current file, even if it comes twice, as from timeout(1). */
-static void catch_signals(void)
-{
-    struct sigaction a = { .sa_flags = SA_RESTART };
-
-    a.sa_handler = ask_to_stop;
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
 }
 
 static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
@@ -149,7 +140,7 @@ static void begin_folder(const char *path)
 
     if (snprintf(name, PATH_BYTES, "%s%s", path, end.at) >= PATH_BYTES)
         die(EXIT_IO, "the path %.60s... is too long", path);
-    catch_signals();
+    signals_catch(ask_to_stop, 0);
     if (!there && mkdir(name, 0777) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
     strcpy(unfinished, name);

@@ -3,6 +3,7 @@
 #include "ops/base/machine.h"
 #include "ops/kernel/peak.h"
 #include "tools/common/model_options.h"
+#include "tools/common/signals.h"
 #include "tools/train/job.h"
 #include "tools/train/lesson.h"
 #include "tools/train/print.h"
@@ -28,15 +29,8 @@ static void ask_to_stop(int number)
 
 static void catch_signals(void)
 {
-    struct sigaction a = { .sa_flags = SA_RESTART }, before;
-
-    sigfillset(&a.sa_mask);
-    a.sa_handler = ask_to_stop;
-    sigaction(SIGINT, &a, NULL);
-    sigaction(SIGTERM, &a, NULL);
-    sigaction(SIGUSR1, &a, NULL); /* what batch systems send before their time limit */
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &a, NULL); /* respects nohup, for runs that outlive the terminal */
+    signals_catch(ask_to_stop, 0);
+    signals_on(SIGUSR1, ask_to_stop, 0); /* what batch systems send before their time limit */
 }
 
 static bool same_tokens(const Saved *saved, const Tokenizer *t, const Config *c)
