@@ -9,6 +9,9 @@
 # make kills                    a run is killed 200 times while saving (KILLS=20)
 # make abuse                    command lines, texts, limits and disks of every kind
 # make same                     whatever may not matter does not: threads, memory, where a run is resumed
+# make peers                    Python's libraries open what the programs write, and the reverse; those
+#                               that are not here are skipped (torch, transformers, tokenizers,
+#                               safetensors, tensorboard, fla); a quarter of an hour
 # make coverage                 the shares of lines and branches that tests run (gcov)
 # make portability              other processors, in emulation, and musl (ONLY="s390x musl")
 # make valgrind                 the programs under Valgrind (ATTN="softmax relu": with these only)
@@ -94,6 +97,8 @@ test-experiments: all
 	tests/experiments.sh
 test-install: all lib
 	CC='$(CC)' ARCH='$(ARCH)' tests/install.sh
+peers: all
+	for name in tensorboard tokenizers import export fla; do python3 tests/$$name.py || exit; done
 
 test-fuzz: $(FUZZ:%=$(OUT)/fuzz/%)
 	@for name in $(FUZZ); do corpus=$(OUT)/fuzz/$$name.corpus; rm -rf $$corpus && \
@@ -211,5 +216,5 @@ $(OUT)/%.o: %.py Makefile
 clean:
 	rm -rf build $(PROGRAMS) $(DOUBLE)
 
-.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install faults kills abuse same portability valgrind valgrind-now coverage covered check-full mutants reproduce lint format readme needs-check clean
+.PHONY: all force test test-fuzz fuzz fuzz-now check-quick test-float test-proof test-gradcheck test-programs test-experiments test-install peers faults kills abuse same portability valgrind valgrind-now coverage covered check-full mutants reproduce lint format readme needs-check clean
 -include $(wildcard $(patsubst %,$(OUT)/*/%.d,* */* */*/* */*/*/*))

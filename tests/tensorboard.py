@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """TensorBoard's own reader on files of training/tensorboard.c: values, texts, and what a run that
 goes on makes it forget. Needs cc and the package tensorboard; without them it says so and ends
-well.
+well, but without tensorboard only after it has compiled and written.
 """
+import glob
 import math
 import os
 import subprocess
@@ -35,10 +36,9 @@ def write(folder):
     source, program = os.path.join(folder, "writer.c"), os.path.join(folder, "writer")
     with open(source, "w") as f:
         f.write(WRITER)
-    used = ("training/tensorboard.c", "ops/base/checksum.c", "ops/base/error.c")
-    used = [os.path.join(ROOT, name) for name in used]
+    used = [os.path.join(ROOT, "training/tensorboard.c"), *glob.glob(os.path.join(ROOT, "ops/base/*.c"))]
     flags = ["-std=c11", "-D_POSIX_C_SOURCE=200809L", "-I" + ROOT]
-    subprocess.run(["cc", *flags, source, *used, "-lm", "-o", program], check=True)
+    subprocess.run(["cc", *flags, source, *used, "-lm", "-lpthread", "-o", program], check=True)
     run = os.path.join(folder, "run")
     os.mkdir(run)
     subprocess.run([program, run], check=True)
@@ -47,16 +47,16 @@ def write(folder):
 
 def main():
     sys.path.pop(0)  # this folder, where "tensorboard" is this file
-    try:
-        from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-    except ImportError:
-        print("skipped: there is no tensorboard")
-        return
     with tempfile.TemporaryDirectory() as folder:
         try:
             run = write(folder)
         except FileNotFoundError:
             print("skipped: there is no cc")
+            return
+        try:
+            from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+        except ImportError:
+            print("skipped: there is no tensorboard")
             return
         seen = EventAccumulator(run)
         seen.Reload()
