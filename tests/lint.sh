@@ -77,7 +77,7 @@ while read -r folder budget; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget"
 done <<END
 ops 3830
-ops/base 2900
+ops/base 2910
 ops/kernel 2660
 ops/attention 4730
 ops/attention/engine 9210
