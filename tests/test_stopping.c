@@ -81,6 +81,16 @@ START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
 }
 END_TEST
 
+/* Weights that a step could not use may be broken: the checkpoint before them stays. */
+START_TEST(an_evaluation_after_a_skipped_step_saves_nothing)
+{
+    job.options.save_seconds = 1e9;
+    job.skipped = 1 << 4, job.kill_at = 2 * 4;
+    ck_assert_int_eq(exit_code_of(do_job, folder), -SIGKILL);
+    ck_assert_int_ne(access(in_folder("model.safetensors"), F_OK), 0);
+}
+END_TEST
+
 /* Five in a row end a run. */
 START_TEST(only_consecutive_skipped_steps_end_a_run)
 {
@@ -217,6 +227,7 @@ Suite *suite_stopping(void)
     tcase_add_test(t, a_killed_run_resumes_from_its_last_checkpoint);
     tcase_add_test(t, an_interrupted_step_is_repeated_on_resuming);
     tcase_add_test(t, a_skipped_step_does_not_count_as_an_update_on_resuming);
+    tcase_add_test(t, an_evaluation_after_a_skipped_step_saves_nothing);
     tcase_add_test(t, only_consecutive_skipped_steps_end_a_run);
     tcase_add_test(t, a_resumed_run_counts_tokens_and_seconds_on_from_its_log);
     tcase_add_test(t, evaluation_of_test_data_respects_the_time_limit);

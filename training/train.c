@@ -221,7 +221,7 @@ static bool validate_if_due(Loop *l)
     if (step == 0 || step % l->o->eval_interval != 0 || l->progress.evaluated == step)
         return true;
     bool done = validate(l);
-    return save_last(l) && done;
+    return (l->progress.bad > 0 || save_last(l)) && done; /* as in save_is_due() */
 }
 
 static Pace pace_of(const Training *t, const TrainOptions *o)
