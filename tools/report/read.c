@@ -295,7 +295,8 @@ static const char *name_of(Arena *mem, const char *path)
 static void read_text(Record *r, const Safetensors *s)
 {
     const char *corpus = safetensors_meta(s, "attnc.corpus"),
-               *file = safetensors_meta(s, "attnc.option.file.0"),
+               *labels = safetensors_meta(s, "attnc.option.labels"),
+               *first = safetensors_meta(s, "attnc.option.file.0"), *file = labels ? labels : first,
                *more = safetensors_meta(s, "attnc.option.file.1");
 
     if (!corpus)
