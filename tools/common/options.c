@@ -52,6 +52,10 @@ static const char *const elsewhere[][2] = {
     { "gpu", "everything runs on the processor: --threads" },
     { "dtype", "--precision float or bf16 is the format of the operands of products" },
     { "compile", "there is nothing to compile" },
+    { "init-from", "--init RUN starts with the weights of a run, --resume RUN continues it" },
+    { "eval-only", "./eval RUN evaluates a model" },
+    { "decay-lr", "--schedule constant keeps the learning rate" },
+    { "dataset", "the files of the text are arguments: ./train FILE..." },
     { "num-epochs", "training is counted in steps: --max-iters, or --max-time" },
     { "num-train-epochs", "training is counted in steps: --max-iters, or --max-time" },
     { "start", "./sample RUN --prompt TEXT continues a text" },
@@ -94,7 +98,8 @@ static noreturn void refuse_name(const Program *program, const char *arg)
         if (is_elsewhere(name, near.n, elsewhere[i][0]))
             die(EXIT_USAGE, "there is no --%.*s: %s", near.n < SHOWN ? (int)near.n : SHOWN, name,
                 options_installed(elsewhere[i][1]).at);
-    const Text meant = near.name ? text_format("--%s", near.name) : begun(program, name, near.n);
+    const Text longer = begun(program, name, near.n); /* "--temp" */
+    const Text meant = longer.n || !near.name ? longer : text_format("--%s", near.name);
     if (meant.n)
         die(EXIT_USAGE, "unknown option %s: did you mean %s?", text_cut(arg, SHOWN).at, meant.at);
     die(EXIT_USAGE, "unknown option %s: --help lists all", text_cut(arg, SHOWN).at);
