@@ -34,7 +34,7 @@ int tokenizer_sized(const char *words, const char *name, int least, Text *wrong)
     const char *end = words[n] == ':' ? tokenizer_number(words + n + 1, 10, &size) : NULL;
     if (end && !*end && (int)size >= least && size <= TOKENS_MAX)
         return (int)size;
-    text_add(wrong, "needs the size of a vocabulary: %s:N, with N from %d to %d", name, least,
-             TOKENS_MAX);
+    text_add(wrong, "needs the size of its vocabulary, from %d to %d, such as %s:%d", least,
+             TOKENS_MAX, name, least > 1024 ? least : 1024);
     return 0;
 }

@@ -267,6 +267,10 @@ refused 'results to a device'              4 'is a device'               $a $ten
 refused 'results larger than a file may be' 4 'too large' \
     env GCOV_PREFIX="$dir/cut-short" GCOV_ERROR_FILE=/dev/null sh -c 'ulimit -f 1; exec "$@"' sh $a --matrix $tensors out
 
+refused 'the beginning of an option'       2 'did you mean --temperature?' $train --temp 1 $text
+refused 'an option of nanoGPT'             2 './eval RUN evaluates'      $train --eval_only $text
+refused 'resuming what is not there'       2 'there is no such folder'   "$train" --resume ../in/nowhere
+refused 'too large a vocabulary'           2 'from 257 to 65536'         $train --tokenizer bpe:70000 $text
 refused 'report without a run'             2 'no run given'              "$report"
 refused 'report of a folder that is not there' 4 'is not a folder'       "$report" ../in/nowhere
 refused 'report of a file'                 4 'is not a folder'           "$report" $text
@@ -970,6 +974,8 @@ check 'and in the checkpoint' grep -aq '"attnc.option.label.1":"good"' ../out/la
 check 'macro-F1 is in the log' grep -q '"split":"val",.*"macro_f1":' ../out/labels/log.jsonl
 check 'labels in CSV, with attention' part 0 quoted $labels ../in/labels.csv --val-share 0.5 --pool attention
 check 'have commas' grep -q '"label_names": \["bad","good, really"\],$' ../out/quoted/config.json
+check 'a report of two files of labels' $patience "$report" -o ../out/r.html ../out/labels ../out/quoted >"$dir/stdout" 2>"$dir/err"
+check 'has a group for each' eval "grep -q ' labels.tsv<' ../out/r.html && grep -q ' labels.csv<' ../out/r.html"
 check 'pairs are learned' part 0 pairs $labels ../in/pairs.tsv --val-share 0.5 --pool first
 check 'and compared' part 0 compared $labels ../in/pairs.tsv --val-share 0.5 --pairs towers
 check 'labelled texts, stopped' part 130 stopped $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1 --stop-at 5
@@ -1433,7 +1439,7 @@ refused 'import into an existing run'               2 '--overwrite'       "$impo
 refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
 refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
 refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
-refused 'a text of an imported run'           5 'does not record'   "$evaluate" ../out/imported
+refused 'a text of an imported run'           5 'holds back no text'   "$evaluate" ../out/imported
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
 check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text

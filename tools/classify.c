@@ -214,6 +214,7 @@ static void print_text(const Labeller *l, Bytes name)
     stream_write(&out, name);
     stream_end(&out);
     putchar('\n');
+    fflush(stdout); /* the whole line, before a note about it */
 }
 
 static void label(Labeller *l, Bytes text, Bytes name)

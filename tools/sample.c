@@ -59,7 +59,7 @@ static Option options[] = {
     { "raw", OPTION_FLAG, &raw,
       .help = "print all bytes unchanged, including invalid UTF-8 and control characters" },
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
-      .help = "of the weights: those of 16 bits read half as many bytes for a token" },
+      .help = "of the weights; with 16 bits, half as many bytes are read per token" },
     { "threads", OPTION_INT, &threads, .max = 1024,
       .help = "threads; 0: all available processors" },
     { 0 },

@@ -54,7 +54,7 @@ extern const char model_gammas[];
         { "value-embedding", OPTION_FLAG, &(to).value_embedding,                                   \
           .help = "let each layer add a learned vector of the token to v" },                       \
         { "logit-cap", OPTION_INT, &(config).logit_cap, .max = LOGIT_CAP_MOST,                     \
-          .help = "replace each logit x by X tanh(x / X), between -X and X; 0: off" },             \
+          .help = "replace each logit x by N tanh(x / N), between -N and N; 0: off" },             \
         { "init-out", OPTION_CHOICE, &(config).init_out, .choices = out_names,                     \
           .help = "initial scale of matrices that add to the residual stream: set by the "         \
                   "number of layers, or zero" },                                                   \

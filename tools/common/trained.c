@@ -49,8 +49,9 @@ Saved *trained_read(const char *path, bool best, unsigned kinds, const char *pro
     if (strcmp(saved_task(run), SAVED_OWN_TOKENS) == 0)
         die(EXIT_DATA, "%.200s has tokens of its own: only the library reads it", run->path);
     if (!(kind & kinds))
-        die(EXIT_USAGE, "%.200s was trained on %s: use %s, not %s", run->path, saved_task(run),
-            options_installed(command_for(kind, path).at).at, options_installed(program).at);
+        die(EXIT_USAGE, "%.200s was trained with --task %s: use %s, not %s", run->path,
+            saved_task(run), options_installed(command_for(kind, path).at).at,
+            options_installed(program).at);
     if (kind == TRAINED_CLASSES && run->model.config.classes > CLASSES_MAX)
         die(EXIT_DATA, "%.200s has %d classes, more than %d", run->path, run->model.config.classes,
             CLASSES_MAX);
@@ -71,8 +72,8 @@ double trained_number(const Saved *run, const char *option)
     double number;
 
     if (!words || !options_number(words, &end, &number) || *end)
-        die(EXIT_DATA, "%.200s does not record its --%s: give a text as an argument", run->path,
-            option);
+        die(EXIT_DATA, "%.200s holds back no text, as it does not record its --%s: give a text",
+            run->path, option);
     return number;
 }
 

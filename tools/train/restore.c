@@ -210,8 +210,10 @@ void job_restore(Job *job)
         job->out_dir = *job->file++;
         job->files--;
     }
+    if (!job->out_dir && job->files > 0)
+        die(EXIT_USAGE, "--resume %.200s: there is no such folder", job->file[0]);
     if (!job->out_dir)
-        die(EXIT_USAGE, "--resume needs a run: give its folder, --out-dir FOLDER");
+        die(EXIT_USAGE, "--resume needs the folder of a run: ./train --resume FOLDER");
     if (!job->dry_run && folder_has_run(job->out_dir))
         folder_lock(job->out_dir);
     job->from = saved_read(job->out_dir, false);
