@@ -30,6 +30,8 @@ said() { grep -qF -e "$1" "$dir/before"; }
 
 cd "$root" || exit 1
 check 'make install' $make install PREFIX=/usr DESTDIR="$dir/root"
+check 'make install into a folder with a space' $make install PREFIX="$dir/a prefix"
+check 'puts everything there' [ "$(find "$dir/a prefix" -type f | wc -l)" = "$(find "$dir/root" -type f | wc -l)" ]
 version=$(sed -n 's/^.define ATTNC_VERSION "\(.*\)"/\1/p' tools/lib/attnc.h)
 programs=$(cd "$prefix/bin" && ls)
 

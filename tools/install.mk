@@ -40,8 +40,9 @@ doc_dir   = $(datadir)/doc/attnc
 
 # Programs print their own pages, under the name that they were installed with.
 install: all lib
-	install -d $(foreach d,$(bindir) $(libdir)/pkgconfig $(includedir) $(datadir)/man/man1 $(bash_dir) \
-	    $(zsh_dir) $(fish_dir) $(doc_dir)/examples,'$(call to,$(d))')
+	install -d '$(call to,$(bindir))' '$(call to,$(libdir))/pkgconfig' '$(call to,$(includedir))' \
+	    '$(call to,$(datadir))/man/man1' '$(call to,$(bash_dir))' '$(call to,$(zsh_dir))' \
+	    '$(call to,$(fish_dir))' '$(call to,$(doc_dir))/examples'
 	@set -e; for p in $(PROGRAMS) $(DOUBLE); do name=$(PROGRAM_PREFIX)$$p; \
 	    echo "$(call to,$(bindir))/$$name"; \
 	    install -m 755 $$p "$(call to,$(bindir))/$$name"; \
