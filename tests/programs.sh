@@ -995,7 +995,7 @@ empty_line() { printf 'a fine film\n\n' | "$classify" --lines --csv ../out/by-he
 check 'an empty line has a row in CSV' [ "$(empty_line)" = '"",0,1,1,,' ]
 check 'built-in labels' part 0 built-in $small --task classify
 check 'are eight animals' tell '10000 rows to train on, 1000 to validate, 8 labels'
-refused 'labels for another task'             2 '--labels does not apply' $t --labels ../in/labels.tsv
+refused 'labels for another task'             2 'needs --task classify' $t --labels ../in/labels.tsv
 refused 'validation labels without labels'            2 'needs --labels' $t --task classify --labels-val ../in/labels.tsv
 refused 'labels and a text'                   2 'takes the place of texts' $t --task classify --labels ../in/labels.tsv $text
 refused 'labels and a validation file'        2 '--labels-val'      $t --task classify --labels ../in/labels.tsv --val-file $text

@@ -199,7 +199,8 @@ const Class *import_class(const Import *in)
         names && names->kind == JSON_ARRAY && names->first ? names->first->string : NULL;
 
     if (!type)
-        die(EXIT_DATA, "%.180s has no model_type", in->path);
+        die(EXIT_DATA, "%.180s has no model_type%s", in->path,
+            json_find(in->json, "attn") ? ": it is that of a run, which needs no import" : "");
     if (strcmp(type, "attnc") == 0)
         die(EXIT_USAGE, "%.180s is a model that ./export wrote with its own class: use its run",
             in->dir);

@@ -234,7 +234,8 @@ static void settle_rows(void)
     refuse_option("difficulty", !(takes & SYNTHETIC_DIFFICULTY));
     refuse_option("data", made != &synthetic_listops && made != &cifar_task);
     refuse_option("tokenizer", made);
-    refuse_option("labels", task != TASK_CLASSIFY);
+    if (options_given(&program, "labels") && task != TASK_CLASSIFY)
+        die(EXIT_USAGE, "--labels FILE needs --task classify");
     refuse_option("labels-val", task != TASK_CLASSIFY);
     refuse_option("shuffle", made || task == TASK_CLASSIFY);
     refuse_option("val-file", made);
