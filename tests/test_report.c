@@ -422,6 +422,8 @@ START_TEST(a_hundred_runs_are_folded_and_ten_have_colours)
 }
 END_TEST
 
+#define START(command) "{\"step\":1,\"split\":\"start\",\"run\":{\"command\":\"" command "\"}}\n"
+
 START_TEST(a_card_shows_the_origin_of_a_run)
 {
     Record *r = record_with(
@@ -447,6 +449,11 @@ START_TEST(a_card_shows_the_origin_of_a_run)
     page = page_here(NULL);
     ck_assert_ptr_null(strstr(page, "machine"));
     ck_assert_ptr_null(strstr(page, "<h4>"));
+    free(page);
+    put_text("log.jsonl", START("a") VAL("2") START("b") START("c"));
+    page = page_here(NULL);
+    check_says(page,
+               "<code>a</code></pre>\n<h4>Resumed with</h4>\n<pre class=\"command\"><code>c<");
     free(page);
 }
 END_TEST

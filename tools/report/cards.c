@@ -157,13 +157,11 @@ static void put_texts(FILE *out, const Record *r)
     put_fact(out, "text", r->text ? r->text : "");
 }
 
-static void put_command(FILE *out, const Record *r)
+static void put_command(FILE *out, const char *title, const Json *command)
 {
-    const Json *command = record_fact(r, "command");
-
     if (!command || command->kind != JSON_STRING)
         return;
-    fputs("<h4>Command</h4>\n<pre class=\"command\"><code>", out);
+    fprintf(out, "<h4>%s</h4>\n<pre class=\"command\"><code>", title);
     put_lines(out, command->string, strlen(command->string));
     fputs("</code></pre>\n", out);
 }
@@ -190,7 +188,8 @@ static void put_card(Report *report, Record *r, FILE *out)
     put_fact(out, "program", program_of(r).at);
     put_fact(out, "started", fact(r, "started").at);
     fputs("</dl>\n", out);
-    put_command(out, r);
+    put_command(out, "Command", record_fact(r, "command"));
+    put_command(out, "Resumed with", json_find(json_find(r->resumed, "run"), "command"));
     model_write(report, r, out);
     fputs("</details>\n", out);
 }

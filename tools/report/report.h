@@ -53,6 +53,7 @@ typedef struct {
     Arena *mem;             /* holds the configuration and all strings */
     const Json *config;     /* NULL: none */
     const Json *start;      /* the line of log.jsonl that says how the run was started, or NULL */
+    const Json *resumed;    /* the last one, if the run was resumed, or NULL */
     const Json *last;       /* the last line of log.jsonl */
     Rows train, validation; /* of log.jsonl */
     double final;           /* the loss over all validation targets; NaN: unknown */
