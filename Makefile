@@ -179,7 +179,7 @@ reproduce: all
 lint:
 	@sh tests/lint.sh
 format:
-	clang-format -i $$(git ls-files '*.c' '*.h')
+	clang-format -i $$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 readme: train
 	sh tests/readme.sh >build/README.md && cp build/README.md README.md
 
