@@ -126,14 +126,14 @@ typedef struct {
 /*
  * Decodes one position t of one sequence: q, k, v and the other per-position operands have the
  * shape (1, 1, H, D or E), and o (H, E) becomes row t of the causal mix. The state is all zeros
- * before position 0.
+ * before position 0. What a step takes from the tape's memory, it gives back.
  */
 typedef struct {
     Tape *tape;
     const Mix *in;
     int t;
     bool padding;    /* the key of this position stays hidden, now and later */
-    bool state_only; /* only the state will be read: o is memory that need not be written */
+    bool state_only; /* only the state will be read: o may be left unwritten */
     real *state, *o;
 } Step;
 
@@ -170,12 +170,12 @@ enum {
     BY_LAYER = 1 << 22,   /* weights depend on the layer's place in the model */
     SILU_QK = 1 << 23,    /* the layer applies silu to q and k, unless a convolution already did */
     KEYLESS = 1 << 29,    /* k is not used: a layer passes q in its place */
-    QUERYLESS = 1 << 27,  /* nor is q: a layer passes v in place of both */
+    QUERYLESS = 1 << 27,  /* neither is q: a layer passes v in place of both */
     /* For tests, which choose operands and tolerances by these: */
     AVERAGES = 1 << 10,       /* rows are a softmax: positive, sum 1, never overflow */
     QUOTIENT = 1 << 11,       /* weights are divided by their own sum */
     SQUARED = 1 << 12,        /* weights are scores, or their squares, where these are positive */
-    SMOOTH = 1 << 13,         /* no kinks, and denominators stay away from 0 */
+    SMOOTH = 1 << 13,         /* no kinks, and no denominator comes near 0 */
     KINKED = 1 << 14,         /* the derivative jumps where an entry of q or k is 0 */
     RECTIFIED = 1 << 15,      /* features of negative entries are 0 */
     SIGNED = 1 << 16,         /* weights may be negative and denominators near 0 */
@@ -185,10 +185,10 @@ enum {
     QUERIES_SCALED = 1 << 21, /* the layer divides q by sqrt(D) */
     UNIT_KEYS = 1 << 24,      /* k must have length 1 or the state explodes; the layer ensures it */
     CANCELS = 1 << 30,        /* positive weights are sums of mixed-sign terms, which lose digits */
-    BOUNDED = 1 << 28,        /* features of rows of any length are finite and exact */
+    BOUNDED = 1 << 28,        /* q and k of any size give finite and exact results */
     PLACED = 1 << 25,         /* weights depend on positions, via learned numbers or segments */
-    ALONE_FIXED = 1 << 26,    /* the only key that a row sees has a fixed weight */
-    EXACT_TO_60 = 1 << 18,    /* accurate for entries of q and k from -60 to 60 */
+    ALONE_FIXED = 1 << 26,    /* a key that is the only one its row sees has a fixed weight */
+    EXACT_TO_60 = 1 << 18,    /* results are accurate if entries of q and k are from -60 to 60 */
 };
 
 struct View;

@@ -36,7 +36,7 @@ static const Program program = {
 int main(int argc, char **argv)
 {
     if (options_parse(&program, argc, argv) > 0)
-        die(EXIT_USAGE, "gradcheck takes options only, not '%.60s'", argv[0]);
+        die(EXIT_USAGE, "gradcheck takes options only, such as --attn NAME, not '%.60s'", argv[0]);
 
     Report r = { .tape = { .mem = arena_new(), .pool = pool_new(1) },
                  .mem = arena_new(),
