@@ -75,8 +75,8 @@ START_TEST(what_is_spent_is_in_the_last_line_that_is_kept)
     check_spent(USED(10, "train", 640, 1.5) USED(10, "val", 640, 1.75), 10, 640, 1.75);
     check_spent(USED(20, "train", 1e3, 2.5) USED(21, "train", 2e3, 3) USED(20, "val", 1e3, 4), 20,
                 1e3, 2.5);
-    check_spent(USED(20, "train", -1, nan) "{\"step\":20,\"split\":\"start\"}\n", 20, 0, 0);
-    check_spent(USED(10, "train", 640, 1.5) TRAIN(20), 20, 0, 0);
+    check_spent(USED(20, "train", -1, nan) "{\"step\":20,\"split\":\"start\"}\n", 0, 0, 0);
+    check_spent(USED(10, "train", 640, 1.5) TRAIN(20), 10, 640, 1.5);
 }
 END_TEST
 

@@ -32,7 +32,7 @@ void curves_free(LossCurves *c)
     free(c->validation.x), free(c->validation.y);
 }
 
-/* The number that a key has in a line of the log, which are positive; 0: none. */
+/* The positive number that a key has in a line of the log; 0: it has none. */
 static double number_of(const char *line, const char *key)
 {
     const char *at = strstr(line, key);
@@ -71,7 +71,7 @@ size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves, Spent
         if (memchr(line, 0, n) || !read_line(line, split, &step, &loss) || !is_kept(p, split, step))
             continue;
         curves_add(curves, split, step, loss);
-        if (!isnan(loss))
+        if (number_of(line, ",\"tokens\":") > 0)
             *spent =
                 (Spent){ step, number_of(line, ",\"tokens\":"), number_of(line, ",\"seconds\":") };
         memmove(log + kept, line, n);

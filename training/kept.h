@@ -18,10 +18,10 @@ typedef struct {
 void curves_add(LossCurves *c, const char *split, int step, double loss);
 void curves_free(LossCurves *c);
 
-/* What a run had used up at the last line of its log with a loss. */
+/* What a run had used up at the last line of its log that says so; nothing: none does. */
 typedef struct {
     int step;
-    double tokens, seconds; /* 0: the line does not say */
+    double tokens, seconds;
 } Spent;
 
 /*
