@@ -23,10 +23,8 @@ static unsigned char *read_named(const char *path, Corpus *corpus, size_t *bytes
     unsigned char *at = file_read_text(path, bytes, before);
     const char *looks = file_looks_like(at, *bytes);
 
-    if (*bytes == 0 && strcmp(path, "-") == 0)
-        die(EXIT_DATA, "standard input is empty: there is no text");
     if (*bytes == 0)
-        die(EXIT_DATA, PATH " is empty: there is no text", path);
+        die(EXIT_DATA, PATH " is empty", strcmp(path, "-") ? path : "standard input");
     if (looks)
         warn(PATH " looks like %s; it is read as plain bytes", path, looks);
     corpus->file[corpus->files++] = (CorpusFile){ path, *bytes, hash_bytes(0, at, *bytes) };

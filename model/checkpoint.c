@@ -141,9 +141,7 @@ static const char *meta_of(const Safetensors *s, const char *path, const char *k
     const char *value = safetensors_meta(s, key);
 
     if (!value)
-        die(EXIT_DATA,
-            "%s has no %s: it is not a checkpoint of attn.c; ./import reads those of transformers",
-            path, key);
+        die(EXIT_DATA, "%s has no %s: it is not a checkpoint of attn.c", path, key);
     return value;
 }
 

@@ -1439,7 +1439,7 @@ refused 'import into an existing run'               2 '--overwrite'       "$impo
 refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
 refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
 refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
-refused 'a text of an imported run'           5 'holds back no text'   "$evaluate" ../out/imported
+refused 'a text of an imported run'           5 'no text of its own' "$evaluate" ../out/imported
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
 check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text

@@ -72,8 +72,7 @@ double trained_number(const Saved *run, const char *option)
     double number;
 
     if (!words || !options_number(words, &end, &number) || *end)
-        die(EXIT_DATA, "%.200s holds back no text, as it does not record its --%s: give a text",
-            run->path, option);
+        die(EXIT_DATA, "%.200s does not record its --%s", run->path, option);
     return number;
 }
 
@@ -125,6 +124,8 @@ static Corpus read_own_corpus(const Saved *run)
     const char *file[FILES_MOST];
     int n = 0;
 
+    if (saved_option(run, "imported"))
+        die(EXIT_DATA, "%.200s was imported, and has no text of its own: give one", run->path);
     while (n < FILES_MOST && (file[n] = saved_file(run, n)))
         n++;
     Corpus corpus =
