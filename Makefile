@@ -93,6 +93,7 @@ test-gradcheck: all # a sample; ./gradcheck checks every derivative
 test-programs: all
 	tests/programs.sh
 	tests/effects.sh
+	! command -v python3 >/dev/null || python3 tests/tensorboard.py
 test-experiments: all
 	tests/experiments.sh
 test-install: all lib
