@@ -323,9 +323,7 @@ const char *file_looks_like(const unsigned char *file, size_t bytes)
         { "\x80\2", "a Python pickle" },
         { "\x93NUMPY", "a NumPy array" },
         { "\x1f\x8b", "a gzip archive" },
-        { "\xfd"
-          "7zXZ",
-          "an xz archive" },
+        { "\xfd\x37zXZ", "an xz archive" },
         { "\x28\xb5\x2f\xfd", "a Zstandard archive" },
         { "%PDF-", "a PDF document" },
         { "\xff\xfe", "UTF-16 ('iconv -f UTF-16 -t UTF-8' converts it)" },
