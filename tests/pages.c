@@ -34,9 +34,26 @@ char *page_of(Record **record, int n, const char *text)
     return page;
 }
 
+Record *record_here(void)
+{
+    Text why;
+    Record *r = record_read(folder, &why);
+
+    ck_assert_msg(r, "%s", why.at);
+    return r;
+}
+
+void check_no_run(const char *path, const char *words)
+{
+    Text why;
+
+    ck_assert_ptr_null(record_read(path, &why));
+    ck_assert_msg(strstr(why.at, words), "%s", why.at);
+}
+
 char *page_here(const char *text)
 {
-    Record *r = record_read(folder);
+    Record *r = record_here();
     char *page = page_of(&r, 1, text);
 
     record_free(r);

@@ -272,9 +272,10 @@ refused 'an option of nanoGPT'             2 './eval RUN evaluates'      $train 
 refused 'resuming what is not there'       2 'there is no such folder'   "$train" --resume ../in/nowhere
 refused 'too large a vocabulary'           2 'from 257 to 65536'         $train --tokenizer bpe:70000 $text
 refused 'report without a run'             2 'no run given'              "$report"
-refused 'report of a folder that is not there' 4 'is not a folder'       "$report" ../in/nowhere
-refused 'report of a file'                 4 'is not a folder'           "$report" $text
+refused 'report of a folder that is not there' 4 'does not exist'       "$report" ../in/nowhere
+refused 'report of a file'                 5 'is not a folder'           "$report" $text
 refused 'report of a folder without a run' 5 'that can be read'          "$report" ../in/folder
+check 'report of no runs' [ "$("$report" ../in/folder $text 2>&1 | grep -c 'error: none of the 2 paths')" = 1 ]
 refused 'report to standard output'        2 'not to standard output'    "$report" -o - ../in/folder
 refused 'report with two texts'            2 'give one of them'          "$report" --prompt x --text $text ../in/folder
 refused 'report of a text that is not there' 4 'No such file'            "$report" --text ../in/no ../in/folder
@@ -468,6 +469,7 @@ check 'it is the same to the byte with other threads' cmp -s ../out/r.html ../ou
 head -c 3000 "$run/model.safetensors" >"$run-2/best.safetensors"
 rm "$run-2/previous.safetensors"
 printf damaged | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
+check 'a report leaves out what is not a run' [ "$("$report" -o ../out/r2.html "$run" ../in/folder $text 2>&1 | grep -c 'left out')" = 2 ]
 check 'a report of damaged weights' report -o ../out/r.html --text $text "$run" "$run-2"
 check 'it has the maps of the run that is whole' [ "$(grep -c 'class="map"' ../out/r.html)" = 2 ]
 check 'and names the other' grep -q 'What could not be read' ../out/r.html
@@ -475,6 +477,9 @@ check 'a figure of both' eval '"$figure" --y loss --where split=final "$run" "$r
 check 'has their names' [ "$(grep -c "^| ${run##*/}" "$dir/stdout")" = 2 ]
 check 'and says nothing else' [ ! -s "$dir/err" ]
 sed -i 's/"n_head": [0-9]*/"n_head": 9/' "$run-2/config.json"
+check 'a figure leaves out a folder without a log' [ "$("$figure" --y loss --where split=final "$run" ../in/folder 2>&1 >"$dir/stdout" | grep -c 'left out: ../in/folder')" = 1 ]
+check 'and has the other' grep -q '^|' "$dir/stdout"
+check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1 | grep -c 'error: none of the 2 folders')" = 1 ]
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
 refused 'a report in place of a log'           2 'a file of the run' "$report" -o "$run/log.jsonl" "$run"

@@ -222,7 +222,7 @@ START_TEST(damaged_best_weights_are_noted_and_the_latest_are_used)
     put_model(&attention_softmax, TASK_CAUSAL);
     ck_assert_int_eq(rename(in_folder("best.safetensors"), in_folder("model.safetensors")), 0);
     put_text("best.safetensors", "{\"a\"");
-    Record *r = record_read(folder);
+    Record *r = record_here();
     char *page = page_of(&r, 1, "abc");
 
     ck_assert(noted(r, "best.safetensors (4 bytes) is not a safetensors file"));
@@ -244,7 +244,7 @@ START_TEST(a_run_that_predicts_text_has_a_sample)
     ck_assert_int_eq(times(page, "<h4>Attention"), 0);
     ck_assert_str_eq(page, again);
     free(page), free(again);
-    Record *r = record_read(folder);
+    Record *r = record_here();
     r->parameters = 1e9;
     page = page_of(&r, 1, NULL);
     ck_assert_int_eq(times(page, "<pre class=\"sample\">"), 0);
@@ -302,7 +302,7 @@ START_TEST(weights_that_their_reader_refuses_are_noted)
     file[bytes - 1] ^= 1; /* of a number: only its hash tells */
     put(in_folder("best.safetensors"), file, bytes);
     free(file);
-    Record *r = record_read(folder);
+    Record *r = record_here();
     char *page = page_of(&r, 1, "text");
     ck_assert(noted(r, "No sample and no maps: "));
     ck_assert(noted(r, "best.safetensors"));
@@ -323,7 +323,7 @@ START_TEST(a_damaged_checkpoint_is_noted_and_the_previous_one_is_used)
     put(in_folder("model.safetensors"), file, bytes);
     free(file);
     remove(in_folder("best.safetensors"));
-    Record *r = record_read(folder);
+    Record *r = record_here();
     char *page = page_of(&r, 1, "text");
     ck_assert(noted(r, "model.safetensors is damaged: "));
     ck_assert(!noted(r, "warning"));
@@ -377,7 +377,7 @@ START_TEST(what_is_drawn_once_is_no_parameter)
         Model model;
 
         put_model(*a, task_of(*a));
-        Record *r = record_read(folder);
+        Record *r = record_here();
         safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
         for (const Param *p = model.params.first; p; p = p->next)
             trained += p->fixed ? 0 : (double)p->tensor->n;

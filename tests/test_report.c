@@ -57,7 +57,7 @@ START_TEST(a_log_cut_anywhere_in_its_last_line_keeps_the_lines_before)
     put_text("config.json", config);
     for (size_t n = last; n <= whole; n++) {
         put(in_folder("log.jsonl"), text_log, n);
-        Record *r = record_read(folder);
+        Record *r = record_here();
         const bool all = n >= whole - 1;
 
         ck_assert_int_eq(r->train.n, 2);
@@ -94,7 +94,7 @@ START_TEST(invalid_log_lines_are_skipped_and_counted)
 
         snprintf(log, sizeof log, "%s%s\n%s%s\n", text_log, bad_lines[i], text_log, bad_lines[i]);
         put_text("log.jsonl", log);
-        Record *r = record_read(folder);
+        Record *r = record_here();
         ck_assert_int_eq(r->train.n, 4);
         ck_assert_int_eq(r->validation.n, 4);
         ck_assert_msg(noted(r, "2 lines of log.jsonl are left out; the first, line 5, has"), "%s",
@@ -115,7 +115,7 @@ START_TEST(unusual_values_are_shown_as_unknown)
              "{\"step\":6,\"split\":\"val\",\"loss\":1e300}\n"
              "{\"step\":1e300,\"split\":\"train\",\"loss\":-1e300}\n"
              "{\"step\":7,\"split\":\"test\",\"loss\":1}\n");
-    Record *r = record_read(folder);
+    Record *r = record_here();
     ck_assert_int_eq(r->validation.n, 6);
     ck_assert_int_eq(record_best(r), 3);
     ck_assert(isnan(r->validation.at[LOG_LOSS][1]) && isnan(r->validation.at[LOG_PPL][1]));
@@ -165,7 +165,7 @@ START_TEST(a_hundred_thousand_lines_make_a_small_page)
                        i % 10 ? "train" : "val", 2 + 100. / (i + 30), i / 7);
     put(in_folder("log.jsonl"), log, (size_t)(end - log));
     free(log);
-    Record *r = record_read(folder);
+    Record *r = record_here();
     ck_assert_int_eq(r->train.n, LINES / 10 * 9);
     ck_assert_int_eq(r->validation.n, LINES / 10);
     char *page = page_of(&r, 1, NULL);
@@ -177,28 +177,28 @@ END_TEST
 
 static void read_one(const char *path)
 {
-    record_free(record_read(path));
+    record_read(path, &(Text){ 0 });
 }
 
 START_TEST(a_folder_with_nothing_to_read_is_an_error)
 {
-    check_dies(read_one, folder, EXIT_DATA, "has no config.json, log.jsonl, eval.csv or weights");
-    check_dies(read_one, in_folder("none"), EXIT_IO, "none is not a folder");
+    check_no_run(folder, "has no config.json, log.jsonl, eval.csv or weights");
+    check_dies(read_one, in_folder("none"), EXIT_IO, "none does not exist");
     put_run();
-    check_dies(read_one, in_folder("config.json"), EXIT_IO, "is not a folder");
+    check_no_run(in_folder("config.json"), "is not a folder");
     files(true);
     put_text("config.json", "{\"attn\": \"softm");
     put_text("log.jsonl", "\n\nx");
     put_text("eval.csv", "length,ppl\n");
     put_text("best.safetensors", "no weights");
-    check_dies(read_one, folder, EXIT_DATA, "that can be read");
+    check_no_run(folder, "that can be read");
 }
 END_TEST
 
 START_TEST(missing_parts_are_noted_and_the_rest_is_shown)
 {
     put_run();
-    Record *r = record_read(folder);
+    Record *r = record_here();
     char *page = page_of(&r, 1, "text");
 
     ck_assert(noted(r, "no weights") && !noted(r, "config") && !noted(r, "log"));
@@ -207,7 +207,7 @@ START_TEST(missing_parts_are_noted_and_the_rest_is_shown)
     free(page);
     record_free(r);
     remove(in_folder("config.json"));
-    r = record_read(folder);
+    r = record_here();
     page = page_of(&r, 1, NULL);
     ck_assert(noted(r, "no config.json"));
     check_says(page, ">2.250<");
@@ -215,7 +215,7 @@ START_TEST(missing_parts_are_noted_and_the_rest_is_shown)
     record_free(r);
     put_text("config.json", config);
     remove(in_folder("log.jsonl"));
-    r = record_read(folder);
+    r = record_here();
     page = page_of(&r, 1, NULL);
     ck_assert(noted(r, "no log.jsonl"));
     check_says(page, ">softmax (scale logn, window 8)<");
@@ -239,7 +239,7 @@ START_TEST(an_invalid_configuration_is_named)
     put_run();
     for (int i = 0; i < COUNT(bad_configs); i++) {
         put_text("config.json", bad_configs[i].text);
-        Record *r = record_read(folder);
+        Record *r = record_here();
 
         ck_assert_msg(noted(r, bad_configs[i].note), "%s", bad_configs[i].text);
         free(page_of(&r, 1, NULL));
@@ -265,9 +265,9 @@ START_TEST(text_in_runs_is_escaped)
         snprintf(text, sizeof text, "length,ppl,protocol\n64,3,%s\n128,4,<b>%s\n", word[i],
                  word[i]);
         put_text("eval.csv", text);
-        two[0] = record_read(folder);
+        two[0] = record_here();
         put_text("config.json", "{\"attn\":\"</table>\"}");
-        two[1] = record_read(folder);
+        two[1] = record_here();
         two[1]->label = word[i];
         record_note(two[1], "%s", word[i]);
         char *page = page_of(two, 2, NULL);
@@ -296,7 +296,7 @@ static Record *record_with(const char *settings, const char *log)
 {
     put_text("config.json", settings);
     put_text("log.jsonl", log);
-    return record_read(folder);
+    return record_here();
 }
 
 /* The settings that the page shows of each run, one after the other. */
@@ -550,13 +550,13 @@ START_TEST(a_damaged_csv_is_read_up_to_the_damage)
     put_text("config.json", config);
     for (size_t n = 0; n <= strlen(whole); n++) {
         put(in_folder("eval.csv"), whole, n);
-        Record *r = record_read(folder);
+        Record *r = record_here();
 
         ck_assert_int_le(r->eval.n, 4);
         free(page_of(&r, 1, NULL));
         record_free(r);
     }
-    Record *r = record_read(folder);
+    Record *r = record_here();
     ck_assert_int_eq(r->eval.n, 4);
     ck_assert_str_eq(r->protocol[2], "b");
     ck_assert(noted(r, "6 lines of eval.csv without a length and a perplexity are left out."));

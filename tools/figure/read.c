@@ -46,14 +46,24 @@ static void check_row(const Source *s)
             s->csv.wrong.at);
 }
 
-/* Runs in folders of the same name are known by their paths. */
+/* Leaves out folders without a log; runs in folders of the same name are known by their paths. */
 static void open_files(Reader *r, char **path)
 {
-    r->source = xmalloc((size_t)r->files * sizeof *r->source);
-    for (int i = 0; i < r->files; i++) {
-        r->source[i] = source_open(path[i]);
-        check_row(&r->source[i]);
+    const int paths = r->files;
+
+    r->source = xmalloc((size_t)paths * sizeof *r->source);
+    r->files = 0;
+    for (int i = 0; i < paths; i++) {
+        if (paths > 1 && source_lacks_log(path[i])) {
+            warn("left out: %s has no log.jsonl", text_cut(path[i], 2 * SHOWN).at);
+            continue;
+        }
+        path[r->files] = path[i];
+        r->source[r->files] = source_open(path[i]);
+        check_row(&r->source[r->files++]);
     }
+    if (r->files == 0)
+        die(EXIT_DATA, "none of the %d folders has a log.jsonl", paths);
     for (int i = 0; i < r->files; i++)
         for (int j = 0; j < r->files; j++)
             if (j != i && strcmp(r->source[i].run, r->source[j].run) == 0)
@@ -216,7 +226,7 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
 
     open_files(&r, path);
     check_columns(&r);
-    for (int i = 0; i < files; i++) {
+    for (int i = 0; i < r.files; i++) {
         Source *s = &r.source[i];
 
         for (find_columns(&r, s); csv_next(&s->csv); rows++) {
@@ -233,7 +243,7 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
             wanted->x ? text_cut(wanted->x, SHOWN).at : "");
     gather_end(g, &f);
     find_differences(&r, &f);
-    for (int i = 0; i < files; i++)
+    for (int i = 0; i < r.files; i++)
         source_close(&r.source[i]);
     free(r.source);
     free(r.key);

@@ -144,15 +144,35 @@ static void add_columns(Source *s)
     }
 }
 
+/* The log of a folder; NULL: the path is not one. */
+static const char *log_in(Arena *mem, const char *path)
+{
+    const size_t n = strlen(path);
+    struct stat info;
+
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return NULL;
+    return arena_format(mem, "%s%slog.jsonl", path, path[n - 1] == '/' ? "" : "/");
+}
+
+bool source_lacks_log(const char *path)
+{
+    Arena *mem = arena_new();
+    const char *log = log_in(mem, path);
+    const bool lacks = log && access(log, F_OK) != 0;
+
+    arena_free(mem);
+    return lacks;
+}
+
 Source source_open(const char *path)
 {
     Source s = { .path = path, .mem = arena_new() };
-    const size_t n = strlen(path);
-    struct stat info;
+    const char *log = log_in(s.mem, path);
     size_t bytes;
 
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
-        s.path = arena_format(s.mem, "%s%slog.jsonl", path, path[n - 1] == '/' ? "" : "/");
+    if (log)
+        s.path = log;
     find_run(&s);
     add_columns(&s);
     s.log = strlen(s.path) >= 6 && strcmp(s.path + strlen(s.path) - 6, ".jsonl") == 0;

@@ -22,6 +22,9 @@ typedef struct {
     Arena *mem;
 } Source;
 
+/* Whether the path is a folder without a log.jsonl. */
+bool source_lacks_log(const char *path);
+
 /* A file, or the log of a run's folder. Dies if it cannot be read. */
 Source source_open(const char *path);
 void source_close(Source *s);

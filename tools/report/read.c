@@ -335,14 +335,18 @@ static void read_weights(Record *r)
         r->parameters = json_number(r->config, "parameters");
 }
 
-Record *record_read(const char *path)
+Record *record_read(const char *path, Text *why)
 {
-    Record *r = xmalloc(sizeof *r);
     struct stat info;
 
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        die(EXIT_IO, "%s is not a folder; give folders that %s wrote, like runs/NAME",
+    if (stat(path, &info) != 0)
+        die(EXIT_IO, "%s does not exist; give folders that %s wrote, like runs/NAME",
             text_cut(path, 200).at, options_installed("./train").at);
+    if (!S_ISDIR(info.st_mode)) {
+        *why = text_format("%s is not a folder", text_cut(path, 200).at);
+        return NULL;
+    }
+    Record *r = xmalloc(sizeof *r);
     *r = (Record){
         .path = path, .mem = arena_new(), .parameters = (double)NAN, .final = (double)NAN
     };
@@ -352,10 +356,12 @@ Record *record_read(const char *path)
     read_log(r);
     read_eval(r);
     read_weights(r);
-    if (!r->config && !r->checkpoint && r->train.n + r->validation.n + r->eval.n == 0)
-        die(EXIT_DATA, "%s has no config.json, log.jsonl, eval.csv or weights that can be read",
-            text_cut(path, 200).at);
-    return r;
+    if (r->config || r->checkpoint || r->train.n + r->validation.n + r->eval.n > 0)
+        return r;
+    *why = text_format("%s has no config.json, log.jsonl, eval.csv or weights that can be read",
+                       text_cut(path, 200).at);
+    record_free(r);
+    return NULL;
 }
 
 void record_free(Record *r)

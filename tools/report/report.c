@@ -75,6 +75,26 @@ static unsigned char *read_text(size_t *bytes)
     return memcpy(xmalloc(*bytes + 1), prompt, *bytes + 1);
 }
 
+/* The runs among the paths, whose number is returned: a pattern of the shell finds more. */
+static int read_runs(int paths, char **path, Record **record)
+{
+    int n = 0;
+    Text why;
+
+    for (int i = 0; i < paths; i++) {
+        if ((record[n] = record_read(path[i], &why)))
+            n++;
+        else if (paths > 1)
+            warn("left out: %s", why.at);
+    }
+    if (n == 0 && paths > 1)
+        die(EXIT_DATA, "none of the %d paths is the folder of a run", paths);
+    if (n == 0)
+        die(EXIT_DATA, "%s; give folders that %s wrote, like runs/NAME", why.at,
+            options_installed("./train").at);
+    return n;
+}
+
 /* Runs with the same name are labelled with their paths. */
 static void label_runs(Record **record, int n)
 {
@@ -86,23 +106,21 @@ static void label_runs(Record **record, int n)
 
 int main(int argc, char **argv)
 {
-    const int runs = options_parse(&program, argc, argv);
+    const int paths = options_parse(&program, argc, argv);
     Record *record[RUNS_MOST];
     Report report = { .record = record,
-                      .records = runs,
                       .positions = positions,
                       .sample = sample,
                       .patient = options_given(&program, "sample"),
                       .threads = threads };
 
-    check(runs, argv);
+    check(paths, argv);
     unsigned char *text = read_text(&report.text_bytes);
     report.text = text;
-    for (int i = 0; i < runs; i++)
-        record[i] = record_read(argv[i]);
-    label_runs(record, runs);
+    report.records = read_runs(paths, argv, record);
+    label_runs(record, report.records);
     file_print(out_path, page_write, &report);
-    for (int i = 0; i < runs; i++)
+    for (int i = 0; i < report.records; i++)
         record_free(record[i]);
     free(text);
     return 0;

@@ -68,8 +68,8 @@ typedef struct {
     Note *first_note, **last_note;
 } Record;
 
-/* Dies if the folder does not exist or has no files of a run. */
-Record *record_read(const char *path);
+/* NULL if it is not the folder of a run: `why` says so. Dies if it does not exist. */
+Record *record_read(const char *path, Text *why);
 void record_free(Record *r);
 
 __attribute__((format(printf, 2, 3))) void record_note(Record *r, const char *fmt, ...);
