@@ -93,12 +93,12 @@ tools/analyse 1180
 tools/attend 710
 tools/bench 2400
 tools/eval 810
-tools/figure 1240
+tools/figure 1280
 tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
-tools/report 2430
+tools/report 2460
 tools/train 2380
 tools/lib 1290
 END
