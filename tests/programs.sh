@@ -600,12 +600,20 @@ check 'count these' said '^9 updates (given.*), which read the text 2.56 times:'
 check 'and the dropout that is given' said ': dropout 0.3 (given)$'
 check 'minutes with updates of many batches' planned --gradient-accumulation-steps 5 --max-iters 3 $text
 check 'count all of these' said '^3 updates (given.*), which read the text 4.27 times:'
+planned_layers() { # N OPTION...
+    layers=$1
+    shift
+    $patience "$train" --minutes 0.02 --n-embd 16 --max-iters 9 --threads 1 --dry-run "$@" >"$dir/stdout" 2>"$dir/err" ||
+        no "$(tail -n 1 "$dir/err")" || return
+    said "^timing $layers x 16,.*"
+}
 timed_as_trained() { # OPTION...: the model that is timed is the one that would be trained
     planned "$@" || return
     timed=$(sed -n 's/^timing .*, \([0-9]*\) parameters,.*/\1/p' "$dir/err" | sort -u)
     said "^$timed parameters, "
 }
-check 'minutes with options of the model' timed_as_trained --attn relu,softmax:window=8 --bias --tied --value-embedding --position learned $text
+check 'minutes have a layer for each mechanism' planned_layers 3 --attn relu,elu,exp $text
+check 'minutes with options of the model' timed_as_trained --attn relu,softmax:window=8 --n-layer 2 --bias --tied --value-embedding --position learned $text
 check 'minutes with options without which it would be refused' timed_as_trained --n-embd 27 --n-head 1 --position learned $text
 check 'minutes of a gated unit' timed_as_trained --attn gau $text
 check 'minutes with batches of several sizes' planned --batch-stages 4,12 $text
@@ -913,6 +921,12 @@ refused 'a beta of sgd'                       2 'does not apply'     $t --optimi
 refused "AdamW's Newton-Schulz steps"         2 'it is for muon'    $t --ns-steps 3 $text
 refused "Nesterov's momentum of muon"         2 'it is for sgd'     $t --optimizer muon --nesterov $text
 refused 'a cooldown for a schedule without one'              2 'does not apply'     $t --cooldown 0.5 $text
+refused 'a final rate that is never used'     2 'to --schedule constant' $t --schedule constant --min-lr 1e-4 $text
+refused 'a decay that never comes'            2 'to --schedule constant' $t --schedule constant --lr-decay-iters 9 $text
+refused 'units of a layer that is not there'  2 'to --ffn none'     $t --ffn none --n-inner 64 $text
+refused 'more mechanisms than layers'         2 'for 2 layers'      $t --attn relu,elu,exp --n-layer 2 $text
+refused 'a changed text of a new run'         2 'for --resume'      $t --allow-corpus-change $text
+refused 'initial weights beside --init'       2 "the run's"         $t --init ../out/muon-whole --init-out zero $text
 
 works_with_a_board() { # an event file begins with 24 as a length, and its CRC
     set -- "../out/board/events.out.tfevents."*
@@ -1138,6 +1152,7 @@ check 'as ./train has it' grep -q ' trained' "$dir/stdout"
 check 'eval of another text, into a table' table 2 --lengths 8,64 --csv ../out/one.csv $whole $text
 check 'by other threads' table 2 --lengths 8,64 --threads 3 --csv ../out/three.csv $whole $text
 check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
+check 'eval of windows below the stride leaves them out' [ "$("$evaluate" --protocol sliding:16 --lengths 8,16 $whole 2>&1 | grep -c 'left out: length 8; windows of sliding:16')" = 1 ]
 check 'eval of a sliding window, and a plot' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
 check 'in bf16' table 2 --lengths 8,64 --precision bf16 --csv ../out/narrow.csv $whole $text
@@ -1206,7 +1221,7 @@ check 'a uniform row of a causal model has ln(8!)/8' grep -q '^uniform,,,1.3255'
 check 'the spectra have 8 values of two matrices of two heads' lines 33 ../out/s.csv
 check 'of which the first is 1' grep -q '^QK,1,2,1,1$' ../out/s.csv
 check 'the picture' grep -q 'Singular values of A, and thin' ../out/a.svg
-check 'a run of two mechanisms' part 0 listed $small --attn softmax,relu $text
+check 'a run of two mechanisms' part 0 listed $small --n-layer 2 --attn softmax,relu $text
 check 'analyse of it, into files' analyses --csv ../out/list.csv --activations ../out/lists.csv ../out/listed
 check 'its mechanisms are one field' eval 'grep -q ",\"softmax,relu\",causal," ../out/list.csv && grep -q ",\"softmax,relu\"," ../out/lists.csv'
 refused 'a table into standard output twice'  2 'standard output has the table' "$evaluate" --csv - $whole

@@ -160,6 +160,8 @@ static Text misfit(const Exam *e, int length)
     const Model *model = e->model;
     const Text why = perplexity_misfit(model, length, e->held_back ? LONGEST + 1 : e->text.n);
 
+    if (length < e->p.stride)
+        return text_format("windows of sliding:%d are at least as long", e->p.stride);
     return why.n || !e->held_back ? why : held_back_misfit(e->held_back, length);
 }
 
@@ -173,7 +175,7 @@ static OptionList usual_lengths(const Exam *e)
     for (int part = one ? PARTS : 1; part <= (one ? PARTS : 16 * PARTS); part *= 2) {
         double length = (double)trained * part / PARTS;
 
-        if (length >= 1 && length == floor(length) && length <= LONGEST && length >= e->p.stride &&
+        if (length >= 1 && length == floor(length) && length <= LONGEST &&
             config_forward_memory(&e->model->config, length) <= machine_memory())
             list.at[list.n++] = (int)length;
     }

@@ -193,9 +193,8 @@ static void settle_training(void)
     TrainOptions *o = &job.training;
     Schedule *s = &o->schedule;
 
-    if (options_given(&program, "cooldown") && schedule != SCHEDULE_WSD)
-        die(EXIT_USAGE, "--cooldown does not apply to --schedule %s", schedule_names[schedule]);
     s->kind = (ScheduleKind)schedule;
+    job_check_unused(&job);
     if (s->decay == 0)
         s->decay = o->steps;
     settle_optimiser();
@@ -349,7 +348,7 @@ static void settle_plan(void)
     if (minutes == 0 || job.made)
         return;
     check_folder();
-    job_plan(&job, minutes, attentions[attn->at[0]], attn->n == 1);
+    job_plan(&job, minutes, attentions[attn->at[0]], attn->n);
 }
 
 /* Copies the arguments, which options_parse() reorders. */
@@ -388,6 +387,7 @@ Job job_read(int argc, char **argv)
     settle_rows();
     settle_plan();
     settle();
+    job_check_sizes(&job);
     job.threads = job.threads ? job.threads : processors_available();
     job.task = choice_task(task).name;
     if (job.from)

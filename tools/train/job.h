@@ -76,6 +76,10 @@ void job_check_restored(const Job *job);
 /* Dies (EXIT_USAGE) if options choose validation data that there is not. */
 void job_check_validation(const Job *job);
 
+/* Dies (EXIT_USAGE) if options would change nothing, or mechanisms have no layer. */
+void job_check_unused(const Job *job);
+void job_check_sizes(const Job *job);
+
 /* Of --init: reads the run. Its options of model and tokenizer hold unless the command line has
  * others; its attention's settings only for the same attention. */
 void job_begin(Job *job, const char *path);
@@ -86,8 +90,8 @@ void job_shape(Job *job);
 int job_largest(const OptionList *list); /* of the sizes or lengths; 0: there are none */
 
 /* Of --minutes: reads the text, measures this machine, and sets the options of model, batches,
- * updates and time that are not set. `alone`: all layers have that mechanism. */
-void job_plan(Job *job, double minutes, const Attention *a, bool alone);
+ * updates and time that are not set. `a` is the first of the mechanisms. */
+void job_plan(Job *job, double minutes, const Attention *a, int mechanisms);
 
 /* The job that it would be with that size. Dies (EXIT_USAGE) as job_read() does. */
 Job job_sized(PlanSize s);

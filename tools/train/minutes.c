@@ -146,12 +146,13 @@ static PlanSize size_given(const Job *job, const Attention *a)
     return s;
 }
 
-static PlanWanted wanted(const Job *job, double seconds, const Attention *a)
+static PlanWanted wanted(const Job *job, double seconds, const Attention *a, int mechanisms)
 {
     const bool dropout = options_set(job->program, "dropout");
 
     return (PlanWanted){ .seconds = seconds,
                          .given = size_given(job, a),
+                         .mechanisms = mechanisms,
                          .steps = given(job, "max-iters", job->training.steps),
                          .dropout = dropout ? job->config.dropout : (double)NAN,
                          .share = job->config.task == TASK_MLM ? job->mask_share : 1,
@@ -173,13 +174,13 @@ static Machine prepare(PlanWanted *w, Job *job)
     return (Machine){ l->source, smallest.config.vocab, pool_new(job->threads), w->seconds / 50 };
 }
 
-void job_plan(Job *job, double minutes, const Attention *a, bool alone)
+void job_plan(Job *job, double minutes, const Attention *a, int mechanisms)
 {
     const double start = seconds_now(), setup = 0.5, seconds = 60 * minutes;
 
     choose(job, "optimizer", text_format("muon"));
-    choose_conv(job, a, alone);
-    PlanWanted w = wanted(job, seconds, a);
+    choose_conv(job, a, mechanisms == 1);
+    PlanWanted w = wanted(job, seconds, a, mechanisms);
     Machine m = prepare(&w, job);
     w.ctx = &m;
     Plan p = plan_run(&w);

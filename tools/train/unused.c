@@ -1,0 +1,37 @@
+/* Options that would change nothing are mistakes: they are refused. */
+#include "ops/base/error.h"
+#include "tools/train/job.h"
+
+static void refuse(const Job *job, const char *option, bool unused, const char *with)
+{
+    if (unused && options_given(job->program, option))
+        die(EXIT_USAGE, "--%s does not apply %s", option, with);
+}
+
+void job_check_unused(const Job *job)
+{
+    const Schedule *s = &job->training.schedule;
+    const bool constant = s->kind == SCHEDULE_CONSTANT;
+    const Text schedule = text_format("to --schedule %s", schedule_names[s->kind]);
+
+    refuse(job, "cooldown", s->kind != SCHEDULE_WSD, schedule.at);
+    refuse(job, "min-lr", constant, schedule.at);
+    refuse(job, "lr-decay-iters", constant, schedule.at);
+    refuse(job, "n-inner", job->config.ffn == FFN_NONE, "to --ffn none");
+    refuse(job, "init-out", job->from, "to --resume: weights are the run's");
+    refuse(job, "init-out", job->initial, "to --init: weights are the run's");
+    refuse(job, "allow-corpus-change", !job->from, "to a new run; it is for --resume");
+}
+
+void job_check_sizes(const Job *job)
+{
+    const Config *c = &job->config;
+
+    if (c->listed > c->layers)
+        die(EXIT_USAGE, "--attn has %d mechanisms for %d layers: the last would not be used",
+            c->listed, c->layers);
+    if (job->training.schedule.warmup >= job->training.steps &&
+        options_given(job->program, "warmup-iters"))
+        warn("--warmup-iters %d: the run ends at update %d, before the peak of the rate",
+             job->training.schedule.warmup, job->training.steps);
+}
