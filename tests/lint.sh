@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4640
 data 4690
 data/synthetic 1330
-training 5700
+training 5720
 tools 940
 tools/common 3980
 tools/draw 1100
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2460
-tools/train 2380
+tools/train 2430
 tools/lib 1290
 END
 
