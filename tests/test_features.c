@@ -64,7 +64,8 @@ START_TEST(features_of_rows_far_from_0_are_those_of_the_formula)
 }
 END_TEST
 
-/* Even if it is in only one of them: no map takes it for a negative number. */
+/* Even if it is in only one of them: no map takes it for a negative number. A row of a matrix has
+ * it in all its weights; without one, some of the result is enough. */
 START_TEST(a_nan_in_q_or_k_reaches_the_result)
 {
     enum { HERE = 5 };
@@ -78,8 +79,11 @@ START_TEST(a_nan_in_q_or_k_reaches_the_result)
 
         m.x[which]->data[HERE * m.s.D + 1] = R(nan(""));
         const Outcome o = mixing_outcome(mem, &m, NULL);
+        int nans = 0;
         for (int e = 0; e < m.s.E; e++)
-            ck_assert_msg(isnan(o.y[HERE * m.s.E + e]), "%s: operand %d", m.name, which);
+            nans += isnan(o.y[HERE * m.s.E + e]);
+        ck_assert_msg(nans >= (v->traits & HAS_MATRIX ? m.s.E : 1), "%s: operand %d", m.name,
+                      which);
         arena_free(mem);
     }
 }
