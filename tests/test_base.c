@@ -537,6 +537,14 @@ START_TEST(a_number_written_is_the_shortest_that_reads_back_the_same)
 }
 END_TEST
 
+START_TEST(large_numbers_and_nan_stay_short)
+{
+    ck_assert_str_eq(text_fixed(2.00005, 3).at, "2.000");
+    ck_assert_str_eq(text_fixed(-1e9, 3).at, "-1e+09");
+    ck_assert_str_eq(text_fixed(-(double)NAN, 3).at, "nan");
+}
+END_TEST
+
 Suite *suite_base(void)
 {
     Suite *s = suite_create("base");
@@ -566,6 +574,7 @@ Suite *suite_base(void)
     tcase_add_test(t, a_quoted_word_is_read_back_unchanged_by_a_shell);
     tcase_add_test(t, time_memory_and_host_name_are_reported);
     tcase_add_test(t, a_number_written_is_the_shortest_that_reads_back_the_same);
+    tcase_add_test(t, large_numbers_and_nan_stay_short);
     tcase_add_exit_test(t, mistakes_of_the_user_have_exit_codes, EXIT_DATA);
     suite_add_tcase(s, t);
     return s;

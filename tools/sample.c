@@ -169,8 +169,8 @@ static void clock_tell(Clock *c, int at_once)
 
     if (c->n == 0)
         return;
-    fprintf(stderr, "%.0f tokens in %.2f s, %.0f per second; %.3f ms per token", n, seconds,
-            n / seconds, 1e3 * median(c->first, timed));
+    fprintf(stderr, "%.0f token%s in %.2f s, %.0f per second; %.3f ms per token", n,
+            n == 1 ? "" : "s", seconds, n / seconds, 1e3 * median(c->first, timed));
     if (at_once > 1)
         fprintf(stderr, " of all %d samples", at_once);
     fprintf(stderr, " at the start, %.3f ms at the end\n", 1e3 * median(c->last, timed));

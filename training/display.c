@@ -58,8 +58,9 @@ static Text bar(double done)
 void display_step(const LogLine *l, int steps, double share, double left)
 {
     const Text step = text_format("step %d/%d", l->step, steps),
-               loss = text_format("loss %.4f", l->loss), rate = text_format("lr %.2e", l->rate),
-               norm = text_format("norm %.2f", l->grad_norm),
+               loss = text_format("loss %s", text_fixed(l->loss, 4).at),
+               rate = text_format("lr %.2e", l->rate),
+               norm = text_format("norm %s", text_fixed(l->grad_norm, 2).at),
                speed = text_format("%.0f tok/s", l->tokens_per_second),
                peak = isnan(share) ? (Text){ 0 } : text_format("%.0f%% of peak", 100 * share),
                elapsed = display_time(l->seconds),
@@ -88,8 +89,8 @@ void display_validation(const LogLine *l, bool best)
     const bool styled = terminal_styled();
     Row row = { .room = terminal_rewrites() ? terminal_columns() - 3 : INT_MAX };
 
-    put(&row, "", text_format("step %d: validation loss %.4f", l->step, l->loss));
-    put(&row, "  ", text_format("ppl %.3f", exp(l->loss)));
+    put(&row, "", text_format("step %d: validation loss %s", l->step, text_fixed(l->loss, 4).at));
+    put(&row, "  ", text_format("ppl %s", text_fixed(exp(l->loss), 3).at));
     if (!isnan(l->accuracy))
         put(&row, "  ", text_format("accuracy %.1f%%", 100 * l->accuracy));
     if (!isnan(l->f1))

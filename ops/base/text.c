@@ -86,6 +86,13 @@ Text text_number(double x)
     return text;
 }
 
+Text text_fixed(double x, int decimals)
+{
+    if (isnan(x))
+        return text_format("nan");
+    return text_format(fabs(x) < 1e9 ? "%.*f" : "%.*g", fabs(x) < 1e9 ? decimals : 4, x);
+}
+
 /* Embeddings, overrides and isolates of Unicode's bidirectional algorithm, and its marks. */
 static bool turns(uint32_t code)
 {

@@ -25,6 +25,9 @@ bool text_is_one(const char *s, const char *const *of);
 /* The shortest decimal that reads back as x; empty if x is not finite. */
 Text text_number(double x);
 
+/* Fixed point below 1e9, else four digits and an exponent; a NaN has no sign. */
+Text text_fixed(double x, int decimals);
+
 /* s as a JSON string, safe for terminals; a byte that is not UTF-8 becomes U+FFFD, NULL becomes
  * null. */
 void text_json(const char *s, FILE *out);

@@ -308,7 +308,9 @@ Text options_names(const Option *o)
 
 Text options_takes(const Option *o)
 {
-    Text text = text_format("%s", kinds[o->kind].takes);
+    Text text = text_format("%s", o->kind == OPTION_TEXTS && o->any
+                                      ? "a text that is not empty, at most 64 times"
+                                      : kinds[o->kind].takes);
 
     if (kinds[o->kind].in_range)
         add_range(&text, o);
@@ -336,7 +338,7 @@ void options_take(Option *o, const char *value)
     const char *end = o->kind == OPTION_SET ? "," : o->kind == OPTION_SEQUENCE ? ",:" : "";
     const char *near = options_nearest(o, wrong, strcspn(wrong, end));
     const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 };
-    die(EXIT_USAGE, "--%s %s: must be %s%s", o->name, text_cut(value, SHOWN).at,
+    die(EXIT_USAGE, "--%s %s: must be %s%s", o->name, *value ? text_cut(value, SHOWN).at : "''",
         options_takes(o).at, hint.at);
 }
 

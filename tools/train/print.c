@@ -64,7 +64,9 @@ static void show_plan(const Show *s)
 
     if (o->max_seconds > 0)
         limit =
-            text_format("; time limit %s%s", display_time(o->max_seconds).at,
+            text_format("; time limit %s%s",
+                        o->max_seconds < 60 ? text_format("%gs", o->max_seconds).at
+                                            : display_time(o->max_seconds).at,
                         options_set(s->job->program, "max-time") ? "" : " (--max-time changes it)");
     say(stderr, "%d update%s, an evaluation every %d%s", o->steps, o->steps == 1 ? "" : "s",
         o->eval_interval, limit.at);
@@ -144,7 +146,7 @@ void show_banner(const Show *s)
         ffn_names[config_feeds(c) ? c->ffn : FFN_NONE]);
     say(stderr, "%zu parameters%s, %.2f MFLOP per token, about %.0f MiB of memory",
         params_count(&s->model->params), job->frozen.n ? " to train" : "", config_flops(c, 1) / 1e6,
-        config_memory(c, job_load(job)) / 0x1p20);
+        fmax(1, round(config_memory(c, job_load(job)) / 0x1p20)));
     if (job->initial)
         show_transfer(s);
     if (s->job->made)
@@ -185,8 +187,8 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
 {
     const Config *c = &s->model->config;
     double bits = source_bits(s->source, true, e.loss);
-    Text line =
-        text_format("validation loss %.4f nats/%s, ppl %.3f", e.loss, target_of(s).at, exp(e.loss));
+    Text line = text_format("validation loss %s nats/%s, ppl %s", text_fixed(e.loss, 4).at,
+                            target_of(s).at, text_fixed(exp(e.loss), 3).at);
 
     if (!isnan(bits))
         text_add(&line, ", %.4f bits/byte", bits);
