@@ -77,7 +77,7 @@ while read -r folder budget; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
 ops 3830
-ops/base 2910
+ops/base 2930
 ops/kernel 2660
 ops/attention 4730
 ops/attention/engine 9210
@@ -87,7 +87,7 @@ data 4690
 data/synthetic 1330
 training 5720
 tools 940
-tools/common 3980
+tools/common 4000
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
