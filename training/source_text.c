@@ -43,8 +43,9 @@ static void check_length(Tokens train, Tokens validation, int context)
     if (train.n < least || validation.n < least)
         die(EXIT_DATA,
             "%zu tokens to train on and %zu to validate are too few for a context of %d, which "
-            "needs %zu of each: use a longer text or a smaller --block-size",
-            train.n, validation.n, context, least);
+            "needs %zu of each: use a longer text%s or a smaller --block-size",
+            train.n, validation.n, context, least,
+            train.n < least ? "" : ", a larger --val-share, --val-file FILE");
 }
 
 TextSource source_text(Tokens train, Tokens validation, int context, int mask)
