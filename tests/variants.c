@@ -1,6 +1,7 @@
 #include "tests/variants.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { VARIANTS = 400 };
@@ -197,11 +198,20 @@ static void add_attention(const Attention *a)
     add_flags(v);
 }
 
+bool variant_is_chosen(const Attention *a)
+{
+    const char *chosen = getenv("ATTN");
+
+    return !chosen || strstr(text_format(",%s,", chosen).at, text_format(",%s,", a->name).at);
+}
+
 const Variant *variant_next(const Variant *v)
 {
     if (made == 0)
         for (const Attention *const *a = attentions; *a; a++)
-            add_attention(*a);
+            if (variant_is_chosen(*a))
+                add_attention(*a);
+    ck_assert_msg(made > 0, "no attention is called %s", getenv("ATTN"));
     v = v ? v + 1 : variants;
     return v < variants + made ? v : NULL;
 }

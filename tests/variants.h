@@ -20,10 +20,13 @@ typedef struct {
 } Variant;
 
 /*
- * All that there are, the plain one of each attention first:
+ * All that there are, or those of the attentions that the environment lists, ATTN=relu,elu. The
+ * plain one of each attention is first:
  *     for (const Variant *v = variant_next(NULL); v; v = variant_next(v))
  */
 const Variant *variant_next(const Variant *v);
+
+bool variant_is_chosen(const Attention *a);
 
 /* Where a position is does not matter, nor how long the sequence is, except for what is seen. */
 bool variant_ignores_positions(const Variant *v);
