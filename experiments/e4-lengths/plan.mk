@@ -5,11 +5,11 @@ tested  = --max-tokens 200000
 seeds   = $(call full,10,1)
 also    = experiments/e4-lengths/more run
 include experiments/e4-lengths/models.mk
-guess   = $(foreach norm,n n2 sum softmax,gau/$(norm):-:128:0.008) $(foreach scale,sqrt entropy,softmax/$(scale):-:64:0.008)
+guess   = $(foreach norm,$(norms),gau/$(norm):-:128:0.008) $(foreach scale,sqrt entropy,softmax/$(scale):-:64:0.008)
 found_  = $(call screened,e4-screen,$(guess))
 at_128  = $(call batch,128)
 mixed   = $(call batch,512) --lengths 32,64,128,256,512
-run     = $(call series,stories,$(call part_of,4,$(filter $(1):%,$(found_))),$(2) $(call learned,21500000,4883))
-plan    = $(if $(found_),$(foreach norm,$(norms),$(call run,gau/$(norm),$(gated) $(at_128))) \
-              $(foreach norm,n sum softmax logn,$(call run,gau/$(norm:logn=softmax),$(gated) $(mixed))) \
+run     = $(call series,stories,$(call part_of,4,$(filter $(1):%,$(found_))),$(2) $(call learned,43000000,9766))
+plan    = $(if $(found_),$(foreach norm,n sum softmax,$(call run,gau/$(norm),$(gated) $(at_128))) \
+              $(foreach norm,n,$(call run,gau/$(norm),$(gated) $(mixed))) \
               $(foreach scale,sqrt entropy,$(call run,softmax/$(scale),$(heads4) $(call batch,64))))
