@@ -296,7 +296,7 @@ refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclos
     $f $csv ../in/damaged.csv
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
 refused 'figure of a column unlike any other'     2 '--by: no column is called' $f --by attn,optimizer $csv
-refused 'figure of rows that are not there'    5 'of 5 rows 0 match'    $f --where attn=gau $csv
+refused 'figure of rows that are not there'    5 'there are softmax, relu'    $f --where attn=gau $csv
 refused 'figure of a column without a value'   2 'must be COL=VALUE'           $f --where attn $csv
 refused 'figure of one column in two'          2 'must be at most 64 texts'    $f --by attn,,seed $csv
 refused 'figure with a line without a value'       2 'must be VALUE:LABEL'         $f --line floor $csv

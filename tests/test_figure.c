@@ -363,6 +363,9 @@ START_TEST(unreadable_files_and_missing_columns_are_refused)
     asked.where = texts("a", NULL);
     check_refused("a,x,y\nA,1,2\n", EXIT_USAGE, "--where a: must be COL=VALUE");
     asked.where = texts("a=B", NULL);
+    check_refused("a,x,y\nA,1,2\nC,1,2\nA,2,2\n", EXIT_DATA,
+                  "no row matches --where a=B: there are A, C\n");
+    asked.where = texts("a=B", "x=1");
     check_refused("a,x,y\nA,1,2\n", EXIT_DATA, "of 1 rows 0 match");
 }
 END_TEST

@@ -19,6 +19,7 @@ typedef struct {
     int x, y, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
     char *key; /* of a row */
     size_t room;
+    Text others; /* values of the column that --where selects by, if it is one */
 } Reader;
 
 /* "attn" of "attn=softmax|relu". */
@@ -162,13 +163,25 @@ static bool is_among(const char *have, const char *values)
     }
 }
 
-static bool is_wanted(const Reader *r, const Source *s)
+/* Adds a value that was not selected to the list, as long as it is short. */
+static void add_other(Text *others, const char *value)
+{
+    const Text listed = text_format(", %s,", others->at);
+
+    if (*value && others->n < 2 * SHOWN && !strstr(listed.at, text_format(", %s,", value).at))
+        text_add(others, "%s%s", others->n ? ", " : "", text_cut(value, SHOWN).at);
+}
+
+static bool is_wanted(Reader *r, const Source *s)
 {
     for (int i = 0; i < r->wanted->where.n; i++) {
-        const char *where = r->wanted->where.at[i];
+        const char *where = r->wanted->where.at[i], *value = source_field(s, r->where[i]);
 
-        if (!is_among(source_field(s, r->where[i]), where + where_name(where) + 1))
-            return false;
+        if (is_among(value, where + where_name(where) + 1))
+            continue;
+        if (r->wanted->where.n == 1)
+            add_other(&r->others, value);
+        return false;
     }
     return true;
 }
@@ -237,6 +250,10 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
             add_row(&r, s, g, &f);
         }
     }
+    if (left == 0 && r.others.n)
+        die(EXIT_DATA, "no row matches --where %s: there are %s%s",
+            text_cut(wanted->where.at[0], SHOWN).at, r.others.at,
+            r.others.n < 2 * SHOWN ? "" : ", ...");
     if (left == f.no_x + f.no_y)
         die(EXIT_DATA, "of %zu rows %zu match, and none has a number in column %s%s%s", rows, left,
             text_cut(wanted->y, SHOWN).at, wanted->x ? " and a value in " : "",

@@ -94,7 +94,8 @@ void job_configure(Job *job, const char *path)
     char *text = (char *)file_read(path, &bytes);
     const Json *config = json_read(mem, text, bytes, &why);
     if (!config || config->kind != JSON_OBJECT)
-        die(EXIT_DATA, "%.120s %s", path, config ? "is not a JSON object" : why.at);
+        die(EXIT_DATA, "%s %s; --config takes the config.json of a run", text_cut(path, 120).at,
+            config ? "is not a JSON object" : why.at);
     free(text);
     options_config(job->program, config, path, is_skipped, mem);
     configure_files(job, config, mem);
