@@ -1,13 +1,11 @@
 # What a screen found: for each mechanism and trained length the position and the rate with the lowest mean
-# loss over seeds. Reads the rows of its page, prints ATTN:POSITION:LENGTH:RATE, where ATTN may be gau/NORM or
-# softmax/SCALE.
+# loss over seeds. Reads the rows of its page, prints ATTN:POSITION:LENGTH:RATE.
 BEGIN { FS = "," }
 FNR > 1 {
     position = match($0, / --position [a-z]+/) ? substr($0, RSTART + 12, RLENGTH - 12) : "-"
-    name = $3 ($4 != "" ? "/" $4 : match($0, / --scale [a-z]+/) ? "/" substr($0, RSTART + 9, RLENGTH - 9) : "")
-    cell = name ":" position ":" $5 ":" $6
+    cell = $3 ":" position ":" $5 ":" $6
     if (!(cell in runs)) order[++cells] = cell
-    group[cell] = name ":" $5; sum[cell] += $12; runs[cell]++
+    group[cell] = $3 ":" $5; sum[cell] += $12; runs[cell]++
     if ($12 == "inf") sum[cell] = 1e9
 }
 END {
