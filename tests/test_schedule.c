@@ -221,6 +221,28 @@ START_TEST(a_plan_keeps_the_updates_and_the_dropout_that_are_given)
 }
 END_TEST
 
+/* Where no size has the time, or few enough parameters, it is the smallest. */
+START_TEST(a_plan_says_why_its_size_is_chosen)
+{
+    const PlanSize none = { 0 };
+    Fake f = { 2e10, 1, 0 };
+    PlanWanted w = wanted(&f, 60, 1e6, none);
+    Plan p = plan_run(&w);
+
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 0).at, "the largest of 6 sizes that makes"));
+    w.bytes = 1000;
+    p = plan_run(&w);
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 0).at,
+                                 "the smallest of 6 sizes; none has at most 3 parameters"));
+    w.seconds = 1e-3;
+    p = plan_run(&w);
+    ck_assert_ptr_nonnull(
+        strstr(plan_reason(&w, &p, 0).at, "the smallest of 6 sizes; none makes 2000 updates"));
+    w.mechanisms = 5;
+    ck_assert_int_eq(plan_run(&w).size.layers, 5);
+}
+END_TEST
+
 START_TEST(a_plan_is_shortened_by_the_time_that_is_gone)
 {
     Fake f = { 1, 1, 0 };
@@ -320,6 +342,7 @@ Suite *suite_schedule(void)
     tcase_add_test(t, a_plan_keeps_what_is_given_and_drops_out_where_text_is_read_again);
     tcase_add_test(t, a_small_text_is_not_read_for_all_of_the_time);
     tcase_add_test(t, a_plan_keeps_the_updates_and_the_dropout_that_are_given);
+    tcase_add_test(t, a_plan_says_why_its_size_is_chosen);
     tcase_add_test(t, a_plan_counts_all_batches_of_an_update);
     tcase_add_test(t, a_plan_counts_tokens);
     tcase_add_test(t, heads_have_even_widths);

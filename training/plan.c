@@ -146,16 +146,27 @@ void plan_shorten(const PlanWanted *w, Plan *p, double seconds)
     count(w, p);
 }
 
-Text plan_reason(const PlanWanted *w, const Plan *p, int i)
+/* Of a text or a time for which the smallest size is too large, it says only that. */
+static Text size_reason(const PlanWanted *w, const Plan *p)
 {
     const PlanSize s = p->size;
+    const Text size = text_format("--minutes: %d x %d, context %d, batches of %d: the", s.layers,
+                                  s.width, s.context, s.batch),
+               makes = text_format("makes %d updates in %.0f s, at %.3g ms each on this machine",
+                                   enough(w), w->seconds, 1e3 * p->step_seconds),
+               has = text_format("has at most %d parameters per byte of text", PER_BYTE);
 
+    if (p->in_time < enough(w))
+        return text_format("%s smallest of %d sizes; none %s", size.at, SIZES, makes.at);
+    if (parameters(s) > PER_BYTE * w->bytes)
+        return text_format("%s smallest of %d sizes; none %s", size.at, SIZES, has.at);
+    return text_format("%s largest of %d sizes that %s, and %s", size.at, SIZES, makes.at, has.at);
+}
+
+Text plan_reason(const PlanWanted *w, const Plan *p, int i)
+{
     if (i == 0)
-        return text_format("--minutes: %d x %d, context %d, batches of %d: the largest of %d sizes "
-                           "that makes %d updates in %.0f s, at %.3g ms each on this machine, and "
-                           "has at most %d parameters per byte of text",
-                           s.layers, s.width, s.context, s.batch, SIZES, enough(w), w->seconds,
-                           1e3 * p->step_seconds, PER_BYTE);
+        return size_reason(w, p);
     const bool useful = !w->steps && p->steps == p->useful;
     const Text late =
         p->in_time < p->steps ? text_format("; time for %d", p->in_time) : (Text){ 0 };
