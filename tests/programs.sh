@@ -336,7 +336,7 @@ for program in train eval analyse sample fill classify bench gradcheck attend re
         [ ${#most} -gt 18 ] || garbage "$option" $((most + 1))
         garbage "$option" $((least - 1))
     done
-    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|NAME\|NAME,\.\.\.\|NAMES'); do
+    for option in $(options 'N\|X\|TIME\|N,N,\.\.\.\|TEXT\|FILE\|FOLDER\|NAME\|NAME,\.\.\.\|NAMES'); do
         [ "$program $option" = 'sample --prompt' ] || # which may be empty
             refused "$program $option= without a value" 2 "$option" "$root/$program" "$option="
         refused "$program $option at the end" 2 "$option" "$root/$program" "$option"
@@ -457,7 +457,7 @@ check 'the progress goes to stderr' said '^step 3/3 '
 check 'a pipe gets no control characters' no_controls
 check 'nothing is written beside the out-dir' lone
 
-report() { "$report" "$@" >"$dir/stdout" 2>"$dir/err" && [ ! -s "$dir/err" ]; }
+report() { "$report" "$@" >"$dir/stdout" 2>"$dir/err" && [ "$(cat "$dir/err")" = '2 runs in ../out/r.html' ]; }
 page_is_whole() { [ "$(head -n 1 $1)$(tail -n 1 $1)" = '<!DOCTYPE html></html>' ]; }
 cp -r "$run" "$run-2"
 check 'a report of two runs' report -o ../out/r.html --text $text "$run" "$run-2"
@@ -479,6 +479,8 @@ check 'and says nothing else' [ ! -s "$dir/err" ]
 sed -i 's/"n_head": [0-9]*/"n_head": 9/' "$run-2/config.json"
 check 'a figure leaves out a folder without a log' [ "$("$figure" --y loss --where split=final "$run" ../in/folder 2>&1 >"$dir/stdout" | grep -c 'left out: ../in/folder')" = 1 ]
 check 'and has the other' grep -q '^|' "$dir/stdout"
+cp -r "$run" ../out/begun && sed -i 1q ../out/begun/log.jsonl
+check 'and one with a log that has no losses' [ "$("$figure" --y loss --where split=final "$run" ../out/begun 2>&1 >"$dir/stdout" | grep -c 'left out: ../out/begun')" = 1 ]
 check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1 | grep -c 'error: none of the 2 folders')" = 1 ]
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
@@ -806,7 +808,7 @@ check 'the printed command trains longer' pasted 0 longer $steps $text
 check 'it trains twice as long' said '^stopped at step 20 of 20: all updates are done'
 check 'with the options of this part of the run' part 130 longer --resume --max-iters 30 \
     --stop-at 25 --threads 1 --max-time 1h30m
-check 'as they are written again' said '^    .*/train --resume --out-dir ../out/longer --max-time 5400s --threads 1$'
+check 'as they are written again' said '^    .*/train --resume ../out/longer --max-time 5400s --threads 1$'
 goes_on() { $patience "$train" "$@" >"$dir/stdout" 2>"$dir/err"; }
 check 'its folder may be the first word' goes_on --resume ../out/again
 
@@ -1666,7 +1668,7 @@ copies() { # as timeout(1) does: to the process, and to its group
 check 'TERM that comes twice saves as well' copies
 check 'USR1 saves and ends with 138' saves USR1 138
 check 'it says why' said '^stopped at step [0-9]* of 1000000: SIGUSR1$'
-check 'and how to resume' said '^    .*/train --resume --out-dir ../out/USR1 --threads 1$'
+check 'and how to resume' said '^    .*/train --resume ../out/USR1 --threads 1$'
 if [ -z "$hangups_ignored" ]; then
     check 'a hangup saves and ends with 129' saves HUP 129
 else
@@ -1711,7 +1713,7 @@ diverges() { unnamed --max-iters 30 --eval-interval 1 --learning-rate 1e30 --out
 one_error() { [ "$(grep -c '^attn.c: error: ' "$dir/err")" = 1 ] && said 'error: .*--learning-rate'; }
 check 'a run that diverges ends with 1' diverges
 check 'a diverging run prints one error' one_error
-check 'it prints how to resume' said '^    .*/train --resume --out-dir ../out/bad --threads 1 --learning-rate 1e+29$'
+check 'it prints how to resume' said '^    .*/train --resume ../out/bad --threads 1 --learning-rate 1e+29$'
 check 'and what would happen otherwise' said '^from its checkpoint of step 1 the run would diverge again; '
 lowest_rate() { sed -n 's/.*"min_lr": \([^,]*\),.*/\1/p' ../out/rates/config.json; }
 check 'a run whose lowest rate follows from its rate' part 130 rates $steps --stop-at 2 $text

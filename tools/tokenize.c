@@ -18,13 +18,14 @@ static Option options[] = {
       .help = "byte, char, or bpe:N with a vocabulary of N tokens" },
     { "run", OPTION_TEXT, &run_path, .word = "RUN",
       .help = "use the tokenizer of this run instead of learning one" },
-    { "text", OPTION_TEXT, &other_path, .word = "FILE", .help = "tokenize this text instead" },
+    { "text", OPTION_TEXT, &other_path, .word = "FILE",
+      .help = "tokenize this text, not the one that is learned from" },
     { "ids", OPTION_FLAG, &ids, .help = "print only the token ids, one per line" },
     { "json", OPTION_TEXT, &json_path, .word = "FILE",
       .help = "write a tokenizer.json for Hugging Face's tokenizers" },
     { "check", OPTION_FLAG, &check,
       .help =
-          "verify that decoding restores the text, and reading a saved tokenizer the tokenizer" },
+          "verify that decoding restores the text, and that a saved tokenizer is read back as it was" },
     { 0 },
 };
 

@@ -148,7 +148,8 @@ const Attention attention_performer = {
     .settings =
         (const Setting[]){
             SETTING_FEATURES(
-                4, "random features per head (0: 4 times the width of a key; rfa: twice)"),
+                4,
+                "random directions per head (0: 4 times the width of a key; in rfa, which computes two features from each: 2 times)"),
             { .name = "kernel",
               .kind = SETTING_CHOICE,
               .choices = kernels,

@@ -56,7 +56,7 @@ static void open_files(Reader *r, char **path)
     r->files = 0;
     for (int i = 0; i < paths; i++) {
         if (paths > 1 && source_lacks_log(path[i])) {
-            warn("left out: %s has no log.jsonl", text_cut(path[i], 2 * SHOWN).at);
+            warn("left out: %s has no losses in a log.jsonl", text_cut(path[i], 2 * SHOWN).at);
             continue;
         }
         path[r->files] = path[i];
@@ -64,7 +64,7 @@ static void open_files(Reader *r, char **path)
         check_row(&r->source[r->files++]);
     }
     if (r->files == 0)
-        die(EXIT_DATA, "none of the %d folders has a log.jsonl", paths);
+        die(EXIT_DATA, "none of the %d folders has losses in a log.jsonl", paths);
     for (int i = 0; i < r->files; i++)
         for (int j = 0; j < r->files; j++)
             if (j != i && strcmp(r->source[i].run, r->source[j].run) == 0)

@@ -22,7 +22,8 @@ typedef struct {
     Arena *mem;
 } Source;
 
-/* Whether the path is a folder without a log.jsonl. */
+/* Whether the path is a folder without a log.jsonl, or with one that has no losses, as an imported
+ * run has it. */
 bool source_lacks_log(const char *path);
 
 /* A file, or the log of a run's folder. Dies if it cannot be read. */

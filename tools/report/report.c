@@ -120,6 +120,8 @@ int main(int argc, char **argv)
     report.records = read_runs(paths, argv, record);
     label_runs(record, report.records);
     file_print(out_path, page_write, &report);
+    fprintf(stderr, "%d run%s in %s\n", report.records, report.records == 1 ? "" : "s",
+            text_cut(out_path, 200).at);
     for (int i = 0; i < report.records; i++)
         record_free(record[i]);
     free(text);

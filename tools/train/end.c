@@ -67,7 +67,7 @@ void show_command(const Show *s, const TrainResult *r)
                 r->why == STOP_STEPS ? "train longer" : "continue",
                 reads_standard_input(s->job) ? ", with the same text on standard input" : "");
     text_shell(s->job->word[0], stderr);
-    fputs(" --resume --out-dir ", stderr);
+    fputs(" --resume ", stderr);
     fputs(*folder == '-' ? "./" : "", stderr); /* so that it is not taken for an option */
     text_shell(folder, stderr);
     put_passing(s->job->program);

@@ -127,7 +127,8 @@ static Option options[] = {
     { "recompute", OPTION_FLAG, &job.recompute,
       .help = "recompute blocks in the backward pass: less memory, more time, identical results" },
     { .name = "Evaluation and results" },
-    { "val-file", OPTION_TEXT, &job.validation_path, .help = "validate on this file" },
+    { "val-file", OPTION_TEXT, &job.validation_path, .word = "FILE",
+      .help = "validate on this file" },
     { "labels-val", OPTION_TEXT, &job.labels_val, .word = "FILE",
       .help = "validate on these labelled texts" },
     { "val-share", OPTION_REAL, &job.held_back, .max = 0.9, .above = true,
@@ -143,10 +144,10 @@ static Option options[] = {
     { "save-interval", OPTION_DURATION, &job.training.save_seconds,
       .help = "save a checkpoint at least this often; 0: only after evaluations" },
     { "resume", OPTION_FLAG, &resume,
-      .help = "continue the run in --out-dir, as if never interrupted" },
+      .help = "continue a run as if never interrupted: --resume RUN, or the one in --out-dir" },
     { "allow-corpus-change", OPTION_FLAG, &job.other_corpus,
       .help = "resume even if the text has changed" },
-    { "out-dir", OPTION_TEXT, &job.out_dir, .alias = "out,output,output-dir",
+    { "out-dir", OPTION_TEXT, &job.out_dir, .word = "FOLDER", .alias = "out,output,output-dir",
       .help = "the run's folder" },
     { "overwrite", OPTION_FLAG, &overwrite, .help = "replace an existing run in --out-dir" },
     { "tensorboard", OPTION_FLAG, &job.tensorboard, .help = "also write TensorBoard event files" },
@@ -195,8 +196,7 @@ static void settle_training(void)
 
     s->kind = (ScheduleKind)schedule;
     job_check_unused(&job);
-    if (s->decay == 0)
-        s->decay = o->steps;
+    s->decay = s->decay ? s->decay : o->steps;
     settle_optimiser();
     if (isnan(s->least))
         s->least = s->rate / 10;
