@@ -1463,6 +1463,7 @@ refused 'import beyond the context'           2 '--block-size 9999' "$import" --
 refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
 refused 'a text of an imported run'           5 'no text of its own' "$evaluate" ../out/imported
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
+check 'tokens of another text' $patience "$tokenize" --run ../out/imported --text $text
 check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text
 check 'the configuration of an imported run' $patience "$train" --config ../out/imported --block-size 8 --dry-run $text >"$dir/stdout" 2>"$dir/err"

@@ -19,7 +19,7 @@ static Option options[] = {
     { "run", OPTION_TEXT, &run_path, .word = "RUN",
       .help = "use the tokenizer of this run instead of learning one" },
     { "text", OPTION_TEXT, &other_path, .word = "FILE",
-      .help = "tokenize this text, not the one that is learned from" },
+      .help = "tokenize this text, instead of the one that is learned from" },
     { "ids", OPTION_FLAG, &ids, .help = "print only the token ids, one per line" },
     { "json", OPTION_TEXT, &json_path, .word = "FILE",
       .help = "write a tokenizer.json for Hugging Face's tokenizers" },
@@ -100,7 +100,7 @@ static void check_words(int left, char **argv)
         die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong.at);
     if (run_path && options_given(&program, "tokenizer"))
         die(EXIT_USAGE, "--run has a tokenizer, so it takes no --tokenizer");
-    if (left != 1)
+    if (left != 1 && !(left == 0 && run_path && other_path))
         die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
             left ? argv[1] : "");
     outputs_check(&(Output){ "json", json_path }, 1,
@@ -111,13 +111,13 @@ int main(int argc, char **argv)
 {
     check_words(options_parse(&program, argc, argv), argv);
 
-    const Bytes learned = read_text(argv[0]);
     Saved *run = run_path ? saved_read(run_path, false) : NULL;
     if (run && !run->tokenizer)
         die(EXIT_USAGE, "%.200s was trained on %s, and has no tokenizer", run->path,
             saved_task(run));
+    const Bytes learned = run ? (Bytes){ 0 } : read_text(argv[0]);
     Tokenizer *t = run ? run->tokenizer : tokenizer_learn(words, learned);
-    const Bytes text = other_path ? read_text(other_path) : learned;
+    const Bytes text = run || other_path ? read_text(other_path ? other_path : argv[0]) : learned;
     Tokens tokens = tokens_of(t, text);
     if (check) {
         check_bytes(t, text, tokens);
@@ -131,7 +131,7 @@ int main(int argc, char **argv)
         print_summary(t, text, tokens);
     options_finish();
     tokens_free(&tokens);
-    if (other_path)
+    if (run || other_path)
         free_text(text);
     free_text(learned);
     if (run)
