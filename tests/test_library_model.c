@@ -90,6 +90,25 @@ START_TEST(every_loss_has_its_own_dropout)
 }
 END_TEST
 
+/* Also with options that changed when it was opened. */
+START_TEST(options_that_change_when_a_model_is_opened_are_saved)
+{
+    const char *path = in_folder("one.safetensors"), *other = in_folder("two.safetensors");
+    attnc_model *a = must(attnc_model_new("--attn relu --dropout 0.5 --lr 0.001 " SMALL, NULL, 0));
+
+    step(a, 1);
+    must_work(attnc_model_save(a, path));
+    attnc_model *b = must(attnc_model_open(path, "--dropout 0 --lr 0.1 --grad-clip 0.01"));
+    step(b, 2);
+    must_work(attnc_model_save(b, other));
+    attnc_model *c = must(attnc_model_open(other, ""));
+    for (int i = 0; i < 3; i++)
+        ck_assert(step(b, i) == step(c, i));
+    ck_assert(same_weights(b, c));
+    attnc_model_free(a), attnc_model_free(b), attnc_model_free(c);
+}
+END_TEST
+
 START_TEST(precision_is_kept_and_may_change)
 {
     const char *path = in_folder("narrow.safetensors"), *words = "--attn relu " SMALL;
@@ -468,6 +487,7 @@ Suite *suite_library_model(void)
     TCase *t = with_folder(s, "library_model");
 
     tcase_add_test(t, a_saved_model_continues_bit_for_bit);
+    tcase_add_test(t, options_that_change_when_a_model_is_opened_are_saved);
     tcase_add_test(t, every_loss_has_its_own_dropout);
     tcase_add_test(t, precision_is_kept_and_may_change);
     tcase_add_test(t, averages_take_the_place_of_the_weights);

@@ -13,10 +13,11 @@ typedef struct {
     SettingsOptions settings;
     const char *rope_scale;
     bool causal, rope;
-    int features, threads;
+    int features, layer, layers, threads;
     uint64_t seed;
 } Wanted;
-static Wanted wanted = { .settings = { .attention = -1 }, .seed = FIXED_SEED }, defaults;
+static Wanted wanted = { .settings = { .attention = -1 }, .layers = 1, .seed = FIXED_SEED },
+              defaults;
 
 static Option options[] = {
     { "attn", OPTION_CHOICE, &wanted.settings.attention, .choice = settings_attention },
@@ -24,6 +25,8 @@ static Option options[] = {
     { "rope", OPTION_FLAG, &wanted.rope, .help = "apply RoPE" },
     { "rope-scale", OPTION_TEXT, &wanted.rope_scale, .help = "divide its positions" },
     { "features", OPTION_INT, &wanted.features, .max = 1 << 20 },
+    { "layer", OPTION_INT, &wanted.layer, .max = 100000, .help = "in its model, from 0" },
+    { "layers", OPTION_INT, &wanted.layers, .min = 1, .max = 100000, .help = "of that model" },
     { "seed", OPTION_SEED, &wanted.seed, .help = "of drawn operands" },
     { "threads", OPTION_INT, &wanted.threads, .max = 1024 },
     SETTINGS_HERE,
@@ -60,12 +63,17 @@ static void settle(attnc_attention *a, const char *words)
     settings_check_rope(&program, "rope", mix->attention);
     mix->causal = wanted.causal;
     mix->rope = wanted.rope;
+    mix->layer = wanted.layer;
+    mix->layers = wanted.layers;
     mix->rope_scale = settings_rope_scale(wanted.rope_scale);
     a->features = wanted.features;
     a->seed = wanted.seed;
     a->tape.mem = arena_new();
     a->tape.pool = pool_new(wanted.threads);
     guard_unlock();
+    if (mix->layer >= mix->layers)
+        die(EXIT_USAGE, "--layer is %d, but there are %d --layers, counted from 0", mix->layer,
+            mix->layers);
     if (mix->rope_scale.by > 0 && !mix->rope)
         die(EXIT_USAGE, "--rope-scale needs --rope");
     const Text why = attention_refuses(mix->attention, &mix->set, mix->causal);

@@ -11,9 +11,10 @@
  * Functions that return an int return ATTNC_OK or an error code; those that return a pointer return
  * NULL on failure. attnc_error() then returns a one-line message. The library prints nothing and
  * does not end the process, with these exceptions: it warns on stderr if threads cannot be started,
- * it aborts on an internal inconsistency, and the system may kill a process that uses too much
- * memory. After ATTNC_MEMORY an object can only be freed. A failed call may leak memory that it
- * allocated.
+ * if a text does not suit its tokenizer, and if the last checkpoint is damaged and the one before
+ * it is opened; it aborts on an internal inconsistency, and the system may kill a process that uses
+ * too much memory. After ATTNC_MEMORY an object can only be freed. A failed call may leak memory
+ * that it allocated.
  *
  * Use an object from one thread at a time; different objects can be used at the same time.
  */

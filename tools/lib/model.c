@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTION "attnc.option."
-
 static void start(attnc_model *m)
 {
     m->mem = arena_new();
@@ -45,21 +43,9 @@ static void create(attnc_model *m, const char *words, Bytes text)
     config_check_memory(c, (Load){ .state = optimiser_numbers(&m->wanted.optimiser, c) });
     m->origin = (Origin){ .task = m->tokenizer ? task_names[c->task] : SAVED_OWN_TOKENS,
                           .tokenizer = m->tokenizer };
-    m->origin.option = wanted_options(m->mem, &m->origin.options);
+    m->origin.option = wanted_options(NULL, m->mem, &m->origin.options);
     unlock(m);
     model_init(&m->model, *c, m->mem, m->wanted.seed);
-}
-
-/* The options of the run, for the checkpoints to come. */
-static const Meta *kept_options(const Saved *from, Arena *mem, int *n)
-{
-    const size_t prefix = strlen(OPTION);
-    Meta *option = arena_take(mem, (size_t)from->file->metas * sizeof *option);
-
-    for (int i = *n = 0; i < from->file->metas; i++)
-        if (strncmp(from->file->meta[i].key, OPTION, prefix) == 0)
-            option[(*n)++] = (Meta){ from->file->meta[i].key + prefix, from->file->meta[i].value };
-    return option;
 }
 
 static void reopen(attnc_model *m, const char *path, const char *words)
@@ -67,15 +53,15 @@ static void reopen(attnc_model *m, const char *path, const char *words)
     guard_lock();
     m->wanted = *wanted_read_saved(words, path, &m->from);
     start(m);
+    m->origin.option = wanted_options(m->from, m->mem, &m->origin.options);
     unlock(m);
     m->model = m->from->model;
     m->averaged = m->wanted.optimiser.hyper.ema > 0;
     m->model.config.dropout = m->wanted.config.dropout;
     m->tokenizer = m->from->tokenizer;
-    m->origin = (Origin){ .task = saved_task(m->from),
-                          .tokenizer = m->tokenizer,
-                          .corpus = saved_corpus(m->from) };
-    m->origin.option = kept_options(m->from, m->mem, &m->origin.options);
+    m->origin.task = saved_task(m->from);
+    m->origin.tokenizer = m->tokenizer;
+    m->origin.corpus = saved_corpus(m->from);
 }
 
 /* A new object, for `path` NULL a new model. */

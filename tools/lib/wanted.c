@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define OPTION "attnc.option."
+
 /* Where the options of a model put their values. */
 static struct {
     ModelWanted w;
@@ -127,19 +129,39 @@ Tokenizer *wanted_tokenizer(Bytes text)
     return tokenizer_learn(to.tokenizer, text.at ? text : (Bytes){ (const unsigned char *)"", 0 });
 }
 
-const Meta *wanted_options(Arena *mem, int *n)
+static bool is_given(const char *name)
 {
+    for (const Option *o = program.options; o->name; o++)
+        if (o->given && strcmp(o->name, name) == 0)
+            return true;
+    return false;
+}
+
+const Meta *wanted_options(const Saved *from, Arena *mem, int *n)
+{
+    const size_t prefix = strlen(OPTION);
     int rows = *n = 0;
 
     for (const Option *o = program.options; o->name; o++)
         rows++;
-    Meta *meta = arena_take(mem, (size_t)rows * sizeof *meta);
-    for (const Option *o = program.options; o->name; o++)
-        if (!passes(o->name) && options_value(o).n >= sizeof((Text *)0)->at - 1)
+    Meta *meta = arena_take(mem, (size_t)(rows + (from ? from->file->metas : 0)) * sizeof *meta);
+    for (int i = 0; from && i < from->file->metas; i++) {
+        const Meta of = from->file->meta[i];
+
+        if (strncmp(of.key, OPTION, prefix) == 0 && !is_given(of.key + prefix))
+            meta[(*n)++] = (Meta){ of.key + prefix, of.value };
+    }
+    for (const Option *o = program.options; o->name; o++) {
+        const Text value = options_value(o);
+
+        if (passes(o->name) || (from && !o->given))
+            continue;
+        if (value.n >= sizeof value.at - 1)
             die(EXIT_USAGE, "--%s is too long to be saved: the limit is %zu characters", o->name,
-                sizeof((Text *)0)->at - 2);
-        else if (!passes(o->name) && options_value(o).n)
-            meta[(*n)++] = (Meta){ o->name, arena_string(mem, options_value(o).at) };
+                sizeof value.at - 2);
+        if (value.n)
+            meta[(*n)++] = (Meta){ o->name, arena_string(mem, value.at) };
+    }
     return meta;
 }
 

@@ -28,8 +28,9 @@ const ModelWanted *wanted_read_saved(const char *words, const char *path, Saved 
 /* The tokenizer of the options just read. */
 Tokenizer *wanted_tokenizer(Bytes text);
 
-/* All options just read, for a checkpoint. */
-const Meta *wanted_options(Arena *mem, int *n);
+/* The options for a checkpoint: all that were just read; or those of `from`, where they were not
+ * given. */
+const Meta *wanted_options(const Saved *from, Arena *mem, int *n);
 
 /* The state in a checkpoint, if there is one. */
 void wanted_restore_optimiser(const Saved *from, Optimiser *o);
