@@ -155,12 +155,12 @@ LabelledTexts labelled_parse(const char *path, unsigned char *text, size_t bytes
     LabelledTexts t = { .path = path, .bytes = bytes, .hash = hash_bytes(0, text, bytes) };
 
     t.owned = text;
-    if (n >= 4 && strcmp(path + n - 4, ".csv") == 0)
-        read_csv(&t);
-    else
-        read_lines(&t);
+    const bool csv = n >= 4 && strcmp(path + n - 4, ".csv") == 0;
+
+    (csv ? read_csv : read_lines)(&t);
     if (t.rows == 0)
-        die(EXIT_DATA, PATH " has no rows: each is a label, a tab and a text", path);
+        die(EXIT_DATA, PATH " has no rows: each is a label, a %s and a text",
+            strcmp(path, "-") == 0 ? "standard input" : path, csv ? "comma" : "tab");
     return t;
 }
 

@@ -308,6 +308,21 @@ START_TEST(what_cannot_be_put_aside_is_not_overwritten)
 }
 END_TEST
 
+/* Another program's, or one that a network keeps while it is open. */
+START_TEST(a_foreign_file_among_those_put_aside_does_not_matter)
+{
+    put_run("old");
+    ck_assert_int_eq(mkdir(in_folder(".replaced"), 0777), 0);
+    put_text(".replaced/mine", "mine");
+    put_aside(folder);
+    put_text("model.safetensors", "new");
+    folder_drop();
+    folder_unlock();
+    check_text("model.safetensors", "new");
+    check_text(".replaced/mine", "mine");
+}
+END_TEST
+
 static void fail_after_overwriting(const char *path)
 {
     with_failures(path, overwrite_and_die);
@@ -496,6 +511,7 @@ Suite *suite_folder(void)
     tcase_add_test(t, an_overwritten_run_is_removed_once_the_new_one_is_saved);
     tcase_add_test(t, an_overwritten_run_is_restored_if_the_new_one_saves_nothing);
     tcase_add_test(t, what_cannot_be_put_aside_is_not_overwritten);
+    tcase_add_test(t, a_foreign_file_among_those_put_aside_does_not_matter);
     tcase_add_test(t, weights_and_log_are_restored_without_a_list_of_files);
     tcase_add_test(t, a_run_without_weights_is_overwritten_as_well);
     tcase_add_test(t, a_lock_is_tried_again_or_done_without);

@@ -219,7 +219,9 @@ void folder_put_aside(void)
 {
     if (!telling(held.dir))
         return;
-    const int aside = mkdirat(held.dir, ASIDE, 0777) == 0 ? open_in(held.dir, ASIDE) : -1;
+    const bool there =
+        mkdirat(held.dir, ASIDE, 0777) == 0 || errno == EEXIST; /* with other files */
+    const int aside = there ? open_in(held.dir, ASIDE) : -1;
     if (aside < 0)
         die(EXIT_IO, "cannot create %.200s/" ASIDE ": %s", held.path, strerror(errno));
     if (exists(held.dir, *files))

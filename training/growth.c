@@ -219,9 +219,13 @@ void growth_check(const Model *model, const GrowthPlan *plan, size_t tokens)
     const MixSize s = config_mix_size(&model->config);
     const double row = 2.0 * COLUMNS * sizeof(real) + sizeof(RowSums) + sizeof(double);
 
-    for (int l = 0; l < plan->lengths; l++)
+    for (int l = 0; l < plan->lengths; l++) {
         analysis_check_length(
             model, (Room){ "lengths", plan->length[l], tokens, plan->length[l] * s.H * row });
+        for (int k = 0; k < l; k++)
+            if (plan->length[k] == plan->length[l])
+                die(EXIT_USAGE, "--lengths has %d twice", plan->length[l]);
+    }
 }
 
 void growth_mean(const Growth *g, int from, int to, Grown *mean)
