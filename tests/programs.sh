@@ -1030,6 +1030,10 @@ refused 'a row with more after a quote'       5 'quotes.csv:2: text after a clos
 refused 'a row with one quote'                5 'open.csv:2: an unclosed quote' $t --task classify --labels ../in/open.csv
 refused 'an unknown label to validate'        5 "unknown.tsv:2: the label 'worse' does not occur" $t --task classify --labels ../in/labels.tsv --labels-val ../in/unknown.tsv
 refused 'pairs to validate single texts'      5 'rows of 2 texts'   $t --task classify --labels ../in/labels.tsv --labels-val ../in/pairs.tsv
+for pair in 'a\tb\tc' '\tb' 'a\t'; do
+    pair_of() { printf "$pair\n" | "$classify" --lines ../out/compared; }
+    refused "classify of '$pair' as a pair" 5 'two texts, with a tab' pair_of
+done
 refused 'towers of single texts'              2 'the rows of ../in/labels.tsv have one' $t --task classify --labels ../in/labels.tsv --labels-val ../in/labels.tsv --pairs towers
 refused 'towers without labels'               2 'needs --labels' $t --task classify --pairs towers $two
 refused 'towers of an odd context'            2 'even --block-size' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 15
@@ -1201,6 +1205,8 @@ refused 'analyse of a mask that is not there' 2 'is bidirectional'   "$analyse" 
 refused 'analyse that would overwrite its input'          2 'overwritten'       "$analyse" --csv ../in/text $whole ../in/text
 refused 'analyse into a folder that is not there' 4 'No such file'  "$analyse" --spectra no/x $whole
 refused 'analyse into one file twice'         2 '--csv and --svg'   "$analyse" --csv x --svg x $whole
+refused 'analyse into one file, spelt in two ways' 2 '--csv and --svg' "$analyse" --csv x --svg ./x $whole
+refused 'analyse of a length twice'           2 'has 8 twice'       "$analyse" --lengths 8,4,8 $whole
 refused 'an exponent of a run'                2 'takes no RUN'      "$analyse" --exponent 9 $whole
 refused 'an exponent in windows'              2 '--windows is for models' "$analyse" --exponent 9 --windows 2
 refused 'draws of a run'                      2 '--draws is for --exponent' "$analyse" --draws 2 $whole
@@ -1349,6 +1355,8 @@ refused 'fill of a causal run'                2 "use ./sample $whole, not ./fill
 refused 'fill of a synthetic task'                 2 'use ./eval ../out/made' "$fill" ../out/made 'a _'
 refused 'fill of a text without a blank'      2 "no blank in 'a b'" "$fill" ../out/masked 'a b'
 refused 'fill with an empty mark'             2 '--blank'           "$fill" --blank= ../out/masked 'a b'
+filled_line() { printf "$1" | "$fill" --top 1 --csv ../out/masked 2>/dev/null; }
+check 'fill of a line that ends with CRLF' [ "$(filled_line 'int _;\r\n')" = "$(filled_line 'int _;\n')" ]
 refused 'fill in two formats'                 2 '--json and --csv'  "$fill" --json --csv ../out/masked 'a _'
 head -c 1100000 /dev/zero | tr '\0' _ >../out/blanks
 refused 'fill of a million blanks'            5 'more than 1048576 tokens' "$fill" ../out/masked - <../out/blanks
@@ -1401,6 +1409,10 @@ check 'objects with all classes' [ "$(grep -Ec '^\{"name":.*"label":("(text|leas
 cp "$dir/stdout" "$dir/one"
 with_returns() { printf 'int x;\r\n\r\n\033[m\377\r' | classifies --lines --json "$1" && cmp "$dir/stdout" "$dir/one"; }
 check 'lines that end with CRLF are the same' with_returns ../out/classes
+quoted() { printf 'say "hi", C:\\x\033\n' | classifies --lines --csv --top 1 "$1" && sed -n 2p "$dir/stdout" | grep -q '^"say ""hi"", C:\\x?",'; }
+check 'a line is quoted as CSV has it' quoted ../out/classes
+long_line() { head -c 1500 $text | tr '\n"' '  ' | classifies --lines --csv --top 1 "$1" && [ "$(sed -n 2p "$dir/stdout" | wc -c)" -gt 1500 ]; }
+check 'and is whole' long_line ../out/classes
 check 'a text to be labelled as CSV' classifies --csv --top 2 ../out/classes $text
 check 'a row for each class' lines 3 "$dir/stdout"
 halves() { awk -F, 'NR > 1 { sum += $6 } END { exit !(sum > 0.9999 && sum < 1.0001) }' "$dir/stdout"; }

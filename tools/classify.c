@@ -111,6 +111,9 @@ static void split(Bytes text, Bytes part[LABEL_TEXTS])
             text_cut(shown_token(text).at, SHOWN).at);
     part[0] = (Bytes){ text.at, (size_t)(tab - text.at) };
     part[1] = (Bytes){ tab + 1, text.n - part[0].n - 1 };
+    if (part[0].n == 0 || part[1].n == 0 || memchr(part[1].at, '\t', part[1].n))
+        die(EXIT_DATA, "the model compares two texts, with a tab between them: %s",
+            text_cut(shown_token(text).at, SHOWN).at);
 }
 
 /* A text as a row of a labelled file has it. */
@@ -189,7 +192,7 @@ static void print_csv(const Labeller *l, Bytes name)
     const int classes = l->tokens ? l->classes : 1;
 
     for (int i = 0; i < top && i < classes; i++) {
-        csv_write_quoted(stdout, shown_token(name).at);
+        lines_csv(name, stdout);
         printf(",%zu,%zu,%d,", l->tokens, l->windows, i + 1);
         if (l->tokens)
             csv_write_quoted(stdout, l->name[l->order[i]].at);
@@ -235,9 +238,7 @@ static void label_lines(Labeller *l)
     Buffer line = { 0 };
 
     while (lines_next(&line)) {
-        const Bytes text = { line.at, line.n - (line.n > 0 && line.at[line.n - 1] == '\r') };
-
-        label(l, text, text);
+        label(l, (Bytes){ line.at, line.n }, (Bytes){ line.at, line.n });
         fflush(stdout);
     }
     free(line.at);

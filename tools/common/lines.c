@@ -1,5 +1,6 @@
 #include "tools/common/lines.h"
 
+#include "ops/base/csv.h"
 #include "ops/base/error.h"
 #include "ops/base/text.h"
 
@@ -24,16 +25,40 @@ bool lines_next(Buffer *line)
     }
     if (ferror(stdin))
         die(EXIT_IO, "cannot read standard input: %s", strerror(errno));
-    return c != EOF || line->n > 0;
+    const bool some = c != EOF || line->n > 0;
+    line->n -= line->n > 0 && line->at[line->n - 1] == '\r';
+    return some;
 }
 
-void lines_json(Bytes text, FILE *out)
+/* For free(); a byte 0 becomes 0xff, which is no UTF-8. */
+static char *as_string(Bytes text)
 {
     char *copy = xmalloc(text.n + 1);
 
     for (size_t i = 0; i < text.n; i++)
-        copy[i] = (char)(text.at[i] ? text.at[i] : 0xff); /* 0xff is no UTF-8 */
+        copy[i] = (char)(text.at[i] ? text.at[i] : 0xff);
     copy[text.n] = 0;
+    return copy;
+}
+
+void lines_json(Bytes text, FILE *out)
+{
+    char *copy = as_string(text);
+
     text_json(copy, out);
+    free(copy);
+}
+
+void lines_csv(Bytes text, FILE *out)
+{
+    char *copy = as_string(text), *part = copy, *tab;
+
+    for (; (tab = strchr(part, '\t')); part = tab + 1) {
+        *tab = 0;
+        text_plain(part);
+        *tab = '\t';
+    }
+    text_plain(part);
+    csv_write_quoted(out, copy);
     free(copy);
 }

@@ -19,9 +19,26 @@ static void check_input(const char *path, const char *input)
             text_cut(path, SHOWN).at, same ? "an input" : "a file of the run");
 }
 
+/* A path's last part, and the folder that it is in. */
+static const char *split(const char *path, Text *folder)
+{
+    const char *slash = strrchr(path, '/');
+
+    *folder = slash ? text_format("%.*s", (int)(slash + 1 - path), path) : text_format(".");
+    return slash ? slash + 1 : path;
+}
+
+/* Whether two paths are of one file, though it does not exist yet. */
+static bool one_place(const char *a, const char *b)
+{
+    Text of_a, of_b;
+
+    return strcmp(split(a, &of_a), split(b, &of_b)) == 0 && file_same(of_a.at, of_b.at);
+}
+
 static void check_other(Output one, Output other)
 {
-    if (strcmp(one.path, other.path) == 0 || file_same(one.path, other.path))
+    if (file_same(one.path, other.path) || one_place(one.path, other.path))
         die(EXIT_USAGE, "--%s and --%s are the same file", one.option, other.option);
 }
 
