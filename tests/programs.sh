@@ -1158,7 +1158,7 @@ check 'as ./train has it' grep -q ' trained' "$dir/stdout"
 check 'eval of another text, into a table' table 2 --lengths 8,64 --csv ../out/one.csv $whole $text
 check 'by other threads' table 2 --lengths 8,64 --threads 3 --csv ../out/three.csv $whole $text
 check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
-check 'eval of windows below the stride leaves them out' [ "$("$evaluate" --protocol sliding:16 --lengths 8,16 $whole 2>&1 | grep -c 'left out: length 8; windows of sliding:16')" = 1 ]
+check 'eval of windows below the stride leaves them out' [ "$("$evaluate" --protocol sliding:16 --lengths 8,16 $whole 2>&1 | grep -c 'left out: length 8; sliding:16 needs windows of at least 16')" = 1 ]
 check 'eval of a sliding window, and a plot' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
 check 'in bf16' table 2 --lengths 8,64 --precision bf16 --csv ../out/narrow.csv $whole $text

@@ -149,7 +149,8 @@ const Attention attention_performer = {
         (const Setting[]){
             SETTING_FEATURES(
                 4,
-                "random directions per head (0: 4 times the width of a key; in rfa, which computes two features from each: 2 times)"),
+                "random directions per head (0: 4 times the width of a key; in rfa, which computes "
+                "two features from each: 2 times)"),
             { .name = "kernel",
               .kind = SETTING_CHOICE,
               .choices = kernels,

@@ -161,7 +161,7 @@ static Text misfit(const Exam *e, int length)
     const Text why = perplexity_misfit(model, length, e->held_back ? LONGEST + 1 : e->text.n);
 
     if (length < e->p.stride)
-        return text_format("windows of sliding:%d are at least as long", e->p.stride);
+        return text_format("sliding:%d needs windows of at least %d", e->p.stride, e->p.stride);
     return why.n || !e->held_back ? why : held_back_misfit(e->held_back, length);
 }
 

@@ -75,7 +75,7 @@ static unsigned char *read_text(size_t *bytes)
     return memcpy(xmalloc(*bytes + 1), prompt, *bytes + 1);
 }
 
-/* The runs among the paths, whose number is returned: a pattern of the shell finds more. */
+/* Reads the runs among the paths and returns their number; a shell pattern may match more. */
 static int read_runs(int paths, char **path, Record **record)
 {
     int n = 0;

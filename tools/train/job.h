@@ -76,7 +76,8 @@ void job_check_restored(const Job *job);
 /* Dies (EXIT_USAGE) if options choose validation data that there is not. */
 void job_check_validation(const Job *job);
 
-/* Dies (EXIT_USAGE) if options would change nothing, or mechanisms have no layer. */
+/* Dies (EXIT_USAGE) if options would change nothing, or mechanisms have no layer; warns of a
+ * warm-up longer than the run. */
 void job_check_unused(const Job *job);
 void job_check_sizes(const Job *job);
 
