@@ -5,7 +5,8 @@
 #     assign   x += y        x = y
 #     sign     x -= y        x += y
 #     factor   x * y         x           of real numbers only,
-#     swap     x - y, x / y  y - x, y / x  not of indices and sizes
+#     swap     x - y, x / y  y - x, y / x  not of indices and sizes, nor of a difference that the
+#                                        next row squares
 #     last     i < n         i + 1 < n   of the first loop of a function of ops/, unless it
 #                                        runs over a thread's share of the work
 #
@@ -49,8 +50,17 @@ function operand_begin(s, i,    bracket) {
 
 function bug(kind, what, line) {
     if (count[kind] == 2) return
-    id = path "/" name "/" kind "-" ++count[kind]
-    print FILENAME "\t" FNR "\t" id "\t" what "\t" line comment
+    id = FILENAME "\t" FNR "\t" path "/" name "/" kind "-" ++count[kind] "\t" what "\t" line comment
+    if (kind == "swap" && match(code, /[a-z_]+ = [^ ]+ - [^ ]+;$/)) {
+        held = id; squared = substr(code, RSTART); sub(/ .*/, "", squared)
+    } else print id
+}
+
+# The sign of a difference does not matter where it is squared.
+function release() {
+    if (held && index(code, " * " squared " * " squared)) count["swap"]--
+    else if (held) print held
+    held = ""
 }
 
 function in_index(before,    copy) {
@@ -96,6 +106,7 @@ inside { inside = !index($0, "*/"); next }
         inside = !index(comment, "*/")
     }
 }
+code ~ /[^ ]/ { release() }
 /^[A-Za-z].*[a-z0-9_]\(/ && !/;$/ {
     name = code; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name)
     numeric = code ~ /^(static )?(inline )?(real|double) [a-z]/

@@ -84,7 +84,7 @@ static void laplace_unweigh(real *s, real *dA, int n, const RowState *row)
 {
     (void)row;
     for (int j = 0; j < n; j++) {
-        const real far = s[j] + R(-sqrt(0.5)); /* squared: its sign does not matter */
+        const real far = s[j] - R(sqrt(0.5));
 
         dA[j] = R(sqrt(2)) * exp_below(-R(2 * acos(-1)) * far * far) * dA[j];
         s[j] = R(laplace((double)s[j]));
