@@ -47,7 +47,20 @@ static void check_row(const Source *s)
             s->csv.wrong.at);
 }
 
-/* Leaves out folders without a log; runs in folders of the same name are known by their paths. */
+/* False: it is the folder of a run without losses, as of an imported model. */
+static bool open_file(Source *s, const char *path)
+{
+    if (source_lacks_log(path))
+        return false;
+    *s = source_open(path);
+    if (!s->log || s->csv.columns > 0)
+        return true;
+    source_close(s);
+    return false;
+}
+
+/* Of several files leaves out runs without losses; runs in folders of the same name are known by
+ * their paths. */
 static void open_files(Reader *r, char **path)
 {
     const int paths = r->files;
@@ -55,13 +68,16 @@ static void open_files(Reader *r, char **path)
     r->source = xmalloc((size_t)paths * sizeof *r->source);
     r->files = 0;
     for (int i = 0; i < paths; i++) {
-        if (paths > 1 && source_lacks_log(path[i])) {
+        Source *s = &r->source[r->files];
+
+        if (paths == 1)
+            *s = source_open(path[i]);
+        else if (!open_file(s, path[i])) {
             warn("left out: %s has no losses in a log.jsonl", text_cut(path[i], 2 * SHOWN).at);
             continue;
         }
-        path[r->files] = path[i];
-        r->source[r->files] = source_open(path[i]);
-        check_row(&r->source[r->files++]);
+        path[r->files++] = path[i];
+        check_row(s);
     }
     if (r->files == 0)
         die(EXIT_DATA, "none of the %d folders has losses in a log.jsonl", paths);

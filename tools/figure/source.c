@@ -159,14 +159,8 @@ bool source_lacks_log(const char *path)
 {
     Arena *mem = arena_new();
     const char *log = log_in(mem, path);
-    bool lacks = log && access(log, F_OK) != 0;
+    const bool lacks = log && access(log, F_OK) != 0;
 
-    if (log && !lacks) {
-        size_t bytes;
-
-        free(read_log(log, &bytes));
-        lacks = bytes <= 1; /* the newline of no names */
-    }
     arena_free(mem);
     return lacks;
 }

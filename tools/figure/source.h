@@ -22,8 +22,7 @@ typedef struct {
     Arena *mem;
 } Source;
 
-/* Whether the path is a folder without a log.jsonl, or with one that has no losses, as an imported
- * run has it. */
+/* Whether the path is a folder without a log.jsonl. */
 bool source_lacks_log(const char *path);
 
 /* A file, or the log of a run's folder. Dies if it cannot be read. */
