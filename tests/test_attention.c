@@ -135,7 +135,7 @@ static bool is_tried(const Attention *a, const Setting *s)
 START_TEST(every_setting_of_a_mechanism_is_tested)
 {
     for (const Attention *const *a = attentions; *a; a++)
-        for (const Setting *s = (*a)->settings; variant_is_chosen(*a) && s && s->name; s++)
+        for (const Setting *s = variant_is_chosen(*a) ? (*a)->settings : NULL; s && s->name; s++)
             if ((!s->layer || s->size == 'm') && !(s->choices && !s->choices[s->least + 1]))
                 ck_assert_msg(is_tried(*a, s), "%s has a setting %s that no variant sets",
                               (*a)->name, s->name);

@@ -26,6 +26,7 @@ typedef struct {
  */
 const Variant *variant_next(const Variant *v);
 
+/* Whether the attention is one of those. */
 bool variant_is_chosen(const Attention *a);
 
 /* Where a position is does not matter, nor how long the sequence is, except for what is seen. */

@@ -43,7 +43,7 @@ static PlanSize size_at(const PlanWanted *w, int i)
 {
     PlanSize s = sizes[i], g = w->given;
 
-    s.layers = g.layers ? g.layers : s.layers > w->mechanisms ? s.layers : w->mechanisms;
+    s.layers = g.layers ? g.layers : (int)fmax(s.layers, w->mechanisms);
     s.width = g.width ? g.width : g.heads ? divided(s.width, g.heads) : s.width;
     s.heads = g.heads ? g.heads : s.width % (2 * s.heads) == 0 ? s.heads : 1;
     s.context = g.context ? g.context : s.context;

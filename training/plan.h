@@ -13,8 +13,8 @@ typedef struct {
     double train, held_back; /* tokens */
     PlanSize given;          /* what the user has chosen; 0: is not given */
     int steps;               /* the same, of the updates */
-    int mechanisms;          /* each needs a layer */
     double dropout;          /* and of the dropout; NaN: is not given */
+    int mechanisms;          /* each needs a layer */
     double batches;          /* of an update, in the mean */
     double share;            /* of the tokens of a text that are predicted when it is read */
     int evaluations;         /* rows of one are `some` batches; 0: all */

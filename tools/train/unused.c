@@ -27,7 +27,7 @@ void job_check_sizes(const Job *job)
 {
     const Config *c = &job->config;
 
-    if (c->listed > c->layers)
+    if (c->listed > c->layers && !job->from) /* an older version did not mind */
         die(EXIT_USAGE, "--attn has %d mechanisms for %d layers: the last would not be used",
             c->listed, c->layers);
     if (job->training.schedule.warmup >= job->training.steps &&
