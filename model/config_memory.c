@@ -113,7 +113,7 @@ void config_check_memory(const Config *c, Load load)
     if (wanted > here)
         die(EXIT_MEMORY,
             "training with a context of %d and %.0f tokens per batch would take about %.1f GiB, "
-            "but the machine has %.1f: reduce --batch-size, the context or the model%s",
+            "but the machine has %.1f: reduce the batch size, the context or the model%s",
             c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
             load.recompute ? "" : ", or use --recompute");
 }

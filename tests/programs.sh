@@ -924,6 +924,8 @@ refused "AdamW's Newton-Schulz steps"         2 'it is for muon'    $t --ns-step
 refused "Nesterov's momentum of muon"         2 'it is for sgd'     $t --optimizer muon --nesterov $text
 refused 'a cooldown for a schedule without one'              2 'does not apply'     $t --cooldown 0.5 $text
 refused 'a final rate that is never used'     2 'to --schedule constant' $t --schedule constant --min-lr 1e-4 $text
+refused 'a final rate above the first'        2 'is above'          $t --min-lr 1e-3 --lr 1e-4 $text
+refused 'a stop that never comes'             2 'ends at update 9'  $t --max-iters 9 --stop-at 10 $text
 refused 'a decay that never comes'            2 'to --schedule constant' $t --schedule constant --lr-decay-iters 9 $text
 refused 'units of a layer that is not there'  2 'to --ffn none'     $t --ffn none --n-inner 64 $text
 refused 'more mechanisms than layers'         2 'for 2 layers'      $t --attn relu,elu,exp --n-layer 2 $text

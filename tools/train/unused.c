@@ -26,12 +26,17 @@ void job_check_unused(const Job *job)
 void job_check_sizes(const Job *job)
 {
     const Config *c = &job->config;
+    const Schedule *s = &job->training.schedule;
 
     if (c->listed > c->layers && !job->from) /* an older version did not mind */
         die(EXIT_USAGE, "--attn has %d mechanisms for %d layers: the last would not be used",
             c->listed, c->layers);
-    if (job->training.schedule.warmup >= job->training.steps &&
-        options_given(job->program, "warmup-iters"))
-        warn("--warmup-iters %d: the run ends at update %d, before the peak of the rate",
-             job->training.schedule.warmup, job->training.steps);
+    if (s->least > s->rate && options_given(job->program, "min-lr"))
+        die(EXIT_USAGE, "--min-lr %g is above --learning-rate %g", s->least, s->rate);
+    if (job->training.stop_at > job->training.steps)
+        die(EXIT_USAGE, "--stop-at %d: the run ends at update %d already", job->training.stop_at,
+            job->training.steps);
+    if (s->warmup >= job->training.steps && options_given(job->program, "warmup-iters"))
+        warn("--warmup-iters %d: the run ends at update %d, before the peak of the rate", s->warmup,
+             job->training.steps);
 }
