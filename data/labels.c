@@ -18,6 +18,7 @@ static const uint64_t HELD_BACK = 0x6c6162656c73; /* a seed that no run has by c
 
 /* A row as it stands in the file: its fields, of which the first few are kept. */
 enum { FIELDS = 1 + LABEL_TEXTS, PASSAGES_TRAIN = 10000, PASSAGES_VALIDATION = 1000 };
+enum { ROWS_TO_JUDGE = 10 };
 typedef struct {
     Bytes field[FIELDS];
     int fields;
@@ -64,24 +65,37 @@ static const char *wrong_field(const Fields *f)
     return wrong_label(f->field[0]);
 }
 
-static bool is_header(const Fields *f)
+/* The column that is named label, or -1. */
+static int named_label(const Fields *f)
 {
-    return f->field[0].n == 5 && memcmp(f->field[0].at, "label", 5) == 0;
+    for (int i = 0; i < f->fields && i < FIELDS; i++)
+        if (f->field[i].n == 5 && memcmp(f->field[i].at, "label", 5) == 0)
+            return i;
+    return -1;
+}
+
+static void label_first(Fields *f, int column)
+{
+    const Bytes label = f->field[column];
+
+    memmove(f->field + 1, f->field, (size_t)column * sizeof *f->field);
+    f->field[0] = label;
 }
 
 /* Adds a row, or dies. */
-static void add_row(LabelledTexts *t, const Fields *f)
+static void add_row(LabelledTexts *t, Fields *f)
 {
     if (f->fields < 2 || f->fields > FIELDS)
         die(EXIT_DATA, LINE "a row is a label and one text, or a label and two, not %d column%s",
             t->path, f->line, f->fields, f->fields == 1 ? "" : "s");
-    if (t->rows > 0 && f->fields != t->texts + 1)
+    if (t->columns > 0 && f->fields != t->columns)
         die(EXIT_DATA, LINE "%d columns where the first row has %d", t->path, f->line, f->fields,
-            t->texts + 1);
+            t->columns);
+    label_first(f, t->label_column);
     const char *wrong = wrong_field(f);
     if (wrong)
         die(EXIT_DATA, LINE "%s", t->path, f->line, wrong);
-    t->texts = f->fields - 1;
+    t->columns = f->fields, t->texts = f->fields - 1;
     t->row = xgrow(t->row, t->rows, sizeof *t->row);
     t->row[t->rows++] =
         (Labelled){ .label = f->field[0], .text = { f->field[1], f->field[2] }, .line = f->line };
@@ -105,9 +119,13 @@ static Fields cut(const unsigned char *at, const unsigned char *end, size_t line
 }
 
 /* The first one may be the names of the columns. */
-static void take_row(LabelledTexts *t, const Fields *f, bool *first)
+static void take_row(LabelledTexts *t, Fields *f, bool *first)
 {
-    if (!*first || !is_header(f))
+    const int named = *first ? named_label(f) : -1;
+
+    if (named >= 0)
+        t->columns = f->fields, t->label_column = named;
+    else
         add_row(t, f);
     *first = false;
 }
@@ -121,7 +139,7 @@ static void read_lines(LabelledTexts *t)
     for (size_t line = 1; at < end; line++) {
         const unsigned char *newline = memchr(at, '\n', (size_t)(end - at));
         const unsigned char *stop = newline ? newline : end;
-        const Fields f = cut(at, stop - (stop > at && stop[-1] == '\r'), line);
+        Fields f = cut(at, stop - (stop > at && stop[-1] == '\r'), line);
 
         at = stop + 1;
         if (f.fields == 1 && f.field[0].n == 0)
@@ -313,6 +331,11 @@ Labels labels_of(const LabelledTexts *t)
         l.name[l.n++][name.n] = 0;
     }
     free(row);
+    if (t->rows >= ROWS_TO_JUDGE && (size_t)l.n == t->rows)
+        die(EXIT_DATA,
+            PATH ": each row has a label of its own, such as '%s': is the first column the text? "
+                 "A first row with the names text and label says which is which",
+            t->path, l.name[0]);
     if (l.n < 2)
         die(EXIT_DATA, PATH ": all rows have the label '%s': at least two labels are needed",
             t->path, l.name[0]);

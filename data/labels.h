@@ -5,8 +5,9 @@
  *     neutral  \t A dog runs. \t A cat sleeps.    label, and a pair of texts
  *
  * A file whose name ends in .csv is CSV (RFC 4180): fields are separated by commas, and one that
- * has a comma, a quote or a line end is in quotes. Empty lines are skipped, and so is a first row
- * whose first field is the word "label". All rows have the same number of texts.
+ * has a comma, a quote or a line end is in quotes. Empty lines are skipped. A first row with a
+ * field that is the word "label" has the names of the columns, and says which of them has the
+ * labels. All rows have the same number of texts.
  */
 #ifndef DATA_LABELS_H
 #define DATA_LABELS_H
@@ -27,7 +28,8 @@ typedef struct {
     const char *path;
     Labelled *row;
     size_t rows;
-    int texts; /* of every row: 1, or 2 */
+    int texts;                 /* of every row: 1, or 2 */
+    int columns, label_column; /* in the file; 0 columns: no row yet */
     size_t bytes;
     uint64_t hash;        /* of the file, hash_bytes() */
     bool from_file;       /* and not in memory, or a part of another one */
@@ -76,7 +78,10 @@ typedef struct {
     char *name[LABELS_MAX];
 } Labels;
 
-/* Dies with EXIT_DATA if there are fewer than two, or more than LABELS_MAX. */
+/*
+ * Dies with EXIT_DATA if there are fewer than two, or more than LABELS_MAX, or in ten rows or more
+ * as many as rows.
+ */
 Labels labels_of(const LabelledTexts *texts);
 void labels_free(Labels *labels);
 

@@ -66,6 +66,9 @@ START_TEST(a_line_is_a_label_and_what_follows_the_tab)
         { "label\ttext\na\tone\n", "2[a|one]" },
         { "labels\ttext\nlabel\tone\n", "1[labels|text]2[label|one]" },
         { "label\tx\nlabel\ty\n", "2[label|y]" },
+        { "text\tlabel\none\ta\nlabel\tb\n", "2[a|one]3[b|label]" },
+        { "one\ttwo\tlabel\n1\t2\ta\n", "2[a|1|2]" },
+        { "one\tlabel\ttwo\n1\ta\t2\n", "2[a|1|2]" },
     };
 
     for (int i = 0; i < COUNT(of); i++)
@@ -83,6 +86,7 @@ START_TEST(a_file_that_ends_in_csv_has_commas_and_quotes)
         { "a,\"one\ntwo\r\n\nthree\"\nb,four\n", "1[a|one\ntwo\r\n\nthree]5[b|four]" },
         { "a,one\ttwo,three\n", "1[a|one\ttwo|three]" },
         { "label,text\n\"label\",\"x\"\n", "2[label|x]" },
+        { "text,label\n\"one, two\",a\n", "2[a|one, two]" },
     };
 
     for (int i = 0; i < COUNT(of); i++)
@@ -120,6 +124,7 @@ START_TEST(errors_name_the_file_and_the_line)
           "x.tsv:1: a row is a label and one text, or a label and two, "
           "not 4 columns" },
         { "x.tsv", "\na\t1\nb\t2\t3\n", "x.tsv:3: 3 columns where the first row has 2" },
+        { "x.tsv", "1\t2\tlabel\na\tb\n", "x.tsv:2: 2 columns where the first row has 3" },
         { "x.tsv", "a\t1\n\t2\n", "x.tsv:2: the label is empty" },
         { "x.tsv", "a\t1\nb\t\n", "x.tsv:2: the text is empty" },
         { "x.tsv", "a\t\t1\n", "x.tsv:1: the first text is empty" },
@@ -171,8 +176,8 @@ START_TEST(there_are_at_most_256_labels)
     char *text = xmalloc(300 * 10);
     size_t n = 0;
 
-    for (int i = 0; i < 256; i++, n += 9)
-        memcpy(text + n, counted(255 - i).at, 10);
+    for (int i = 0; i <= 256; i++, n += 9)
+        memcpy(text + n, counted(i < 256 ? 255 - i : 0).at, 10);
     LabelledTexts t = parse("x.tsv", text);
     Labels l = labels_of(&t);
     ck_assert_int_eq(l.n, 256);
@@ -181,8 +186,21 @@ START_TEST(there_are_at_most_256_labels)
     labels_free(&l);
     labelled_free(&t);
     memcpy(text + n, counted(256).at, 10), n += 9;
-    refuses("x.tsv", text, n, "x.tsv has more than 256 labels; one is '256' in line 257");
+    refuses("x.tsv", text, n, "x.tsv has more than 256 labels; one is '256' in line 258");
     free(text);
+}
+END_TEST
+
+START_TEST(texts_in_the_place_of_labels_are_noticed)
+{
+    static const char text[] = "a\tx\nb\tx\nc\tx\nd\tx\ne\tx\nf\tx\ng\tx\nh\tx\ni\tx\nj\tx\n";
+    LabelledTexts t = parse("x.tsv", "a\tx\nb\tx\nc\tx\n");
+    Labels l = labels_of(&t);
+
+    ck_assert_int_eq(l.n, 3);
+    labels_free(&l);
+    labelled_free(&t);
+    refuses("x.tsv", text, strlen(text), "each row has a label of its own, such as 'a'");
 }
 END_TEST
 
@@ -524,6 +542,7 @@ Suite *suite_labels(void)
     tcase_add_test(t, errors_name_the_file_and_the_line);
     tcase_add_test(t, the_length_of_labels_is_limited);
     tcase_add_test(t, there_are_at_most_256_labels);
+    tcase_add_test(t, texts_in_the_place_of_labels_are_noticed);
     tcase_add_test(t, labels_are_sorted_by_their_bytes);
     tcase_add_test(t, a_label_absent_from_training_is_refused);
     tcase_add_test(t, validation_uses_a_file_or_a_fraction);
