@@ -83,7 +83,7 @@ ops/attention 4730
 ops/attention/engine 9210
 ops/attention/plain 3075
 model 4640
-data 4690
+data 4740
 data/synthetic 1330
 training 5720
 tools 940
