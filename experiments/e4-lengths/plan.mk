@@ -3,7 +3,7 @@
 # long are up to four times as high.
 lengths = 128,16,32,64,256,512,1024
 tested  = --max-tokens 200000
-seeds   = $(call full,10,1)
+seeds   = 2
 also    = experiments/e4-lengths/more run
 masked  = --task mlm --mask-share 0.3
 gated   = $(masked) --attn gau --norm $(norm) \
