@@ -204,13 +204,26 @@ void job_check_restored(const Job *job)
     check_stop(job);
 }
 
+/* The first argument, if it is a folder, and without --out-dir or with a run. */
+static const char *run_argument(const Job *job)
+{
+    const char *first = job->files > 0 ? job->file[0] : NULL;
+
+    return first && (job->out_dir ? folder_has_run(first) : is_folder(first)) ? first : NULL;
+}
+
 /* The run's folder is --out-dir or the first argument. */
 void job_restore(Job *job)
 {
-    if (!job->out_dir && job->files > 0 && is_folder(job->file[0])) {
-        job->out_dir = *job->file++;
-        job->files--;
-    }
+    const char *named = run_argument(job);
+
+    if (named && job->out_dir && !file_same(named, job->out_dir))
+        die(EXIT_USAGE,
+            "%.200s and --out-dir %.200s: a run continues in its own folder; copy it first to keep "
+            "it as it is",
+            named, job->out_dir);
+    if (named)
+        job->out_dir = named, job->file++, job->files--;
     if (!job->out_dir && job->files > 0)
         die(EXIT_USAGE, "--resume %.200s: there is no such folder", job->file[0]);
     if (!job->out_dir)
