@@ -20,6 +20,9 @@ function after(words) { # the number that follows them
 }
 function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], i < names ? "," : "\n" }
 
+/"split":"train"/ && "--batch-stages" in option { # fewer than batches of one size have
+    match($0, /"tokens":[0-9]+/); v["tokens"] = substr($0, RSTART + 9, RLENGTH - 9)
+}
 /"split":"val"/ {
     match($0, /"loss":[^,]*/); last = substr($0, RSTART + 7, RLENGTH - 7)
     if (substr($0, 9) + 0 <= 0.8 * v["steps"]) before = last

@@ -269,6 +269,14 @@ converges() { # column 18: the loss after four fifths and after all
 }
 check 'a row says what the last fifth of the updates gained' converges
 
+counts() { # the tokens in the log count where batches grow
+    for stages in '' ' --batch-stages 4,8'; do
+        printf '%s\n' '{"step":1,"split":"train","tokens":32,"x":1}' '{"step":2,"split":"train","tokens":96,"x":1}' |
+            awk -v columns=tokens -v options="--max-iters 2 --batch-size 8 --block-size 8$stages" -f experiments/rows.awk
+    done | tr '\n' ' ' | grep -qx '128 96 '
+}
+check 'a row says on how many tokens a run was trained' counts
+
 # What a screen found: of each mechanism and length the position with the lowest mean, unless one diverged.
 best() {
     { echo header
