@@ -308,9 +308,9 @@ START_TEST(checkpoints_record_their_validation_loss)
     static const char *const step[] = { "10", "10" };
     TextSource lesson = lesson_open();
     Arena *mem = arena_new();
-    Tape tape = tape_open(2);
 
-    check_trains();
+    check_trains(); /* before there are threads: its process would inherit their locks */
+    Tape tape = tape_open(2);
     for (int i = 0; i < 2; i++) {
         const Model model = model_of(name[i], mem);
         Safetensors *file = safetensors_read(in_folder(name[i]));
