@@ -88,14 +88,14 @@ static void add_row(LabelledTexts *t, Fields *f)
     if (f->fields < 2 || f->fields > FIELDS)
         die(EXIT_DATA, LINE "a row is a label and one text, or a label and two, not %d column%s",
             t->path, f->line, f->fields, f->fields == 1 ? "" : "s");
-    if (t->columns > 0 && f->fields != t->columns)
+    if (t->texts > 0 && f->fields != t->texts + 1)
         die(EXIT_DATA, LINE "%d columns where the first row has %d", t->path, f->line, f->fields,
-            t->columns);
+            t->texts + 1);
     label_first(f, t->label_column);
     const char *wrong = wrong_field(f);
     if (wrong)
         die(EXIT_DATA, LINE "%s", t->path, f->line, wrong);
-    t->columns = f->fields, t->texts = f->fields - 1;
+    t->texts = f->fields - 1;
     t->row = xgrow(t->row, t->rows, sizeof *t->row);
     t->row[t->rows++] =
         (Labelled){ .label = f->field[0], .text = { f->field[1], f->field[2] }, .line = f->line };
@@ -124,7 +124,7 @@ static void take_row(LabelledTexts *t, Fields *f, bool *first)
     const int named = *first ? named_label(f) : -1;
 
     if (named >= 0)
-        t->columns = f->fields, t->label_column = named;
+        t->texts = f->fields - 1, t->label_column = named;
     else
         add_row(t, f);
     *first = false;
@@ -274,6 +274,22 @@ LabelledTexts labelled_split(LabelledTexts *all, double share)
     return chosen;
 }
 
+/* Dies if no label occurs twice: there would be nothing to learn from. */
+static void check_labels_recur(const LabelledTexts *t)
+{
+    const Labelled **row = sorted(t);
+    size_t labels = 0;
+
+    for (size_t i = 0; i < t->rows; i++)
+        labels += is_new(row, i);
+    if (t->rows >= ROWS_TO_JUDGE && labels == t->rows)
+        die(EXIT_DATA,
+            LINE "no label occurs twice, and this one is '%.*s': is it the text? A first row "
+                 "text,label would say that labels are in the second column",
+            t->path, t->row->line, (int)t->row->label.n, t->row->label.at);
+    free(row);
+}
+
 /* As if from a file. */
 static LabelledTexts passages(uint64_t seed, uint64_t first, size_t rows)
 {
@@ -289,6 +305,7 @@ LabelCorpus label_corpus(LabelFiles f)
     LabelCorpus c = { .train =
                           f.path ? labelled_read(f.path) : passages(f.seed, 0, PASSAGES_TRAIN) };
 
+    check_labels_recur(&c.train);
     if (!f.path)
         c.validation = passages(f.seed, PASSAGES_TRAIN, PASSAGES_VALIDATION);
     else if (f.validation)
@@ -324,18 +341,14 @@ Labels labels_of(const LabelledTexts *t)
         if (!is_new(row, i))
             continue;
         if (l.n == LABELS_MAX)
-            die(EXIT_DATA, PATH " has more than %d labels; one is '%.*s' in line %zu", t->path,
-                LABELS_MAX, (int)name.n, name.at, row[i]->line);
+            die(EXIT_DATA,
+                PATH " has more than %d labels; one is '%.*s' in line %zu: is it the text?",
+                t->path, LABELS_MAX, (int)name.n, name.at, row[i]->line);
         l.name[l.n] = xmalloc(name.n + 1);
         memcpy(l.name[l.n], name.at, name.n);
         l.name[l.n++][name.n] = 0;
     }
     free(row);
-    if (t->rows >= ROWS_TO_JUDGE && (size_t)l.n == t->rows)
-        die(EXIT_DATA,
-            PATH ": each row has a label of its own, such as '%s': is the first column the text? "
-                 "A first row with the names text and label says which is which",
-            t->path, l.name[0]);
     if (l.n < 2)
         die(EXIT_DATA, PATH ": all rows have the label '%s': at least two labels are needed",
             t->path, l.name[0]);

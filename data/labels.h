@@ -28,8 +28,8 @@ typedef struct {
     const char *path;
     Labelled *row;
     size_t rows;
-    int texts;                 /* of every row: 1, or 2 */
-    int columns, label_column; /* in the file; 0 columns: no row yet */
+    int texts;        /* of every row: 1, or 2 */
+    int label_column; /* in the file, from 0 */
     size_t bytes;
     uint64_t hash;        /* of the file, hash_bytes() */
     bool from_file;       /* and not in memory, or a part of another one */
@@ -56,7 +56,8 @@ LabelledTexts labelled_split(LabelledTexts *all, double share);
 /*
  * What a run is trained and validated on. `path` NULL: the built-in passages (data/stories.h) of
  * `seed`; `validation` NULL: this share of the rows. Dies with EXIT_DATA if no row is left to
- * validate, or if the files differ in the number of texts.
+ * validate, if the files differ in the number of texts, or if all of ten rows or more to train on
+ * have different labels.
  */
 typedef struct {
     const char *path, *validation;
@@ -78,10 +79,7 @@ typedef struct {
     char *name[LABELS_MAX];
 } Labels;
 
-/*
- * Dies with EXIT_DATA if there are fewer than two, or more than LABELS_MAX, or in ten rows or more
- * as many as rows.
- */
+/* Dies with EXIT_DATA if there are fewer than two, or more than LABELS_MAX. */
 Labels labels_of(const LabelledTexts *texts);
 void labels_free(Labels *labels);
 

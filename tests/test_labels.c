@@ -176,8 +176,8 @@ START_TEST(there_are_at_most_256_labels)
     char *text = xmalloc(300 * 10);
     size_t n = 0;
 
-    for (int i = 0; i <= 256; i++, n += 9)
-        memcpy(text + n, counted(i < 256 ? 255 - i : 0).at, 10);
+    for (int i = 0; i < 256; i++, n += 9)
+        memcpy(text + n, counted(255 - i).at, 10);
     LabelledTexts t = parse("x.tsv", text);
     Labels l = labels_of(&t);
     ck_assert_int_eq(l.n, 256);
@@ -186,21 +186,9 @@ START_TEST(there_are_at_most_256_labels)
     labels_free(&l);
     labelled_free(&t);
     memcpy(text + n, counted(256).at, 10), n += 9;
-    refuses("x.tsv", text, n, "x.tsv has more than 256 labels; one is '256' in line 258");
+    refuses("x.tsv", text, n,
+            "x.tsv has more than 256 labels; one is '256' in line 257: is it the text?");
     free(text);
-}
-END_TEST
-
-START_TEST(texts_in_the_place_of_labels_are_noticed)
-{
-    static const char text[] = "a\tx\nb\tx\nc\tx\nd\tx\ne\tx\nf\tx\ng\tx\nh\tx\ni\tx\nj\tx\n";
-    LabelledTexts t = parse("x.tsv", "a\tx\nb\tx\nc\tx\n");
-    Labels l = labels_of(&t);
-
-    ck_assert_int_eq(l.n, 3);
-    labels_free(&l);
-    labelled_free(&t);
-    refuses("x.tsv", text, strlen(text), "each row has a label of its own, such as 'a'");
 }
 END_TEST
 
@@ -532,6 +520,24 @@ START_TEST(inconsistent_files_are_refused)
 }
 END_TEST
 
+START_TEST(labels_of_which_none_occurs_twice_are_refused)
+{
+    LabelCorpus few = label_corpus(files_of("a\t1\nb\t2\nc\t3\n", "b\t4\n"));
+
+    ck_assert_uint_eq(few.train.rows, 3);
+    label_corpus_free(&few);
+    leaks_are_expected();
+    for (int i = 0; i < 2; i++) { /* with a file to validate on, and without */
+        const char *name = i ? "one" : "train";
+
+        files_of("", "b\t3\n");
+        put(in_folder(name), "\na\t1\nb\t1\nc\t1\nd\t1\ne\t1\nf\t1\ng\t1\nh\t1\ni\t1\nj\t1\n", 41);
+        check_dies(read_pair, in_folder(name), EXIT_DATA,
+                   ":2: no label occurs twice, and this one is 'a'");
+    }
+}
+END_TEST
+
 Suite *suite_labels(void)
 {
     Suite *s = suite_create("labels");
@@ -542,11 +548,11 @@ Suite *suite_labels(void)
     tcase_add_test(t, errors_name_the_file_and_the_line);
     tcase_add_test(t, the_length_of_labels_is_limited);
     tcase_add_test(t, there_are_at_most_256_labels);
-    tcase_add_test(t, texts_in_the_place_of_labels_are_noticed);
     tcase_add_test(t, labels_are_sorted_by_their_bytes);
     tcase_add_test(t, a_label_absent_from_training_is_refused);
     tcase_add_test(t, validation_uses_a_file_or_a_fraction);
     tcase_add_test(t, inconsistent_files_are_refused);
+    tcase_add_test(t, labels_of_which_none_occurs_twice_are_refused);
     t = group(s, "rows");
     tcase_add_test(t, the_label_of_a_passage_is_the_animal_that_did_it);
     tcase_add_test(t, passages_depend_on_their_seed_and_number);
