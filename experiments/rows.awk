@@ -20,7 +20,7 @@ function after(words) { # the number that follows them
 }
 function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], i < names ? "," : "\n" }
 
-/"split":"train"/ && "--batch-stages" in option { # fewer than batches of one size have
+/"split":"train"/ && "--batch-stages" in option { # batches grow up to --batch-size
     match($0, /"tokens":[0-9]+/); v["tokens"] = substr($0, RSTART + 9, RLENGTH - 9)
 }
 /"split":"val"/ {
