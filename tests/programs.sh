@@ -884,6 +884,7 @@ resume="$train --resume --out-dir ../out/cut"
 refused 'resuming nothing'               2 'folder of a run'   $train --resume
 refused 'resuming a folder without a run'                4 "not a run's folder" $train --resume --out-dir ../in
 refused 'resuming into another folder'        2 'copy it first'      $train --resume ../out/cut --out-dir ../out/copy
+refused 'resuming a run that is named twice'  2 'is at update'       $train --resume ../out/cut --out-dir ../out/cut --stop-at 1
 refused 'resuming with another text'          5 'differs from'       $resume ../in/other
 refused 'resuming with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'resuming with another attention'     2 'attn is softmax'   $resume --attn relu

@@ -1,4 +1,4 @@
-/* Options that would change nothing are mistakes: they are refused. */
+/* Options that would change nothing, or contradict each other, are mistakes: they are refused. */
 #include "ops/base/error.h"
 #include "tools/train/job.h"
 
@@ -34,7 +34,7 @@ void job_check_sizes(const Job *job)
     if (s->least > s->rate && options_given(job->program, "min-lr"))
         die(EXIT_USAGE, "--min-lr %g is above --learning-rate %g", s->least, s->rate);
     if (job->training.stop_at > job->training.steps)
-        die(EXIT_USAGE, "--stop-at %d: the run ends at update %d already", job->training.stop_at,
+        die(EXIT_USAGE, "--stop-at %d: the run ends at update %d", job->training.stop_at,
             job->training.steps);
     if (s->warmup >= job->training.steps && options_given(job->program, "warmup-iters"))
         warn("--warmup-iters %d: the run ends at update %d, before the peak of the rate", s->warmup,
