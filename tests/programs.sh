@@ -311,6 +311,8 @@ rm -r ../out/run
 refused 'figure and table in one file'         2 'the same file'             $f --x seed --csv x --svg x $csv
 refused 'figure to standard output'            2 'not to standard output'    $f --x seed --svg - $csv
 refused 'figure where no folder is'            4 'No such file'              $f --x seed --svg nowhere/x $csv
+refused 'a table into the file of what is printed' 2 'output or error already' \
+    sh -c '"$@" --csv ../out/both >../out/both' sh $f --x seed $csv
 
 # No option takes garbage for a number. The corpus is missing, so that garbage which is taken ends
 # with another code.

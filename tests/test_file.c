@@ -270,6 +270,28 @@ START_TEST(an_impossible_path_is_reported)
 END_TEST
 
 /* More than the memory that is left, without a look at what comes of it. */
+static int stream; /* a standard one */
+
+static void write_to_stream(const char *path)
+{
+    dup2(open(path, O_RDONLY), stream);
+    write_new(path);
+}
+
+START_TEST(a_file_that_is_a_standard_stream_is_not_replaced)
+{
+    char path[400];
+
+    strcpy(path, in_folder("own"));
+    put(path, "own", 3);
+    for (stream = STDIN_FILENO; stream <= STDERR_FILENO; stream++)
+        ck_assert_int_eq(exit_code_of(write_to_stream, path), EXIT_USAGE);
+    stream = STDOUT_FILENO;
+    check_dies(write_to_stream, path, EXIT_USAGE, "is standard input, output or error already");
+    check_file(path, "own", 3);
+}
+END_TEST
+
 static void put_much(FILE *out, void *blocks)
 {
     static char block[1 << 16];
@@ -362,6 +384,7 @@ Suite *suite_file(void)
     tcase_add_test(t, a_file_may_shrink_and_grow_while_it_is_read);
     tcase_add_test(t, a_failed_write_leaves_the_old_file_and_nothing_else);
     tcase_add_test(t, an_impossible_path_is_reported);
+    tcase_add_test(t, a_file_that_is_a_standard_stream_is_not_replaced);
     tcase_add_test(t, a_text_that_runs_out_of_memory_is_not_written_in_part);
     tcase_add_test(t, a_stale_temporary_file_does_not_prevent_writing);
     tcase_add_test(t, a_symbolic_link_is_replaced_and_its_target_kept);

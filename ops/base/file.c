@@ -171,6 +171,18 @@ static noreturn void give_up(const Replacement *r, const char *verb)
         strerror(cause));
 }
 
+/* Of `--csv /dev/stdout >results`: replacing would lose what is printed, and for root the device.
+ */
+static bool is_standard(const struct stat *file)
+{
+    struct stat own;
+
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fstat(fd, &own) == 0 && own.st_dev == file->st_dev && own.st_ino == file->st_ino)
+            return true;
+    return false;
+}
+
 static void open_directory(Replacement *r)
 {
     const char *slash = strrchr(r->path, '/');
@@ -187,9 +199,12 @@ static void open_directory(Replacement *r)
     if (r->dir < 0)
         die(EXIT_IO, "cannot write into the folder " PATH ": %s", dir, strerror(errno));
     free(dir);
-    if (fstatat(r->dir, r->name, &st, 0) == 0 && kind(st.st_mode)) {
+    if (fstatat(r->dir, r->name, &st, 0) == 0 && (kind(st.st_mode) || is_standard(&st))) {
         close(r->dir);
-        not_regular(r->path, st.st_mode);
+        if (kind(st.st_mode))
+            not_regular(r->path, st.st_mode);
+        die(EXIT_USAGE, "cannot write " PATH ": it is standard input, output or error already",
+            r->path);
     }
 }
 
