@@ -189,14 +189,31 @@ tokenize ids | text
 report prompt int | -o page run
 report text other | -o page run
 report positions 4 | -o page run --text other
-report sample 5 | -o page run'
+report sample 5 | -o page run
+figure x seed | --y loss rows.csv
+figure by attn | --x length --y loss rows.csv
+figure where seed=1 | --x length --y loss rows.csv
+figure order relu | --x length --y loss --by attn rows.csv
+figure table | --x length --y loss --svg page rows.csv
+figure digits 1 | --x length --y loss rows.csv
+figure counts | --x length --y loss rows.csv
+figure best min | --x length --y loss --by attn rows.csv
+figure csv page | --x length --y loss rows.csv
+figure log-x | --x length --y loss --svg page rows.csv
+figure log-y | --x length --y loss --svg page rows.csv
+figure title one | --x length --y loss --svg page rows.csv
+figure subtitle one | --x length --y loss --svg page rows.csv
+figure x-label one | --x length --y loss --svg page rows.csv
+figure y-label one | --x length --y loss --svg page rows.csv
+figure line 3:three | --x length --y loss --svg page rows.csv'
 uses_none='eval csv svg threads
 analyse csv svg plot spectra activations threads exponent
 sample batch interactive precision threads
 fill threads
 classify lines threads
 tokenize json check
-report threads'
+report threads
+figure svg y'
 
 passed=0 failed=0
 fail() { failed=$((failed + 1)) && echo "FAILED: $*"; }
@@ -209,7 +226,7 @@ losses() { # OPTION...: of a run with these
 prints() { # PROGRAM WORD...; times are no results
     program=$1 && shift
     timeout 60 "$root/$program" "$@" 2>out </dev/null | sed 's/ in [0-9.]* s.*//;s/"seconds":[^,]*//'
-    [ $program != report ] || cat page
+    [ ! -e page ] || { cat page && rm page; }
     ! grep 'attn.c: error:' out
 }
 compare() { # COMMAND, with the option last or the program first
@@ -250,6 +267,11 @@ trained masked-worse --task mlm --max-iters 20 --eval-interval 1 --lr 10 --warmu
 trained recall --task mqar --symbols 64 --items 3 --block-size 32
 trained labelled --task classify --labels labels --labels-val others
 trained labelled-worse --task classify --labels labels --labels-val others --max-iters 20 --eval-interval 1 --lr 1
+{ # of two mechanisms, lengths and seeds
+    echo attn,length,seed,width,loss
+    for row in softmax,8,1,5,2.5 softmax,8,2,7,2.75 softmax,64,1,6,1.5 softmax,64,2,8,1.625 \
+        relu,8,1,9,3.5 relu,8,2,5,3.25 relu,64,1,7,1.25 relu,64,2,6,1.125; do echo $row; done
+} >rows.csv
 echo "$uses" | sed '/^$/d; s/ *|/|/' >rows
 compare prints <rows
 echo "$uses_none" | while read -r program words; do
