@@ -84,8 +84,8 @@ ops/attention/engine 9210
 ops/attention/plain 3075
 model 4640
 data 4740
-data/synthetic 1330
-training 5720
+data/synthetic 1390
+training 5730
 tools 940
 tools/common 4040
 tools/draw 1100
