@@ -31,13 +31,13 @@
 
 /* The sizes of a row; 0: the task's default. */
 typedef struct {
-    int T;       /* positions of a row */
-    int least;   /* listops: a row has more tokens than this, and less than T */
-    int symbols; /* size of the alphabet; mqar: of the vocabulary */
-    int items;   /* mqar, recall, fuzzy-recall: pairs; copy: symbols; induction: triggers; passkey:
-                    digits */
-    bool noise;  /* mqar: random tokens in place of blanks */
+    int T;          /* positions of a row */
+    int least;      /* listops: a row has more tokens than this, and less than T */
+    int symbols;    /* size of the alphabet; mqar: of the vocabulary */
+    int items;      /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
+    bool noise;     /* mqar: random tokens in place of blanks */
     int difficulty; /* pathfinder: of synthetic_difficulties */
+    bool test;      /* fuzzy-recall: as it is tested, with keys of three tokens */
 } SyntheticShape;
 
 /* The sizes beside T that a task takes. */

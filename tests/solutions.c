@@ -108,30 +108,43 @@ static bool same_words(const char *const *a, const char *const *b, int n)
     return n == 0;
 }
 
+static bool all_differ(Puzzle p, int from, int n)
+{
+    for (int t = from; t < from + n; t++)
+        for (int before = from; before < t; before++)
+            if (same_word(p.word[before], p.word[t]))
+                return false;
+    return true;
+}
+
 /* Keys and values of several words; a pair begins where the one before it ends. */
 static void solve_fuzzy_recall(Puzzle p)
 {
-    int begin[1000], pairs = 0, asked = 0;
+    int begin[1000], pairs = 0, whole = 0, t = 0;
 
-    for (int t = 0, keys, values; t < p.n && p.word[t][0] == 'k'; t += keys + values) {
+    while (same_word(p.word[t], "."))
+        t++;
+    must(t >= 2 && t <= 7, "few blanks come first");
+    for (int keys, values; t < p.n; t += keys + values) {
         int before = 0;
 
         keys = run_of(p, t, 'k'), values = run_of(p, t + keys, 'v');
-        must(keys >= 1 && keys <= 3 && values >= 1 && values <= 3, "both have one to three words");
+        must(all_differ(p, t, keys) && all_differ(p, t + keys, values), "no word comes twice");
         while (before < pairs && (run_of(p, begin[before], 'k') != keys ||
                                   !same_words(p.word + begin[before], p.word + t, keys)))
             before++;
-        asked = before < pairs;
-        if (asked)
-            must(run_of(p, begin[before] + keys, 'v') == values &&
+        whole = before < pairs ? run_of(p, begin[before] + keys, 'v') : 0;
+        if (whole)
+            must(values == whole - (t + keys + values == p.n) &&
                      same_words(p.word + begin[before] + keys, p.word + t + keys, values),
-                 "one key, one value");
-        for (int i = 0; asked && i < values; i++)
+                 "one key, one value, but for the end of the row");
+        must(keys >= 1 && keys <= 3 && (whole || values >= 1) && values <= 3,
+             "both have one to three words");
+        for (int i = 0; i < whole; i++)
             p.say[t + keys - 1 + i] = p.word[begin[before] + keys + i];
         begin[pairs++] = t;
     }
-    must(asked, "the last key is a question");
-    must(begin[pairs - 1] + 6 + 6 > p.n, "the rest is short");
+    must(whole, "the last key is a question");
 }
 
 /* Facts that no row tells: the first of 128 keys has the first of as many values, and each further
@@ -168,8 +181,9 @@ static void solve_induction(Puzzle p)
     p.say[p.n - 1] = answer;
 }
 
-/* Says the symbols before "=>" in an order: symbol i is at place i, or at place -1 - i. */
-static void say_symbols(Puzzle p, bool backwards)
+/* Says the symbols before "=>" in an order: symbol i is at place i, or at place -1 - i. Those that
+ * were said follow, or "=>" in their places. */
+static void say_symbols(Puzzle p, bool backwards, bool shown)
 {
     const char *symbol[1000];
     int prompt = first(p, "=>"), n = 0;
@@ -180,14 +194,15 @@ static void say_symbols(Puzzle p, bool backwards)
     must(prompt + n == p.n, "there is a place for each answer");
     for (int i = 0; i < n; i++) {
         p.say[prompt + i] = symbol[backwards ? n - 1 - i : i];
-        must(prompt + i + 1 == p.n || same_word(p.word[prompt + i + 1], p.say[prompt + i]),
-             "an answer is in sight of the next one");
+        must(prompt + i + 1 == p.n ||
+                 same_word(p.word[prompt + i + 1], shown ? p.say[prompt + i] : "=>"),
+             "an answer is in sight of the next one, or is not");
     }
 }
 
 static void solve_selective_copy(Puzzle p)
 {
-    say_symbols(p, false);
+    say_symbols(p, false, false);
 }
 
 static void check_blanks_follow_symbols(Puzzle p)
@@ -199,13 +214,13 @@ static void check_blanks_follow_symbols(Puzzle p)
 static void solve_copy(Puzzle p)
 {
     check_blanks_follow_symbols(p);
-    say_symbols(p, false);
+    say_symbols(p, false, true);
 }
 
 static void solve_reverse(Puzzle p)
 {
     check_blanks_follow_symbols(p);
-    say_symbols(p, true);
+    say_symbols(p, true, true);
 }
 
 static int count(Puzzle p, const char *word, int n)

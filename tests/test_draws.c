@@ -352,26 +352,69 @@ START_TEST(all_symbols_of_compression_are_equally_likely)
 }
 END_TEST
 
-START_TEST(keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind)
+/* Of the last key of many rows. */
+static void count_keys(SyntheticShape s, int keys, int tokens[4], int token[])
 {
-    enum { KEYS = 8, ROWS = 20000 };
-    Rows rows = rows_open("fuzzy-recall", (SyntheticShape){ .T = 12, .items = 1 });
-    int tokens[4] = { 0 }, pairs = 0, same = 0;
+    Rows rows = rows_open("fuzzy-recall", s);
 
-    for (int i = 0; i < ROWS; i++) { /* a row of one pair says it twice or more */
-        int n = 0;
+    for (int i = 0; i < MANY; i++) {
+        int end = s.T, n = 0;
 
         next_row(&rows);
-        while (rows.id[n] < KEYS)
-            n++;
+        while (rows.id[end - 1] >= keys)
+            end--;
+        while (n < 4 && rows.id[end - 1 - n] < keys)
+            token[rows.id[end - 1 - n++]]++;
         ck_assert(n >= 1 && n <= 3);
         tokens[n]++;
-        pairs += n > 1;
-        same += n > 1 && rows.id[0] == rows.id[1];
     }
+    rows_close(&rows);
+}
+
+START_TEST(keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind)
+{
+    enum { KEYS = 7 };
+    int tokens[4] = { 0 }, tested[4] = { 0 }, token[KEYS] = { 0 };
+
+    count_keys((SyntheticShape){ .T = 30 }, KEYS, tokens, token);
     for (int n = 1; n <= 3; n++)
-        check_share(tokens[n], ROWS, 1.0 / 3);
-    check_share(same, pairs, 1.0 / KEYS);
+        check_share(tokens[n], MANY, 1.0 / 3);
+    for (int k = 0; k < KEYS; k++)
+        check_share(token[k], 2 * MANY, 1.0 / KEYS);
+    count_keys((SyntheticShape){ .T = 30, .test = true }, KEYS, tested, token);
+    ck_assert_int_eq(tested[3], MANY);
+}
+END_TEST
+
+/* Were it always in the same place, positions would be enough; and keys have values of their own.
+ */
+START_TEST(what_is_asked_in_fuzzy_recall_was_anywhere)
+{
+    enum { T = 60, KEYS = 100 };
+    Rows rows =
+        rows_open("fuzzy-recall", (SyntheticShape){ .T = T, .symbols = 2 * KEYS, .test = true });
+    int quarter[4] = { 0 }, same = 0;
+
+    for (int i = 0; i < MANY; i++) {
+        int key = T, place = 0, second;
+
+        next_row(&rows);
+        while (rows.id[key - 1] >= KEYS)
+            key--;
+        key -= 3;
+        while (memcmp(rows.id + place, rows.id + key, 3 * sizeof *rows.id) != 0)
+            place++;
+        ck_assert_int_lt(place, key);
+        quarter[4 * place / T]++;
+        for (place = 0; rows.id[place] >= KEYS;)
+            place++;
+        for (second = place + 3; rows.id[second] >= KEYS;)
+            second++;
+        same += rows.id[place + 3] == rows.id[second + 3];
+    }
+    check_share(same, MANY, 1.0 / KEYS);
+    for (int q = 0; q < 3; q++)
+        ck_assert_int_gt(quarter[q], MANY / 6);
     rows_close(&rows);
 }
 END_TEST
@@ -464,6 +507,7 @@ Suite *suite_draws(void)
     tcase_add_test(t, all_keys_of_memorization_are_asked_for_equally_often);
     tcase_add_test(t, all_symbols_of_compression_are_equally_likely);
     tcase_add_test(t, keys_of_fuzzy_recall_have_one_to_three_tokens_of_any_kind);
+    tcase_add_test(t, what_is_asked_in_fuzzy_recall_was_anywhere);
     tcase_add_test(t, values_of_two_keys_in_context_are_independent);
     tcase_add_test(t, the_last_key_in_context_is_any_of_those_before);
     tcase_add_test(t, a_passkey_is_anywhere_in_the_text_of_the_paper);

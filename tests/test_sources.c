@@ -214,6 +214,32 @@ START_TEST(a_row_with_a_class_has_its_length_and_no_other_target)
 }
 END_TEST
 
+/* Fuzzy recall is tested with longer keys than those it is learned from. */
+START_TEST(a_held_back_row_is_drawn_as_a_test)
+{
+    Sources *s = sources_open();
+    Rows drawn = rows_open("fuzzy-recall", (SyntheticShape){ .T = T });
+    RowSource fuzzy = source_rows(drawn.task, (SyntheticShape){ .T = T });
+    const Batch batch = filled(s, &fuzzy.source, 7, 2),
+                row = batch_row(batch_for(s, &fuzzy.source), 0);
+
+    drawn.r = random_stream(7, RANDOM_BATCH, 2);
+    for (int b = 0; b < B; b++) {
+        next_row(&drawn);
+        ck_assert_mem_eq(batch_row(batch, b).id, drawn.id, T * sizeof *drawn.id);
+    }
+    drawn.r = random_stream(0, RANDOM_HELD_BACK, 0), drawn.drawn = 0, drawn.s.test = true;
+    for (int k = 0; k < B; k++) {
+        next_row(&drawn);
+        fuzzy.source.row(&fuzzy.source, (size_t)k, row);
+        ck_assert_mem_eq(row.id, drawn.id, T * sizeof *drawn.id);
+        ck_assert_mem_eq(row.target, drawn.target, T * sizeof *drawn.target);
+    }
+    rows_close(&drawn);
+    sources_close(s);
+}
+END_TEST
+
 Suite *suite_sources(void)
 {
     Suite *s = suite_create("sources");
@@ -223,5 +249,6 @@ Suite *suite_sources(void)
     tcase_add_loop_test(t, held_back_rows_are_the_same_in_every_run, 0, COUNT(kinds));
     tcase_add_test(t, rows_of_a_task_are_as_long_as_the_batch);
     tcase_add_test(t, a_row_with_a_class_has_its_length_and_no_other_target);
+    tcase_add_test(t, a_held_back_row_is_drawn_as_a_test);
     return s;
 }

@@ -39,7 +39,10 @@ static void rows_batch(const Source *source, uint64_t number, Batch batch)
 
 static void rows_row(const Source *source, size_t k, Batch row)
 {
-    make_row((const RowSource *)source, synthetic_row(held_back(), k), row);
+    RowSource s = *(const RowSource *)source;
+
+    s.shape.test = true;
+    make_row(&s, synthetic_row(held_back(), k), row);
 }
 
 static size_t rows_rows(const Source *source, int T)

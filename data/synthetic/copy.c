@@ -1,12 +1,17 @@
 /*
  * Copying: M symbols stand among L blanks, and are repeated after "=>"; T = L + 2M.
  *
- *     copy             3 1 4 . . . =>  3  1        the symbols first (as S4, arXiv:2111.00396)
+ *     copy             3 1 4 . . . =>  3  1        the symbols first
  *                                   3  1  4
  *     reverse          3 1 4 . . . =>  4  1        in reverse order
  *                                   4  1  3
- *     selective-copy   . 3 . 1 4 . =>  3  1        anywhere (as Mamba, arXiv:2312.00752)
+ *     selective-copy   . 3 . 1 4 . => => =>        anywhere (as Mamba, arXiv:2312.00752)
  *                                   3  1  4
+ *
+ * To copy and reverse is to continue a text, each answer in sight of the next one; S4
+ * (arXiv:2111.00396) copies with "=>" in their places, as is selected here: so a model has to keep
+ * count. Sizes of selective-copy are those of MAD (arXiv:2403.17844), which puts no blank after the
+ * last symbol.
  *
  * To copy from fixed places positions are enough; to select takes content. Without blanks the state
  * of a linear mechanism has to hold half of the row.
@@ -37,33 +42,36 @@ static void write_symbols(SyntheticRow *row, bool anywhere)
         }
 }
 
-static void ask_for_symbols(SyntheticRow *row, bool backwards)
+static void ask_for_symbols(SyntheticRow *row, bool backwards, bool shown)
 {
     int prompt = row->s.T - row->s.items;
     int from = backwards ? prompt - 1 : 0;
 
     row->id[prompt] = prompt_of(row->s);
     for (int t = prompt; t < row->s.T; from += backwards ? -1 : 1)
-        if (row->id[from] != BLANK)
+        if (row->id[from] != BLANK) {
             row_answer(row, t++, row->id[from]);
+            if (!shown && t < row->s.T)
+                row->id[t] = prompt_of(row->s);
+        }
 }
 
 static void draw_copy(SyntheticRow *row)
 {
     write_symbols(row, false);
-    ask_for_symbols(row, false);
+    ask_for_symbols(row, false, true);
 }
 
 static void draw_reverse(SyntheticRow *row)
 {
     write_symbols(row, false);
-    ask_for_symbols(row, true);
+    ask_for_symbols(row, true, true);
 }
 
 static void draw_selective(SyntheticRow *row)
 {
     write_symbols(row, true);
-    ask_for_symbols(row, false);
+    ask_for_symbols(row, false, false);
 }
 
 const Synthetic synthetic_copy = {
@@ -92,8 +100,9 @@ const Synthetic synthetic_selective_copy = {
     .name = "selective-copy",
     .summary = "repeat symbols scattered among blanks",
     .takes = SYNTHETIC_SYMBOLS | SYNTHETIC_ITEMS,
-    .symbols = SYMBOLS,
-    .part = 4,
+    .symbols = 14,
+    .part = 16,
+    .length = 256,
     .misfit = misfit,
     .others = BESIDE_SYMBOLS,
     .draw = draw_selective,

@@ -44,6 +44,7 @@ const Synthetic synthetic_memorization = {
     .summary = "tell the value that a key has in every row (arXiv:2403.17844)",
     .takes = SYNTHETIC_SYMBOLS,
     .symbols = 256,
+    .length = 32,
     .misfit = misfit,
     .others = 1,
     .halved = true,

@@ -54,7 +54,6 @@ static const char *const zoology[][2] = {
 };
 static const char *const mad[][2] = {
     { "task", "in-context-recall" },
-    { "block-size", "128" },
     { "n-layer", "2" },
     { "n-embd", "128" },
     { "ffn", "swiglu" },
@@ -88,7 +87,8 @@ const Preset choice_presets[] = {
       lra_retrieval },
     { "zoology", "64 positions of Zoology's mqar, 8192 tokens: 2 x 64, no feed-forward", zoology },
     { "mad",
-      "recall as in MAD: 2 x 128, swiglu, 128 positions; or --task noisy-recall, fuzzy-recall, memorization",
+      "recall as in MAD: 2 x 128, swiglu; or, at MAD's lengths, --task noisy-recall, fuzzy-recall, "
+      "selective-copy, compression, memorization",
       mad },
     { "parity", "parity of 40 bits, to evaluate at 40 and 256: 2 x 128, convolution of 4", parity },
     { NULL, NULL, NULL },

@@ -53,7 +53,8 @@ static Option options[] = {
       .help = "mlm: mask whole words, runs of letters and digits" },
     { "labels", OPTION_TEXT, &job.labels, .word = "FILE",
       .help = "classify: labelled texts, one per row: a label, a tab and a text (or two), or CSV" },
-    { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .help = "a set of options" },
+    { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .alias = "suite",
+      .help = "a set of options" },
     { "minutes", OPTION_REAL, &minutes, .max = 1e6,
       .help = "train for this long; sizes and updates not given are chosen to suit the text and "
               "the machine; 0: off" },
@@ -88,8 +89,7 @@ static Option options[] = {
       .help = "lengths of batches in turn, each for an equal part of the updates; tokens per batch "
               "stay the same" },
     { "batch-stages", OPTION_LIST, &job.batch_stages, .min = 1, .max = 1 << 20,
-      .help = "batch sizes in turn, each for an equal part of the updates; --batch-size is the "
-              "largest" },
+      .help = "batch sizes in turn, for equal parts of the updates; --batch-size is the largest" },
     { "shuffle", OPTION_FLAG, &job.shuffle,
       .help = "read each window once per epoch, in random order, instead of random windows" },
     { "gradient-accumulation-steps", OPTION_INT, &job.training.accumulation, .min = 1,
