@@ -14,9 +14,11 @@
  * of at most two pixels never leads from one to another: by following such steps the label is found
  * without error.
  *
- * Nothing but the paths tells the label. Greys are random; both kinds of image have the same paths;
+ * Little but the paths tells the label. Greys are random; both kinds of image have the same paths;
  * and an image is kept only if it has a pair of ends on the same path and a pair on two that are
- * equally far apart, to a pixel. The label says which of the two is marked.
+ * equally far apart, to a pixel. The label says which of the two is marked. The two dots of a path
+ * are a little nearer to the border and to one line: from their places alone, decision trees guess
+ * right in 62% of easy images, 61% of medium ones and 53% of hard ones.
  */
 #include "data/synthetic.h"
 
