@@ -84,7 +84,7 @@ ops/attention/engine 9210
 ops/attention/plain 3075
 model 4640
 data 4740
-data/synthetic 1390
+data/synthetic 1430
 training 5730
 tools 940
 tools/common 4040
