@@ -332,6 +332,26 @@ START_TEST(a_model_with_tokens_of_its_own_is_saved)
 }
 END_TEST
 
+START_TEST(a_weight_that_is_not_finite_leaves_the_old_checkpoint)
+{
+    const char *path = in_folder("finite.safetensors");
+    attnc_model *m = must(attnc_model_new("--attn relu --vocab 30 " SMALL, NULL, 0)), *before;
+    attnc_tensor embed;
+
+    must_work(attnc_model_save(m, path));
+    before = must(attnc_model_open(path, ""));
+    must_work(attnc_model_tensor(m, 0, &embed));
+    embed.data[7] = (attnc_real)NAN;
+    must_fail(attnc_model_save(m, path), ATTNC_FAILED, "embed is not finite");
+    embed.data[7] = 1;
+    ck_assert(!same_weights(m, before));
+    attnc_model_free(m);
+    m = must(attnc_model_open(path, ""));
+    ck_assert(same_weights(m, before));
+    attnc_model_free(m), attnc_model_free(before);
+}
+END_TEST
+
 START_TEST(batches_are_checked)
 {
     attnc_model *m = must(attnc_model_new("--attn softmax --vocab 100 " SMALL, NULL, 0));
@@ -347,6 +367,9 @@ START_TEST(batches_are_checked)
     for (int i = 0; i < T; i++)
         wanted[i] = -1;
     must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "without targets");
+    b.target = NULL;
+    must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "they are NULL");
+    b.target = wanted;
     b.length = (const int[]){ 0 };
     must_fail(attnc_model_loss(m, &b, &loss), ATTNC_USAGE, "length 0 is 0");
     b.T = T + 1;
@@ -496,6 +519,7 @@ Suite *suite_library_model(void)
     tcase_add_test(t, gradients_of_batches_add_up);
     tcase_add_test(t, a_sample_takes_the_likeliest_tokens);
     tcase_add_test(t, a_model_with_tokens_of_its_own_is_saved);
+    tcase_add_test(t, a_weight_that_is_not_finite_leaves_the_old_checkpoint);
     tcase_add_test(t, batches_are_checked);
     tcase_add_test(t, failures_leave_no_file_open);
     tcase_add_test(t, options_too_long_to_be_saved_are_refused);

@@ -46,7 +46,7 @@ extern "C" {
 /* The programs exit with the same numbers. */
 enum {
     ATTNC_OK = 0,
-    ATTNC_FAILED = 1, /* a gradient is not finite */
+    ATTNC_FAILED = 1, /* a gradient or a weight is not finite */
     ATTNC_USAGE = 2,  /* an argument cannot be used */
     ATTNC_MEMORY = 3, /* not enough memory */
     ATTNC_IO = 4,     /* a file cannot be read or written */
@@ -160,7 +160,8 @@ typedef struct {
 /* The i-th tensor; ATTNC_USAGE past the end. */
 ATTNC_API int attnc_model_tensor(const attnc_model *m, int i, attnc_tensor *tensor);
 
-/* Writes a checkpoint that the programs can open; replaces `path`. */
+/* Writes a checkpoint that the programs can open; replaces `path`. ATTNC_FAILED if a weight is not
+ * finite, and then `path` is as before. */
 ATTNC_API int attnc_model_save(attnc_model *m, const char *path);
 
 /*

@@ -20,6 +20,8 @@ static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
     if (b->T % n != 0)
         die(EXIT_USAGE, "rows of %d tokens: --pairs towers takes two texts of T / 2 each", b->T);
     check_range("token", b->id, (int)tokens, 0, c->vocab);
+    if (targets && !b->target)
+        die(EXIT_USAGE, "a batch without targets has no loss: they are NULL");
     if (targets)
         check_range("target", b->target, whole ? b->B : (int)tokens, -1, config_outputs(c));
     if (b->length)

@@ -197,6 +197,9 @@ int attnc_model_save(attnc_model *m, const char *path)
     p.step += m->optimiser.step - p.updates;
     p.updates = m->optimiser.step;
     p.loss = (double)NAN;
+    const Text broken = saved_not_finite(&m->model, &m->optimiser);
+    if (broken.n)
+        die(EXIT_FAILED, "%s is not finite: nothing is saved", broken.at);
     saved_write(path, &m->model, &m->optimiser, p, &m->origin);
     model_exchange(m, averaged);
     return guard_leave();
