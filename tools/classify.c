@@ -276,6 +276,8 @@ int main(int argc, char **argv)
     Saved *run = trained_read(argv[0], best, TRAINED_CLASSES, "./classify");
     Labeller *l = xmalloc(sizeof *l);
     *l = (Labeller){ .run = run, .classes = run->model.config.classes, .texts = saved_texts(run) };
+    if (run->model.config.pairs == PAIRS_TOWERS)
+        l->texts = 2; /* which a checkpoint of the library does not say */
     l->tape = (Tape){ .mem = arena_new(), .pool = pool_new(threads), .forward_only = true };
     for (int i = 0; i < l->classes; i++)
         l->name[i] = held_back_class(run, i);

@@ -126,6 +126,9 @@ static Corpus read_own_corpus(const Saved *run)
 
     if (saved_option(run, "imported"))
         die(EXIT_DATA, "%.200s was imported, and has no text of its own: give one", run->path);
+    if (!saved_file(run, 0) && saved_corpus(run) == 0)
+        die(EXIT_DATA, "%.200s is not from ./train, and has no text of its own: give one",
+            run->path);
     while (n < FILES_MOST && (file[n] = saved_file(run, n)))
         n++;
     Corpus corpus =
