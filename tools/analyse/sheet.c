@@ -162,7 +162,7 @@ void sheet_csv(FILE *out, void *sheet)
     fprintf(out, "row,layer,head,");
     for (int i = 0; i < FINDINGS; i++)
         fprintf(out, "%s,", columns[i].csv);
-    fprintf(out, "run,text,attention,task,mask,length,windows,tokens,band,faint,tolerance");
+    fprintf(out, "run,text,attention,task,mask,length,windows,tokens,band,faint_below,tolerance");
     ranks_csv_header(out);
     fputc('\n', out);
     for (int m = 0; m < a->mixes; m++)
