@@ -173,13 +173,15 @@ START_TEST(an_existing_run_is_not_replaced_by_a_new_one)
         check_dies(check_overwrite, folder, EXIT_USAGE, "choose another --out-dir");
         remove(in_folder(telling[i]));
     }
-    put_text("log.jsonl", "x");
+    put_text("log.jsonl", "x"); /* of one that was killed early */
+    check_dies(check_new, folder, EXIT_USAGE, "but no checkpoint: --overwrite starts over");
+    put_text("previous.safetensors", "x");
     const struct timespec before = changed();
     ck_assert(folder_has_run(folder));
     check_dies(check_new, folder, EXIT_USAGE, "--resume continues it, --overwrite starts over");
     check_overwrite(folder);
     const struct timespec after = changed();
-    ck_assert_int_eq(files(false), 2);
+    ck_assert_int_eq(files(false), 3);
     ck_assert(before.tv_sec == after.tv_sec && before.tv_nsec == after.tv_nsec);
 }
 END_TEST

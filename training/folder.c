@@ -127,6 +127,12 @@ static void check_use(int dir, const char *path)
     }
 }
 
+static bool has_checkpoint(int dir)
+{
+    return exists(dir, "model.safetensors") || exists(dir, "previous.safetensors") ||
+           exists(dir, ASIDE);
+}
+
 void folder_check(const char *path, bool overwrite)
 {
     const int dir = open_in(AT_FDCWD, path);
@@ -139,8 +145,8 @@ void folder_check(const char *path, bool overwrite)
         die(EXIT_USAGE, "%.200s has a %s, but no log of a run; choose another --out-dir", path,
             found);
     if (found && !overwrite)
-        die(EXIT_USAGE, "%.200s has a run already: --resume continues it, --overwrite starts over",
-            path);
+        die(EXIT_USAGE, "%.200s has a run already%s --overwrite starts over", path,
+            has_checkpoint(dir) ? ": --resume continues it," : ", but no checkpoint:");
     close(dir);
 }
 
