@@ -244,17 +244,24 @@ static void read_eval(Record *r)
 {
     size_t bytes;
     unsigned char *text = contents(r, "eval.csv", &bytes);
-    int bad = 0;
+    int bad = 0, placed = 0;
 
     if (!text)
         return;
     Csv csv = csv_open(text, bytes);
     while (csv_next(&csv))
-        bad += csv.wrong.n || !read_eval_row(r, &csv);
+        if (strcmp(field_of(&csv, EVAL_PROTOCOL), "by-position") == 0)
+            placed++;
+        else
+            bad += csv.wrong.n || !read_eval_row(r, &csv);
+    if (placed)
+        record_note(
+            r,
+            "Losses by position in eval.csv are left out: ./figure --x from --y ppl draws them.");
     if (bad)
         record_note(r, "%d line%s of eval.csv without a length and a perplexity %s left out.", bad,
                     bad > 1 ? "s" : "", bad > 1 ? "are" : "is");
-    else if (r->eval.n == 0)
+    else if (r->eval.n == 0 && !placed)
         record_note(r, "eval.csv has no perplexities.");
     csv_close(&csv);
 }
