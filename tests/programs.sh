@@ -484,6 +484,9 @@ check 'and has the other' grep -q '^|' "$dir/stdout"
 cp -r "$run" ../out/begun && sed -i 1q ../out/begun/log.jsonl
 check 'and one with a log that has no losses' [ "$("$figure" --y loss --where split=final "$run" ../out/begun 2>&1 >"$dir/stdout" | grep -c 'left out: ../out/begun')" = 1 ]
 check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1 | grep -c 'error: none of the 2 folders')" = 1 ]
+cp -r "$run" ../out/placed
+check 'losses by position' eval '"$evaluate" --protocol by-position --lengths 4,8 --csv ../out/placed/eval.csv ../out/placed >"$dir/stdout" 2>"$dir/err"'
+check 'a report without them' eval '"$report" -o ../out/placed.html ../out/placed >"$dir/stdout" 2>"$dir/err" && grep -q "Losses by position in eval.csv are left out" ../out/placed.html'
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
 refused 'a report in place of a log'           2 'a file of the run' "$report" -o "$run/log.jsonl" "$run"
@@ -1237,6 +1240,7 @@ check 'of which the first is 1' grep -q '^QK,1,2,1,1$' ../out/s.csv
 check 'the picture' grep -q 'Singular values of A, and thin' ../out/a.svg
 check 'a run of two mechanisms' part 0 listed $small --n-layer 2 --attn softmax,relu $text
 check 'analyse of it, into files' analyses --csv ../out/list.csv --activations ../out/lists.csv ../out/listed
+check 'no two columns have one name' [ -z "$(head -n 1 ../out/list.csv | tr , '\n' | sort | uniq -d)" ]
 check 'its mechanisms are one field' eval 'grep -q ",\"softmax,relu\",causal," ../out/list.csv && grep -q ",\"softmax,relu\"," ../out/lists.csv'
 refused 'a table into standard output twice'  2 'standard output has the table' "$evaluate" --csv - $whole
 unread() { # into a pipe that nobody reads any more
