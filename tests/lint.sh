@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2460
-tools/train 2450
+tools/train 2470
 tools/lib 1310
 END
 
