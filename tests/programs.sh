@@ -779,7 +779,9 @@ refused 'stopping where a run has been' 2 '--stop-at 3' $train --resume --stop-a
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
 check 'a run interrupted twice equals an uninterrupted one' same_run again whole
 check 'a run with --recompute stops at 4' part 130 less $steps --recompute --stop-at 4 $text
-check 'and resumes without' part 0 less --resume
+check 'and goes on to 5' part 130 less --resume --stop-at 5
+check 'with it' grep -q '"recompute": true,$' ../out/less/config.json
+check 'and resumes without' part 0 less --resume --no-recompute
 check 'to the same end' same_run less whole
 differ() { ! cmp -s "$1" "$2"; }
 check 'a run with products in bf16' part 0 halves $steps --precision bf16 $text

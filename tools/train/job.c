@@ -381,7 +381,7 @@ Job job_read(int argc, char **argv)
         job_restore(&job);
     job.made = choice_rows(task);
     job.config.task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
-    if (init)
+    if (init && !resume)
         job_begin(&job, init);
     settle_text();
     settle_rows();

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static bool is_folder(const char *path)
 {
@@ -82,21 +83,28 @@ static void configure_files(Job *job, const Json *config, Arena *mem)
     job->file = file;
 }
 
+static const Json *read_config(Arena *mem, const char *path, Text *why)
+{
+    size_t bytes;
+    char *text = (char *)file_read(path, &bytes);
+    const Json *config = json_read(mem, text, bytes, why);
+
+    free(text);
+    return config;
+}
+
 void job_configure(Job *job, const char *path)
 {
     static Arena *mem; /* of values, as long as the program */
-    size_t bytes;
     Text why = { 0 };
 
     mem = arena_new();
     if (is_folder(path))
         path = arena_format(mem, "%s/config.json", path);
-    char *text = (char *)file_read(path, &bytes);
-    const Json *config = json_read(mem, text, bytes, &why);
+    const Json *config = read_config(mem, path, &why);
     if (!config || config->kind != JSON_OBJECT)
         die(EXIT_DATA, "%s %s; --config takes the config.json of a run", text_cut(path, 120).at,
             config ? "is not a JSON object" : why.at);
-    free(text);
     options_config(job->program, config, path, is_skipped, mem);
     configure_files(job, config, mem);
 }
@@ -131,6 +139,28 @@ static void restore_options(const Job *job)
             die(EXIT_DATA, "%.200s: its option %s was '%.60s', which this version does not support",
                 job->from->path, o->name, value);
     }
+}
+
+/* Not the options that a checkpoint lacks, as they change no number, but that stay in force. */
+static bool is_elsewhere(const char *name, const Json *value, const Json *config)
+{
+    static const char *const missing[] = { "init", "recompute", "save-interval", NULL };
+
+    (void)value, (void)config;
+    return !text_is_one(name, missing);
+}
+
+/* A run can be resumed without its config.json. */
+static void restore_from_config(const Job *job)
+{
+    static Arena *mem; /* of values, as long as the program */
+    Text why = { 0 };
+
+    mem = arena_new();
+    const char *path = arena_format(mem, "%s/config.json", job->out_dir);
+    const Json *config = access(path, R_OK) == 0 ? read_config(mem, path, &why) : NULL;
+    if (config && config->kind == JSON_OBJECT)
+        options_config(job->program, config, path, is_elsewhere, mem);
 }
 
 static void restore_files(Job *job)
@@ -235,6 +265,7 @@ void job_restore(Job *job)
         die(EXIT_USAGE, "%.200s cannot be resumed: it was imported, and has no optimizer",
             job->from->path);
     restore_options(job);
+    restore_from_config(job);
     restore_files(job);
 }
 
