@@ -160,6 +160,20 @@ build() { # LANGUAGE NAME OPTIONS
         c++17) $CXX -std=c++17 -x c++ $strict "doc/examples/$2.c" -x none -o "$dir/$2" $3 ;;
     esac
 }
+without_text() { [ "$(attnc-eval "$1" 2>&1 | grep -c 'has no text of its own: give one')" = 1 ]; }
+pairs() { # by a model that the library made
+    cat >"$dir/pairs.c" <<'END'
+#include <attnc.h>
+int main(int argc, char **argv)
+{
+    attnc_model *m = attnc_model_new("--task classify --classes 3 --pairs towers --n-layer 1 --n-embd 16 "
+                                     "--n-head 2 --block-size 8", 0, 0);
+    return argc != 2 || !m || attnc_model_save(m, argv[1]);
+}
+END
+    $CC -std=c11 $strict "$dir/pairs.c" -o "$dir/pairs" $1 && "$dir/pairs" "$dir/pairs.safetensors" &&
+        printf 'one\ttwo\n' | attnc-classify --lines "$dir/pairs.safetensors"
+}
 examples() { # LANGUAGE HOW FLAGS
     check "$1, $2: attention.c compiles" build $1 attention "$3"
     check "$1, $2: attention.c runs" "$dir/attention"
@@ -169,6 +183,7 @@ examples() { # LANGUAGE HOW FLAGS
     check "$1, $2: it learns" learns
     check "$1, $2: ./sample opens its checkpoint" attnc-sample --tokens 5 "$dir/$1.safetensors"
     check "$1, $2: ./eval opens its checkpoint" attnc-eval "$dir/$1.safetensors" README.md --max-tokens 200
+    check "$1, $2: and asks for a text" without_text "$dir/$1.safetensors"
 }
 same_version() { [ "$(flags --modversion)" = "$version" ] && grep -qx "version: \"$version\"" CITATION.cff; }
 LD_LIBRARY_PATH=$prefix/lib
@@ -181,6 +196,7 @@ else
     shared="-I$prefix/include -L$prefix/lib -lattnc" static="$shared -lm -pthread"
 fi
 examples c11 shared "$shared"
+check './classify labels pairs by its model' pairs "$shared"
 static=$(echo "$static" | sed 's/-lattnc/-l:libattnc.a/')
 if has $CXX; then examples c++17 static "$static"; else skip 'C++: no compiler'; fi
 if has python3; then

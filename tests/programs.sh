@@ -733,6 +733,8 @@ $train $small --task classify --pool attention --out-dir ../out/flags --overwrit
 check 'a classifier begins as another one' labelled
 check 'with its pooling' said '^starts with [0-9]* tensors of ../out/flags/model.safetensors$'
 check 'which is in its options' grep -q '"pool": "attention"' ../out/again/config.json
+$train --resume ../out/again --max-iters 3 >"$dir/stdout" 2>"$dir/err"
+check 'resumed, it still says where it began' grep -q '"init": "../out/flags"' ../out/again/config.json
 refused 'weights of another width'            2 '--init: the run has --n-embd' $train --init ../out/configured --n-embd 64 $text
 refused 'weights of another shape'            2 'blocks.0.ffn.up is ' $train --init ../out/configured --ffn swiglu $text
 refused 'weights of an empty file'                  4 'No such file' $train --init ../out/nowhere $text
