@@ -77,7 +77,7 @@ while read -r folder budget; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
 ops 3830
-ops/base 2930
+ops/base 2950
 ops/kernel 2660
 ops/attention 4730
 ops/attention/engine 9210
@@ -87,7 +87,7 @@ data 4740
 data/synthetic 1430
 training 5730
 tools 940
-tools/common 4040
+tools/common 4120
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2460
-tools/train 2470
+tools/train 2560
 tools/lib 1310
 END
 
