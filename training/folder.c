@@ -49,10 +49,8 @@ static bool make_all(const char *path)
 
 void folder_make(const char *path)
 {
-    struct stat info;
-
     make_all(path);
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!file_is_folder(path))
         die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
 }
 

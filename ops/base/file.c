@@ -325,6 +325,13 @@ bool file_same(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+bool file_is_folder(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 const char *file_looks_like(const unsigned char *file, size_t bytes)
 {
     static const struct {

@@ -70,8 +70,9 @@ void file_print(const char *path, Print *print, void *ctx);
 /* Makes writing to a closed pipe, or beyond a file size limit, an error instead of a signal. */
 void file_ignore_signals(void);
 
-/* Whether both paths lead to the same existing file. */
+/* Whether both paths lead to the same existing file; whether one leads to a folder. */
 bool file_same(const char *a, const char *b);
+bool file_is_folder(const char *path);
 
 /* The kind of a file given by mistake ("a web page ..."); NULL: not recognised. */
 const char *file_looks_like(const unsigned char *file, size_t bytes);

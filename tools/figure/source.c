@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHOWN = 120, KEYS_MOST = 64, CONFIG_BYTES = 1 << 16 };
@@ -148,9 +147,8 @@ static void add_columns(Source *s)
 static const char *log_in(Arena *mem, const char *path)
 {
     const size_t n = strlen(path);
-    struct stat info;
 
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!file_is_folder(path))
         return NULL;
     return arena_format(mem, "%s%slog.jsonl", path, path[n - 1] == '/' ? "" : "/");
 }

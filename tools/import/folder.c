@@ -1,16 +1,14 @@
 /* A folder as a model: what config.json says, and the tensors that it asks for. */
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 #include "tools/import/import.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static void read_json(Import *in, const char *dir)
 {
-    struct stat info;
-
     *in = (Import){ .dir = dir, .mem = arena_new(), .groups = 1 };
-    if (stat(dir, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!file_is_folder(dir))
         die(EXIT_IO, "%.180s is not a folder", dir);
     if (!import_has(dir, "config.json"))
         die(EXIT_IO, "%.180s has no config.json: it is not a model that transformers saved", dir);
