@@ -24,12 +24,13 @@ mkdir here in disk
 tab='	' cases=0 failed=0
 bytes() { head -c "$1" "$here/ops/kernel/gemm.c"; }
 bytes 3000 >in/text
+bytes 2000 >in/other
 small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3 --threads 1
        --eval-iters 1 --sample-tokens 0'
 words=$(echo $small | tr ' ' "$tab")
 "$root/train" $small --out-dir in/run "$dir/in/text" >/dev/null 2>&1
 "$root/train" $small --task mlm --out-dir in/masked in/text >/dev/null 2>&1
-"$root/train" $small --task classify --out-dir in/classes in/text in/text >/dev/null 2>&1
+"$root/train" $small --task classify --out-dir in/classes in/text in/other >/dev/null 2>&1
 printf 'x,ppl\n1,2\n' >in/csv
 range() { printf '"%s":{"dtype":"F32","shape":[1,64,1,1],"data_offsets":[%s]}' "$@"; }
 header="{$(range q 0,256),$(range k 256,512),$(range v 512,768)}"

@@ -985,6 +985,15 @@ check 'two texts are classified' part 0 classes $small --block-size 8 --task cla
 check 'how often' says '^validation loss .* nats/window, .* accuracy [0-9.]*%'
 check 'and how often without a model' says '^for comparison: guessing is right in 50.0%'
 refused 'classification of one text'                 2 '2 to 256 files'     $t --task classify $text
+refused 'a file as two classes'               2 'text is given twice' $t --task classify $text $two
+mkdir ../in/en ../in/de ../in/en/more && cp $text ../in/en/corpus.txt && cp ../in/least ../in/de/corpus.txt &&
+    cp $text ../in/en/more/corpus.txt
+check 'classes of files of one name' $patience "$train" $small --max-iters 1 --block-size 8 --task classify --out-dir ../out/folders \
+    ../in/en/corpus.txt ../in/de/corpus.txt >"$dir/stdout" 2>"$dir/err"
+check 'are named after their folders' eval '"$classify" ../out/folders ../in/one 2>/dev/null | grep -q "^\(en\|de\)/corpus$(printf "\t")"'
+check 'as texts to evaluate are' eval 'mkdir ../in/en/more/de && cp ../in/least ../in/en/more/de/corpus.txt &&
+    $patience "$evaluate" ../out/folders ../in/en/more/de/corpus.txt >"$dir/stdout" 2>"$dir/err"'
+refused 'a text of neither folder'            2 'one of en/corpus, de/corpus' "$evaluate" ../out/folders ../in/en/more/corpus.txt
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
 tell() { grep -q -- "$1" "$dir/err" || no "$(cat "$dir/err")"; }

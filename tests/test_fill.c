@@ -208,16 +208,22 @@ START_TEST(tokens_are_shown_without_control_characters)
 }
 END_TEST
 
-START_TEST(a_text_is_named_as_its_file_without_folder_and_ending)
+START_TEST(a_text_is_named_as_its_file_with_or_without_its_folder)
 {
-    static const char *const name[][2] = {
-        { "nice/text.txt", "text" }, { "-", "stdin" },
-        { "a.b.c", "a.b" },          { "in/.hidden", ".hidden" },
-        { "x/y\033[m.txt", "y?[m" },
+    static const char *const name[][3] = {
+        { "nice/text.txt", "text", "nice/text" },
+        { "-", "stdin", "stdin" },
+        { "a.b.c", "a.b", "a.b" },
+        { "in/.hidden", ".hidden", "in/.hidden" },
+        { "x/y\033[m.txt", "y?[m", "x/y?[m" },
+        { "/a/b.c/d.txt", "d", "b.c/d" },
+        { "/d.txt", "d", "/d" },
     };
 
-    for (int i = 0; i < COUNT(name); i++)
+    for (int i = 0; i < COUNT(name); i++) {
         ck_assert_str_eq(shown_name(name[i][0]).at, name[i][1]);
+        ck_assert_str_eq(shown_place(name[i][0]).at, name[i][2]);
+    }
 }
 END_TEST
 
@@ -230,6 +236,6 @@ Suite *suite_fill(void)
     tcase_add_test(t, all_gaps_of_a_short_text_are_predicted_at_once);
     tcase_add_test(t, of_a_long_text_a_window_around_each_gap_is_read);
     tcase_add_test(t, tokens_are_shown_without_control_characters);
-    tcase_add_test(t, a_text_is_named_as_its_file_without_folder_and_ending);
+    tcase_add_test(t, a_text_is_named_as_its_file_with_or_without_its_folder);
     return s;
 }

@@ -10,17 +10,33 @@
 
 enum { SHOWN = 60 };
 
+/* How a class is named after its file, the shortest way first: "corpus", "en/corpus". */
+static Text (*const namings[])(const char *path) = { shown_name, shown_place, shown_plain };
+enum { NAMINGS = sizeof namings / sizeof *namings };
+
+/* Whether another file of the run would have the same name. */
+static bool is_shared(const Saved *run, int i, int naming)
+{
+    const Text name = namings[naming](saved_file(run, i));
+
+    for (int k = 0; saved_file(run, k); k++)
+        if (k != i && strcmp(namings[naming](saved_file(run, k)).at, name.at) == 0)
+            return true;
+    return false;
+}
+
 Text held_back_class(const Saved *run, int i)
 {
     const char *file = saved_file(run, i), *label = saved_label(run, i);
-    const Text name = file ? shown_name(file) : text_format("class %d", i);
+    int naming = 0;
 
     if (label)
         return shown_plain(label);
-    for (int k = 0; file && saved_file(run, k); k++)
-        if (k != i && strcmp(shown_name(saved_file(run, k)).at, name.at) == 0)
-            return shown_plain(file);
-    return name;
+    if (!file)
+        return text_format("class %d", i);
+    while (naming < NAMINGS - 1 && is_shared(run, i, naming))
+        naming++;
+    return namings[naming](file);
 }
 
 /* The number of a size that the run set; 0: the task's default. */
@@ -149,6 +165,15 @@ static void open_own_classes(HeldBack *h, const Saved *run)
         warn("these are not the texts on which %.200s was trained", run->path);
 }
 
+/* Whether that is the name of the file. */
+static bool is_named(const char *file, const char *name)
+{
+    for (int naming = 0; naming < NAMINGS; naming++)
+        if (strcmp(namings[naming](file).at, name) == 0)
+            return true;
+    return false;
+}
+
 static int class_of(const Saved *run, const char *file)
 {
     const int n = run->model.config.classes;
@@ -157,7 +182,7 @@ static int class_of(const Saved *run, const char *file)
     for (int i = 0; i < n; i++) {
         const Text name = held_back_class(run, i);
 
-        if (strcmp(shown_name(file).at, name.at) == 0)
+        if (is_named(file, name.at))
             return i;
         text_add(&names, "%s%s", i ? ", " : "", text_cut(name.at, 20).at);
     }

@@ -29,6 +29,22 @@ Text shown_name(const char *path)
     return name;
 }
 
+Text shown_place(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *folder = slash;
+    const Text name = shown_name(path);
+
+    if (!slash)
+        return name;
+    while (folder > path && folder[-1] != '/')
+        folder--;
+    Text place = text_format("%.*s/%s", (int)(slash - folder < NAME ? slash - folder : NAME),
+                             folder, name.at);
+    text_plain(place.at);
+    place.n = strlen(place.at);
+    return place;
+}
+
 /* Adds the character of n bytes, or an escape. */
 static void add_character(Text *text, const unsigned char *at, int n, uint32_t code)
 {

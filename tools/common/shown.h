@@ -13,6 +13,9 @@ Text shown_plain(const char *s);
 /* The name of a text, from its path: "nice/text.txt" is "text", "-" is "stdin". */
 Text shown_name(const char *path);
 
+/* The same with its folder: "nice/text"; if the path has none, as shown_name(). */
+Text shown_place(const char *path);
+
 /* A token, escaped as in a C string: \n, \", \xc3. */
 Text shown_token(Bytes token);
 

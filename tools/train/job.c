@@ -252,25 +252,6 @@ static void settle_rows(void)
         settle_row_length();
 }
 
-/* Texts whose files are the classes, or labelled ones. */
-static void settle_classes(void)
-{
-    job.labelled = job.labels || job.files == 0;
-    if (job.labels && job.files > 0)
-        die(EXIT_USAGE, "--labels takes the place of texts, but got %s",
-            text_cut(job.file[0], 60).at);
-    if (job.labels_val && !job.labels)
-        die(EXIT_USAGE, "--labels-val FILE needs --labels FILE");
-    if (!job.labelled && (job.files < 2 || job.files > CLASSES_MAX))
-        die(EXIT_USAGE, "--task classify needs 2 to %d files, or --labels FILE, but got %d file%s",
-            CLASSES_MAX, job.files, job.files == 1 ? "" : "s");
-    if (job.validation_path)
-        die(EXIT_USAGE, "--val-file does not apply to --task classify, which holds back a part of "
-                        "each file, or of the rows of --labels unless --labels-val is given");
-    if (job.config.pairs == PAIRS_TOWERS && !job.labels)
-        die(EXIT_USAGE, "--pairs compares the two texts of a row: it needs --labels FILE");
-}
-
 static void settle_text(void)
 {
     const bool other = (job.from || job.initial) && !options_given(&program, "tokenizer");
@@ -281,7 +262,7 @@ static void settle_text(void)
     if (wrong.n)
         die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
     if (task == TASK_CLASSIFY)
-        settle_classes();
+        job_settle_classes(&job);
     else if (job.files > 0 && options_given(&program, "story-bytes"))
         die(EXIT_USAGE, "--story-bytes is for the built-in stories, but a text is given");
     job_check_validation(&job);

@@ -73,6 +73,9 @@ void job_configure(Job *job, const char *path);
 void job_restore(Job *job);
 void job_check_restored(const Job *job);
 
+/* Of --task classify: whether texts are labelled. Dies (EXIT_USAGE) if they cannot be classes. */
+void job_settle_classes(Job *job);
+
 /* Dies (EXIT_USAGE) if options choose validation data that there is not. */
 void job_check_validation(const Job *job);
 
