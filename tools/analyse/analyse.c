@@ -194,7 +194,8 @@ static void analyse_window(Job *j)
     analysis_check(&j->run->model, &study, j->text.n);
     trained_introduce(c);
     const Analysis found = analysis_make(&j->tape, &j->run->model, j->text, &study, j->mem);
-    fprintf(stderr, "%d windows of %d tokens\n", found.windows, found.length);
+    fprintf(stderr, "%d window%s of %d tokens\n", found.windows, found.windows == 1 ? "" : "s",
+            found.length);
     write_sheet(&(Sheet){ j->run->path, j->name.at, c, &study, &found });
 }
 

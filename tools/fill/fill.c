@@ -82,8 +82,8 @@ static void fill_text(Filler *f, Bytes text, bool argument)
     f->line++;
     f->blanks += blanks.gaps;
     if (passes > 0 && blanks.n > (size_t)model->config.context)
-        fprintf(stderr, "text %d has %zu tokens, the context only %d: it is read in %zu windows\n",
-                f->line, blanks.n, model->config.context, passes);
+        fprintf(stderr, "text %d has %zu tokens, the context only %d: it is read in %zu window%s\n",
+                f->line, blanks.n, model->config.context, passes, passes == 1 ? "" : "s");
     print(&(Filled){ f->line, text, tokenizer, &blanks, guess, most });
     blanks_free(&blanks);
     free(guess);
