@@ -661,7 +661,7 @@ check 'default rates and decays as well' $patience "$train" --config ../out/usua
     --threads 1 --optimizer lion >"$dir/stdout" 2>"$dir/err"
 check 'are those of the other optimizer' eval "grep -q '\"learning_rate\": 0.0007,\$' ../out/other/config.json &&
     grep -q '\"beta2\": 0.99,\$' ../out/other/config.json && grep -q '\"weight_decay\": 0.3,\$' ../out/other/config.json"
-echo '{"task": "causal", "texts": [], "max_time": 110, "block_size": 16, "n_layer": 1, "n_embd": 16, "n_head": 1}' >../out/stories.json
+echo '{"version": "0.1", "task": "causal", "texts": [], "max_time": 110, "block_size": 16, "n_layer": 1, "n_embd": 16, "n_head": 1}' >../out/stories.json
 check 'a configuration for the built-in stories' $patience "$train" --config ../out/stories.json --story-bytes 20000 --dry-run \
     >"$dir/stdout" 2>"$dir/err"
 check 'has their time limit' said ' time limit 1m50s '
@@ -673,6 +673,29 @@ check 'a config.json of an older version works' $patience "$train" --config ../o
 check 'and gives the same run' same_weights configured older
 sed 's/"n_embd"/"n_embed"/' ../out/configured/config.json >../out/newer.json
 refused 'a configuration with another option' 5 'did you mean n-embd?' $train --config ../out/newer.json
+cp $text ../out/growing
+echo '{"learning_rate": 0.002, "preset": "microgpt", "max_iters": 2, "sample_tokens": 0, "threads": 1,
+    "texts": ["../out/growing"], "out_dir": "../out/by_hand"}' >../out/by_hand.json
+check 'a configuration written by hand' $patience "$train" --config ../out/by_hand.json --n-embd 8 >"$dir/stdout" 2>"$dir/err"
+by_hand() { grep -q "\"$1\": $2,\$" ../out/by_hand/config.json; }
+check 'its preset holds'                by_hand block_size 16
+check 'where nothing else is given,'    by_hand max_iters 2
+check 'before it or after'              by_hand learning_rate 0.002
+check 'and the command line has precedence' by_hand n_embd 8
+check 'a file of that name is read'     by_hand tokenizer '"char"'
+cat ../in/one >>../out/growing
+check 'the configuration of a run whose text has changed' $patience "$train" --config ../out/by_hand --dry-run >"$dir/stdout" 2>"$dir/err"
+check 'it says so'                       said 'growing has changed since the run of --config: results will differ$'
+check 'but not with another text' eval '$patience "$train" --config ../out/by_hand --dry-run $text >"$dir/stdout" 2>"$dir/err" &&
+    ! grep -q "has changed" "$dir/err"'
+echo '{"texts": [3]}' >../out/by_hand.json
+refused 'texts that are no files'        5 'such as ["corpus.txt"]' $train --config ../out/by_hand.json
+echo '{"config": "../out/by_hand"}' >../out/by_hand.json
+refused 'a configuration of another one' 5 'cannot name another'     $train --config ../out/by_hand.json
+echo '{"preset": "fast"}' >../out/by_hand.json
+refused 'a preset that there is not'     5 'must be one of nanogpt'  $train --config ../out/by_hand.json
+echo '{"resume": true}' >../out/by_hand.json
+refused 'a configuration that resumes'   2 'it takes no --config'    $train --config ../out/by_hand.json
 find ../out | sort >"$dir/dry"
 check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 check 'it prints the model' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'

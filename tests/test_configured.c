@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int layers = 4, kind = -1;
+static int layers = 4, kind = -1, preset = -1;
 static bool tied;
 static uint64_t seed = 1337;
 static double rate = (double)NAN, limit = 90;
@@ -18,8 +18,11 @@ static OptionSequence order;
 static const char *name;
 
 static const char *const kinds[] = { "gelu", "swiglu", NULL };
+static const char *const deep[][2] = { { "n-layer", "12" }, { "kind", "swiglu" }, { NULL } };
+static const Preset presets[] = { { "deep", "many layers", deep }, { 0 } };
 static Option options[] = {
     { .name = "All" },
+    { "preset", OPTION_PRESET, &preset, .presets = presets, .help = "a set" },
     { "n-layer", OPTION_INT, &layers, .min = 1, .max = 1000, .help = "blocks" },
     { "kind", OPTION_CHOICE, &kind, .choices = kinds, .help = "of layers" },
     { "order", OPTION_SEQUENCE, &order, .choices = kinds, .help = "of layers" },
@@ -97,6 +100,18 @@ START_TEST(the_command_line_comes_first)
 }
 END_TEST
 
+START_TEST(a_preset_comes_before_all_other_options)
+{
+    check_sets("{\"preset\": \"deep\"}", "\"n_layer\": 12,");
+    ck_assert_ptr_nonnull(strstr(said, "\"kind\": \"swiglu\""));
+    check_sets("{\"n_layer\": 7, \"preset\": \"deep\"}", "\"n_layer\": 7,");
+    ck_assert_ptr_nonnull(strstr(said, "\"kind\": \"swiglu\""));
+    command[0] = "--n-layer=9";
+    check_sets("{\"preset\": \"deep\"}", "\"n_layer\": 9,");
+    command[0] = NULL;
+}
+END_TEST
+
 START_TEST(unknown_options_and_invalid_values_are_refused)
 {
     static const char *const bad[][2] = {
@@ -110,6 +125,7 @@ START_TEST(unknown_options_and_invalid_values_are_refused)
         { "{\"lengths\": [1, null]}", "lengths is '{}'" },
         { "{\"tied\": 1}", "tied is '1': must be on or off" },
         { "{\"kind\": \"relu\"}", "kind is 'relu': must be one of gelu, swiglu" },
+        { "{\"preset\": \"flat\"}", "preset is 'flat': must be one of deep" },
         { "{\"order\": \"gelu,relu\"}", "order is 'gelu,relu': must be one of" },
         { "{\"seed\": 18446744073709551616}", "seed is '18446744073709551616'" },
         { "{\"seed\": -1}", "seed is '-1'" },
@@ -141,6 +157,7 @@ Suite *suite_configured(void)
 
     tcase_add_test(t, a_member_of_the_object_sets_its_option);
     tcase_add_test(t, the_command_line_comes_first);
+    tcase_add_test(t, a_preset_comes_before_all_other_options);
     tcase_add_test(t, unknown_options_and_invalid_values_are_refused);
     tcase_add_test(t, printed_options_are_read_back_unchanged);
     return s;

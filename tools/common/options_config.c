@@ -44,8 +44,23 @@ static bool is_empty(const Json *j)
     return j->kind == JSON_NULL || (j->kind == JSON_ARRAY && !j->first);
 }
 
-void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
-                    Arena *mem)
+static void restore(const Program *program, const Option *o, const char *value, const char *path)
+{
+    if (!value || !options_restore(program, o->name, value))
+        die(EXIT_DATA, "%.120s: %s is '%s': must be %s", path, o->name,
+            text_cut(value ? value : "{}", SHOWN).at, options_takes(o).at);
+    if (o->kind != OPTION_PRESET)
+        return;
+    const Preset *preset = &o->presets[*(int *)o->at];
+    for (int i = 0; preset->values[i][0]; i++)
+        if (!options_restore(program, preset->values[i][0], preset->values[i][1]))
+            BUG("preset %s: %s cannot be %s", preset->name, preset->values[i][0],
+                preset->values[i][1]);
+}
+
+/* The members that are presets, or all others: as on the command line, these come after it. */
+static void restore_some(const Program *program, const Json *config, const char *path,
+                         SkipOption *skip, bool presets, Arena *mem)
 {
     for (const Json *j = config->first; j; j = j->next) {
         const Option *o = options_find(program, j->name);
@@ -54,9 +69,14 @@ void options_config(const Program *program, const Json *config, const char *path
             continue;
         if (!o)
             refuse_key(program, path, j->name);
-        const char *value = is_empty(j) ? NULL : value_of(j, mem);
-        if (!is_empty(j) && (!value || !options_restore(program, o->name, value)))
-            die(EXIT_DATA, "%.120s: %s is '%s': must be %s", path, o->name,
-                text_cut(value ? value : "{}", SHOWN).at, options_takes(o).at);
+        if (!is_empty(j) && (o->kind == OPTION_PRESET) == presets)
+            restore(program, o, value_of(j, mem), path);
     }
+}
+
+void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
+                    Arena *mem)
+{
+    restore_some(program, config, path, skip, true, mem);
+    restore_some(program, config, path, skip, false, mem);
 }

@@ -42,6 +42,7 @@ typedef struct {
     Saved *from;           /* the run to resume; NULL: a new run */
     Saved *initial;        /* the run with the first weights of a new one, or NULL */
     struct Lesson *lesson; /* which --minutes has read, or NULL */
+    const Json *its_texts; /* those of --config, or NULL */
     OptionTexts frozen;
     OptionList lengths, length_stages, batch_stages;
 } Job;
@@ -63,9 +64,15 @@ static inline double job_eval_interval(double steps)
 /* Dies (EXIT_USAGE) if options are not valid or contradict each other. */
 Job job_read(int argc, char **argv);
 
-/* Of --config: reads options, and the files, of the config.json of a run; the command line
- * overrides them. Dies (EXIT_DATA) if they are not valid. */
+/* Of --config: reads options, and the files, of the config.json of a run, or of one like it; the
+ * command line overrides them. Dies (EXIT_DATA) if they are not valid. */
 void job_configure(Job *job, const char *path);
+
+/* The file as JSON, in `mem`, which is not always an object; NULL: see json_read(). */
+const Json *job_config(Arena *mem, const char *path, Text *why);
+
+/* Warns of texts that were others when the file of --config was written. */
+void job_compare_texts(const Job *job, const Corpus *corpus, int n);
 
 /* Of --resume: locks the folder, and reads its checkpoint, options and files; the command line
  * overrides options. Dies (EXIT_USAGE) if those as settled would change the model or its optimiser.

@@ -1,4 +1,4 @@
-/* The options of another run: one that is resumed, or a config.json. */
+/* The options of a run that is resumed, or whose weights a new one starts with. */
 #include "model/mechanisms.h"
 #include "tools/train/job.h"
 
@@ -9,105 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-static bool is_folder(const char *path)
-{
-    struct stat info;
-
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-/* Whether it trains on the built-in stories, which by default have a time limit. */
-static bool is_of_stories(const Json *config)
-{
-    static const char *const of_text[] = { "causal", "mlm", "classify", NULL };
-    const Json *texts = json_find(config, "texts");
-    const char *task = json_string(config, "task");
-
-    return task && text_is_one(task, of_text) && texts && !texts->first &&
-           !json_string(config, "labels");
-}
-
-/* What an option is by default where the others are those of the configuration; NaN: nothing that
- * follows from them. */
-static double follows_from(const Json *config, const char *name)
-{
-    const char *optimizer = json_string(config, "optimizer");
-    const OptimiserKind *const *kind = optimisers;
-    const double steps = json_number(config, "max_iters");
-
-    if (strcmp(name, "lr-decay-iters") == 0)
-        return steps;
-    if (strcmp(name, "min-lr") == 0)
-        return json_number(config, "learning_rate") / 10;
-    if (strcmp(name, "eval-interval") == 0)
-        return job_eval_interval(steps);
-    if (strcmp(name, "max-time") == 0)
-        return is_of_stories(config) ? STORY_SECONDS : (double)NAN;
-    while (optimizer && *kind && strcmp((*kind)->name, optimizer) != 0)
-        kind++;
-    if (!optimizer || !*kind)
-        return (double)NAN;
-    if (strcmp(name, "warmup-iters") == 0)
-        return job_warmup(*kind, json_number(config, "lr_decay_iters"));
-    const double its =
-        strcmp(name, "learning-rate") == 0 ? (*kind)->rate : optimiser_default(*kind, name);
-    return its != 0 ? its : (double)NAN;
-}
-
-/* What is about the folder, this part of the run or the machine; and what follows from other
- * options, so that it does so again where the command line changes them. */
-static bool is_skipped(const char *name, const Json *value, const Json *config)
-{
-    static const char *const kept[] = { "init", "max-time", "recompute", "save-interval", NULL };
-
-    if (value->kind == JSON_NUMBER && value->number == follows_from(config, name))
-        return true;
-    return !text_is_one(name, kept) && (job_passes(name) || job_is_fact(name));
-}
-
-/* The files that were read; the last one is that of val_file. */
-static void configure_files(Job *job, const Json *config, Arena *mem)
-{
-    const Json *texts = json_find(config, "texts");
-    const int n = texts ? texts->count - (json_string(config, "val_file") != NULL) : 0;
-
-    if (job->files > 0 || n <= 0 || json_string(config, "labels") || job->data)
-        return;
-    const char **file = arena_take(mem, (size_t)n * sizeof *file);
-    for (const Json *j = texts->first; j && job->files < n; j = j->next)
-        if ((file[job->files] = json_string(j, "file")))
-            job->files++;
-    job->file = file;
-}
-
-static const Json *read_config(Arena *mem, const char *path, Text *why)
-{
-    size_t bytes;
-    char *text = (char *)file_read(path, &bytes);
-    const Json *config = json_read(mem, text, bytes, why);
-
-    free(text);
-    return config;
-}
-
-void job_configure(Job *job, const char *path)
-{
-    static Arena *mem; /* of values, as long as the program */
-    Text why = { 0 };
-
-    mem = arena_new();
-    if (is_folder(path))
-        path = arena_format(mem, "%s/config.json", path);
-    const Json *config = read_config(mem, path, &why);
-    if (!config || config->kind != JSON_OBJECT)
-        die(EXIT_DATA, "%s %s; --config takes the config.json of a run", text_cut(path, 120).at,
-            config ? "is not a JSON object" : why.at);
-    options_config(job->program, config, path, is_skipped, mem);
-    configure_files(job, config, mem);
-}
 
 /* Whether the option `of` is given again, and `name` was that, divided by a number, by default. */
 static bool is_part_of(const Job *job, const char *name, const char *of, double divisor)
@@ -158,7 +60,7 @@ static void restore_from_config(const Job *job)
 
     mem = arena_new();
     const char *path = arena_format(mem, "%s/config.json", job->out_dir);
-    const Json *config = access(path, R_OK) == 0 ? read_config(mem, path, &why) : NULL;
+    const Json *config = access(path, R_OK) == 0 ? job_config(mem, path, &why) : NULL;
     if (config && config->kind == JSON_OBJECT)
         options_config(job->program, config, path, is_elsewhere, mem);
 }
@@ -239,7 +141,7 @@ static const char *run_argument(const Job *job)
 {
     const char *first = job->files > 0 ? job->file[0] : NULL;
 
-    return first && (job->out_dir ? folder_has_run(first) : is_folder(first)) ? first : NULL;
+    return first && (job->out_dir ? folder_has_run(first) : file_is_folder(first)) ? first : NULL;
 }
 
 /* The run's folder is --out-dir or the first argument. */

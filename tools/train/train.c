@@ -132,6 +132,7 @@ int main(int argc, char **argv)
     Lesson *lesson = lesson_open(&job);
     Tape tape = { .mem = arena_new(), .pool = pool_new(job.threads), .recompute = job.recompute };
     Arena *mem = arena_new();
+    job_compare_texts(&job, lesson->corpus, lesson->n > 0 ? lesson->n : 1);
     Origin origin = { .task = job.task, .tokenizer = lesson->tokenizer, .corpus = lesson->hash };
 
     tape.precision = (Precision)job.precision;

@@ -1,0 +1,148 @@
+/*
+ * The options of a config.json: that of a run, to do as it did, or one that was written by hand.
+ *
+ *     a run's    facts about the run and its folder are left out; what follows from other options
+ *                does so again, where the command line changes them
+ *     by hand    everything in it is an option, and "texts" are names of files
+ */
+#include "tools/train/job.h"
+
+#include "ops/base/error.h"
+#include "ops/base/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether it trains on the built-in stories, which by default have a time limit. */
+static bool is_of_stories(const Json *config)
+{
+    static const char *const of_text[] = { "causal", "mlm", "classify", NULL };
+    const Json *texts = json_find(config, "texts");
+    const char *task = json_string(config, "task");
+
+    return task && text_is_one(task, of_text) && texts && !texts->first &&
+           !json_string(config, "labels");
+}
+
+/* What an option is by default where the others are those of the configuration; NaN: nothing that
+ * follows from them. */
+static double follows_from(const Json *config, const char *name)
+{
+    const char *optimizer = json_string(config, "optimizer");
+    const OptimiserKind *const *kind = optimisers;
+    const double steps = json_number(config, "max_iters");
+
+    if (strcmp(name, "lr-decay-iters") == 0)
+        return steps;
+    if (strcmp(name, "min-lr") == 0)
+        return json_number(config, "learning_rate") / 10;
+    if (strcmp(name, "eval-interval") == 0)
+        return job_eval_interval(steps);
+    if (strcmp(name, "max-time") == 0)
+        return is_of_stories(config) ? STORY_SECONDS : (double)NAN;
+    while (optimizer && *kind && strcmp((*kind)->name, optimizer) != 0)
+        kind++;
+    if (!optimizer || !*kind)
+        return (double)NAN;
+    if (strcmp(name, "warmup-iters") == 0)
+        return job_warmup(*kind, json_number(config, "lr_decay_iters"));
+    const double its =
+        strcmp(name, "learning-rate") == 0 ? (*kind)->rate : optimiser_default(*kind, name);
+    return its != 0 ? its : (double)NAN;
+}
+
+/* A run records where it was started. */
+static bool is_of_run(const Json *config)
+{
+    return json_find(config, "command") || json_find(config, "version");
+}
+
+static bool is_skipped(const char *name, const Json *value, const Json *config)
+{
+    static const char *const kept[] = { "init", "max-time", "recompute", "save-interval", NULL };
+
+    if (job_is_fact(name) || !is_of_run(config))
+        return job_is_fact(name);
+    if (value->kind == JSON_NUMBER && value->number == follows_from(config, name))
+        return true;
+    return job_passes(name) && !text_is_one(name, kept);
+}
+
+/* The name of a text: by itself, or with its size and hash. */
+static const char *name_of(const Json *text)
+{
+    return text->kind == JSON_STRING ? text->string : json_string(text, "file");
+}
+
+static const char **names_of(const Json *texts, int n, const char *path, Arena *mem)
+{
+    const char **file = arena_take(mem, (size_t)n * sizeof *file);
+    const Json *text = texts->kind == JSON_ARRAY ? texts->first : texts;
+
+    for (int i = 0; i < n; i++, text = text->next)
+        if (!(file[i] = name_of(text)))
+            die(EXIT_DATA, "%.120s: texts must be a list of files, such as [\"corpus.txt\"]", path);
+    return file;
+}
+
+/* The files that were read; in a run's, the last one is that of val_file. */
+static void configure_files(Job *job, const Json *config, const char *path, Arena *mem)
+{
+    const Json *texts = json_find(config, "texts");
+    const bool has_last = is_of_run(config) && json_string(config, "val_file");
+    const bool is_list = texts && texts->kind == JSON_ARRAY;
+    const int n = is_list ? texts->count - has_last : texts && texts->kind != JSON_NULL;
+
+    job->its_texts = texts;
+    if (job->files > 0 || n <= 0 ||
+        (is_of_run(config) && (json_string(config, "labels") || job->data)))
+        return;
+    job->file = names_of(texts, n, path, mem);
+    job->files = n;
+}
+
+const Json *job_config(Arena *mem, const char *path, Text *why)
+{
+    size_t bytes;
+    char *text = (char *)file_read(path, &bytes);
+    const Json *config = json_read(mem, text, bytes, why);
+
+    free(text);
+    return config;
+}
+
+void job_configure(Job *job, const char *path)
+{
+    static Arena *mem; /* of values, as long as the program */
+    Text why = { 0 };
+
+    mem = arena_new();
+    if (file_is_folder(path))
+        path = arena_format(mem, "%s/config.json", path);
+    const Json *config = job_config(mem, path, &why);
+    if (!config || config->kind != JSON_OBJECT)
+        die(EXIT_DATA, "%s %s; --config takes the config.json of a run", text_cut(path, 120).at,
+            config ? "is not a JSON object" : why.at);
+    if (!is_of_run(config) && json_string(config, "config"))
+        die(EXIT_DATA, "%.120s: a configuration cannot name another one", path);
+    options_config(job->program, config, path, is_skipped, mem);
+    configure_files(job, config, path, mem);
+}
+
+/* Whether a text has that name, but had another hash when the configuration was written. */
+static bool has_changed(const Json *was, const CorpusFile *is)
+{
+    const char *name = json_string(was, "file"), *hash = json_string(was, "hash");
+
+    return name && hash && strcmp(name, is->path) == 0 && strtoull(hash, NULL, 16) != is->hash;
+}
+
+void job_compare_texts(const Job *job, const Corpus *corpus, int n)
+{
+    for (const Json *j = job->its_texts ? job->its_texts->first : NULL; j; j = j->next)
+        for (int i = 0; i < n; i++)
+            for (int k = 0; k < corpus[i].files; k++)
+                if (has_changed(j, &corpus[i].file[k]))
+                    warn("%s has changed since the run of --config: results will differ",
+                         text_cut(corpus[i].file[k].path, 120).at);
+}
