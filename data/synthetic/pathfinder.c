@@ -26,9 +26,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The target of a pixel while paths are placed: a path may go there, it is at most 1 from the path
+ * that grows (but for its last pixel), or less than APART from another. */
+enum { FREE = -1, OWN = -2, TAKEN = 0 };
+
 enum {
     APART = 3,
-    TRIES = 40, /* to place a path */
+    TRIES = 4000, /* to place a path */
     WHITE = 255,
     DARKEST = 96,
     GREYS = 96,
@@ -94,20 +98,22 @@ static bool close_to(int side, Span a, Span b)
     return abs(a.less - b.less) <= most && abs(a.more - b.more) <= most;
 }
 
-static int distance(int side, int a, int b)
+static bool is_free(const SyntheticRow *row, int x, int y)
 {
-    return between(side, a, b).more;
+    const int side = side_of(row->s);
+
+    return x >= 0 && x < side && y >= 0 && y < side && row->target[y * side + x] == FREE;
 }
 
-/* Whether a path may go on at x, y: `target` is -1 where no other path is near. */
-static bool is_free(const SyntheticRow *row, const Path *p, int x, int y)
+/* Sets the target of all pixels that are not TAKEN and at most `most` from `at`. */
+static void set_around(SyntheticRow *row, int at, int most, int to)
 {
-    const int side = side_of(row->s), at = y * side + x;
-    bool found = x >= 0 && x < side && y >= 0 && y < side && row->target[at] < 0;
+    const int side = side_of(row->s), x0 = at % side, y0 = at / side;
 
-    for (int i = 0; found && i < p->n - 1; i++)
-        found = distance(side, at, p->at[i]) > 1;
-    return found;
+    for (int y = y0 - most; y <= y0 + most; y++)
+        for (int x = x0 - most; x <= x0 + most; x++)
+            if (x >= 0 && x < side && y >= 0 && y < side && row->target[y * side + x] != TAKEN)
+                row->target[y * side + x] = to;
 }
 
 /* Goes straight on, or turns; false: there is no way. */
@@ -120,7 +126,8 @@ static bool go_on(SyntheticRow *row, Path *p, int *direction)
         const int d = (*direction + turn[(first + i) % 4]) % 8;
         const int x = last % side + dx[d], y = last / side + dx[(d + 6) % 8];
 
-        if (is_free(row, p, x, y)) {
+        if (is_free(row, x, y)) {
+            set_around(row, last, 1, OWN);
             p->at[p->n++] = y * side + x;
             *direction = d;
             return true;
@@ -133,29 +140,23 @@ static bool grow(SyntheticRow *row, Path *p, int length)
 {
     int start = row_below(row, row->s.T), direction = row_below(row, 8);
 
-    if (row->target[start] >= 0)
+    if (row->target[start] != FREE)
         return false;
-    *p = (Path){ .n = 1, .at = { start } };
-    while (p->n < length)
-        if (!go_on(row, p, &direction))
-            return false;
-    return true;
+    p->n = 1, p->at[0] = start;
+    while (p->n < length && go_on(row, p, &direction))
+        ;
+    for (int i = 0; p->n < length && i < p->n; i++)
+        set_around(row, p->at[i], 1, FREE);
+    return p->n == length;
 }
 
 /* Draws the dashes, and keeps other paths away. */
 static void draw_path(SyntheticRow *row, const Path *p)
 {
-    const int side = side_of(row->s);
-
     for (int i = 0; i < p->n; i++) {
-        const int x0 = p->at[i] % side, y0 = p->at[i] / side;
-
         if (i % 3 < 2 || i == p->n - 1)
             row->id[p->at[i]] = DARKEST + row_below(row, GREYS);
-        for (int y = y0 - APART + 1; y < y0 + APART; y++)
-            for (int x = x0 - APART + 1; x < x0 + APART; x++)
-                if (x >= 0 && x < side && y >= 0 && y < side)
-                    row->target[y * side + x] = 0;
+        set_around(row, p->at[i], APART - 1, TAKEN);
     }
 }
 
@@ -206,13 +207,13 @@ static bool draw_image(SyntheticRow *row, int label)
     Path a, b, other;
 
     for (int t = 0; t < row->s.T; t++)
-        row->id[t] = 0, row->target[t] = -1;
-    if (!place(row, &a, length) || !place(row, &b, length))
+        row->id[t] = 0, row->target[t] = FREE;
+    if (!place(row, &a, length) || !place(row, &b, length) || !mark(row, &a, &b, label))
         return false;
     for (int i = 0; i < kinds[row->s.difficulty].others * side / 32; i++)
         if (!place(row, &other, length / 3))
             return false;
-    return mark(row, &a, &b, label);
+    return true;
 }
 
 static void draw(SyntheticRow *row)
