@@ -370,6 +370,18 @@ judged_have_figures() { ! grep '^| C.* undecided | ' all/tiny/README.md | grep -
 tables_apart() { # the row of dashes is the second line of a table, or two tables have become one
     awk '/^\| ---/ && (before !~ /^\|/ || one_more ~ /^\|/) { exit 1 } { one_more = before; before = $0 }' all/tiny/*/README.md
 }
+mkdir -p some/one
+printf '![loss](loss.svg)\n\n**C3: reproduced.** a: 1 (holds)\n\n**C4: not converged.** b: 2 (not converged)\n' >some/one/README.md
+sorted() { # the claims of table N in the order WORDS
+    [ "$(awk -v n="$1" '/^\| ---/ { t++ } /^\| C/ && t == n { print $2 }' some/README.md | tr '\n' ' ' | cut -c1-"${#2}")" = "$2" ]
+}
+check 'the tables of claims' eval '(cd "$root" && OUT=$dir/some experiments/claims)'
+check 'the first has what is judged' sorted 1 'C3 '
+check 'and no more' eval '[ "$(awk "/^\| ---/ { t++ } /^\| C/ && t == 1" some/README.md)" = \
+    "| C3 | causal: cosFormer is near softmax, elu+1 clearly worse | reproduced | a: 1 (holds) | [figure](one/loss.svg) | [one](one/README.md) |" ]'
+check 'the second all others' sorted 2 'C1 C2 C4 C5 '
+check 'with what is known' grep -q '^| C4 | .* | not converged | b: 2 (not converged) | \[figure\](one/loss.svg) | \[one\](one/README.md) |$' some/README.md
+check 'or nothing' grep -q '^| C5 | .* | no runs | |  |  |$' some/README.md
 check 'a tiny version of the larger experiments ends with their pages' tiny
 check 'the tables have every claim once' each_claim
 check 'what has a verdict has a figure' judged_have_figures
