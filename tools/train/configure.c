@@ -51,7 +51,7 @@ static double follows_from(const Json *config, const char *name)
     return its != 0 ? its : (double)NAN;
 }
 
-/* A run records where it was started. */
+/* That of a run records the command and the version. */
 static bool is_of_run(const Json *config)
 {
     return json_find(config, "command") || json_find(config, "version");
