@@ -352,9 +352,9 @@ Job job_read(int argc, char **argv)
     job.files = options_parse(&program, argc, argv);
     job.file = (const char *const *)argv;
     job.dry_run = dry_run;
-    if (config)
+    if (config && !resume)
         job_configure(&job, config);
-    if (resume && config)
+    if (config && resume)
         die(EXIT_USAGE, "--resume uses the run's own options, so it takes no --config");
     if (resume && init)
         die(EXIT_USAGE, "--resume continues a run with its own weights, so it takes no --init");
