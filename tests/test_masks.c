@@ -269,6 +269,30 @@ START_TEST(padding_gets_no_gradient)
 }
 END_TEST
 
+START_TEST(padding_gets_no_gradient_whatever_its_keys_are)
+{
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, (Shape){ 4, 71, 2, 8, 5 }, _i);
+        int n = mixing_width(&m, K);
+
+        m.length = mixing_lengths(mem, m.s);
+        for (int b = 0; b < m.s.B; b++)
+            for (int t = m.length[b]; t < m.s.T; t++)
+                set_key(&m, b, t, R(nan("")));
+        Outcome o = mixing_outcome(mem, &m, weights());
+        for (int b = 0; b < m.s.B; b++)
+            for (int j = 0; j < m.batched; j++)
+                ck_assert_msg(m.which[j] != K ||
+                                  all_zero(o.dx[j] + mixing_before(&m, b, m.length[b], n),
+                                           (size_t)((m.s.T - m.length[b]) * n)),
+                              "%s: sequence %d", m.name, b);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 START_TEST(a_position_that_sees_no_key_gives_zeros_and_passes_no_gradient)
 {
     static const int sizes[] = { 1, 7, 71 };
@@ -395,6 +419,7 @@ Suite *suite_masks(void)
     tcase_add_test(masks, a_prefix_gives_the_same_result_alone);
     tcase_add_loop_test(masks, padding_is_not_seen, 0, 2);
     tcase_add_loop_test(masks, padding_gets_no_gradient, 0, 2);
+    tcase_add_loop_test(masks, padding_gets_no_gradient_whatever_its_keys_are, 0, 2);
     tcase_add_loop_test(masks, a_key_outside_the_window_is_not_seen, 0, 2);
     tcase_add_loop_test(masks, a_loss_at_one_position_has_no_gradient_outside_its_window, 0, 2);
     tcase_add_loop_test(masks, a_window_as_wide_as_the_sequence_has_no_effect, 0, 2);
