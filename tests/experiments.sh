@@ -376,7 +376,7 @@ sorted() { # the claims of table N in the order WORDS
     [ "$(awk -v n="$1" '/^\| ---/ { t++ } /^\| C/ && t == n { print $2 }' some/README.md | tr '\n' ' ' | cut -c1-"${#2}")" = "$2" ]
 }
 check 'the tables of claims' eval '(cd "$root" && OUT=$dir/some experiments/claims)'
-check 'are counted' grep -qx 'Of 35 claims 1 are reproduced, 0 are not, and 0 are undecided; 34 are not judged.' some/README.md
+check 'are counted' grep -qx 'Of 35 claims, 1 were reproduced and 0 were not; 0 are undecided, and 34 could not be judged.' some/README.md
 check 'the first has what is judged' sorted 1 'C3 '
 check 'and no more' eval '[ "$(awk "/^\| ---/ { t++ } /^\| C/ && t == 1" some/README.md)" = \
     "| C3 | causal: cosFormer is near softmax, elu+1 clearly worse | reproduced | a: 1 (holds) | [figure](one/loss.svg) | [one](one/README.md) |" ]'
