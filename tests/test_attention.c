@@ -555,7 +555,8 @@ Suite *suite_attention(void)
 
     tcase_set_timeout(formulas, 600);
     tcase_add_test(formulas, every_attention_has_a_unique_name_a_twin_and_a_cost);
-    tcase_add_loop_test(formulas, the_memory_of_a_mix_is_what_it_keeps, 0, 2);
+    if (!sanitized) /* its long sequences would take two minutes */
+        tcase_add_loop_test(formulas, the_memory_of_a_mix_is_what_it_keeps, 0, 2);
     tcase_add_test(formulas, settings_with_the_same_name_differ_only_in_default_and_help);
     tcase_add_test(formulas, operands_of_wrong_shapes_are_a_bug);
     tcase_add_test(formulas, every_setting_of_a_mechanism_is_tested);

@@ -506,8 +506,11 @@ Suite *suite_promises(void)
 {
     Suite *s = suite_create("promises");
     TCase *promises = tcase_create("promises");
+    TCase *threads = tcase_create("threads"); /* alone under the thread sanitizer */
 
     tcase_set_timeout(promises, 300);
+    tcase_set_timeout(threads, 300);
+    tcase_add_loop_test(threads, threads_do_not_change_a_bit_of_an_attention, 0, 2);
     tcase_add_loop_test(promises, weights_are_not_negative_and_sum_to_1, 0, 2);
     tcase_add_loop_test(promises, an_average_lies_between_what_it_averages, 0, 2);
     tcase_add_loop_test(promises, logits_of_any_size_give_finite_averages_and_gradients, 0, 2);
@@ -520,7 +523,6 @@ Suite *suite_promises(void)
     tcase_add_test(promises, the_last_position_does_not_depend_on_the_order_of_earlier_ones);
     tcase_add_loop_test(promises, rope_weights_do_not_change_when_all_positions_shift, 0, 2);
     tcase_add_loop_test(promises, twice_the_values_is_twice_the_result, 0, 2);
-    tcase_add_loop_test(promises, threads_do_not_change_a_bit_of_an_attention, 0, 2);
     tcase_add_loop_test(promises, the_backward_of_an_attention_adds_to_what_is_there, 0, 2);
     tcase_add_loop_test(promises, a_zero_output_gradient_of_an_attention_gives_zero_gradients, 0,
                         2);
@@ -529,5 +531,6 @@ Suite *suite_promises(void)
     tcase_add_loop_test(promises, an_attention_leaves_its_operands_alone, 0, 2);
     tcase_add_loop_test(promises, a_sequence_is_attended_the_same_in_any_batch, 0, 2);
     suite_add_tcase(s, promises);
+    suite_add_tcase(s, threads);
     return s;
 }
