@@ -519,15 +519,16 @@ Suite *suite_decode(void)
 {
     Suite *s = suite_create("decode");
     TCase *t = group(s, "decoder");
+    TCase *threads = group(s, "threads"); /* alone under the thread sanitizer */
 
     tcase_add_test(t, after_every_token_the_logits_are_those_of_the_whole_model);
     tcase_add_test(t, a_narrow_model_decodes_in_bf16);
     tcase_add_test(t, a_model_continues_beyond_its_context);
     tcase_add_test(t, cosformer_forgets_a_key_before_its_weight_is_negative);
     tcase_add_test(t, a_horizon_beyond_the_context_is_what_the_angles_reach);
-    tcase_add_test(t, decoding_depends_neither_on_threads_nor_on_capacity);
+    tcase_add_test(threads, decoding_depends_neither_on_threads_nor_on_capacity);
     tcase_add_test(t, a_reset_decoder_behaves_like_a_new_one);
-    tcase_add_test(t, sequences_decoded_together_have_the_bits_that_they_have_alone);
+    tcase_add_test(threads, sequences_decoded_together_have_the_bits_that_they_have_alone);
     tcase_add_test(t, decoding_memory_is_constant_and_for_linear_ones_independent_of_length);
     tcase_add_test(t, a_state_has_room_for_no_more_positions_than_there_are);
     tcase_add_test(t, a_step_returns_the_memory_that_it_takes);
