@@ -251,7 +251,7 @@ static void put_readme(FILE *out, void *ctx)
     fprintf(
         out,
         "# A model of attn.c\n\n"
-        "A transformer with the attention `%s`, %d layers, width %d and a context of %d tokens.\n"
+        "A transformer with the attention `%s`, %d layer%s, width %d and a context of %d tokens.\n"
         "None of the classes of Hugging Face's transformers computes this model: %s. Its class is\n"
         "in `modeling_attnc.py`, which transformers runs with `trust_remote_code=True`:\n\n"
         "```python\n"
@@ -259,7 +259,8 @@ static void put_readme(FILE *out, void *ctx)
         "model = AutoModel%s.from_pretrained(\"folder\", trust_remote_code=True)\n"
         "tokenizer = AutoTokenizer.from_pretrained(\"folder\", trust_remote_code=True)\n"
         "```\n\n",
-        config_mechanisms(c).at, c->layers, c->width, c->context, job->why.at, kind, kind);
+        config_mechanisms(c).at, c->layers, c->layers == 1 ? "" : "s", c->width, c->context,
+        job->why.at, kind, kind);
     if (c->task == TASK_MLM)
         fprintf(out, "`<mask>`, token %d, hides another.\n\n", config_mask(c));
     fprintf(out, "- `config.json`: the configuration, in the words of `./train`'s options\n"

@@ -29,8 +29,8 @@ void job_check_sizes(const Job *job)
     const Schedule *s = &job->training.schedule;
 
     if (c->listed > c->layers && !job->from) /* an older version did not mind */
-        die(EXIT_USAGE, "--attn has %d mechanisms for %d layers: the last would not be used",
-            c->listed, c->layers);
+        die(EXIT_USAGE, "--attn has %d mechanisms for %d layer%s: the last would not be used",
+            c->listed, c->layers, c->layers == 1 ? "" : "s");
     if (s->least > s->rate && options_given(job->program, "min-lr"))
         die(EXIT_USAGE, "--min-lr %g is above --learning-rate %g", s->least, s->rate);
     if (job->training.stop_at > job->training.steps)
