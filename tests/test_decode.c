@@ -522,7 +522,7 @@ Suite *suite_decode(void)
     TCase *threads = group(s, "threads"); /* alone under the thread sanitizer */
 
     tcase_add_test(t, after_every_token_the_logits_are_those_of_the_whole_model);
-    tcase_add_test(t, a_narrow_model_decodes_in_bf16);
+    tcase_add_test(threads, a_narrow_model_decodes_in_bf16);
     tcase_add_test(t, a_model_continues_beyond_its_context);
     tcase_add_test(t, cosformer_forgets_a_key_before_its_weight_is_negative);
     tcase_add_test(t, a_horizon_beyond_the_context_is_what_the_angles_reach);

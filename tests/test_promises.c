@@ -505,13 +505,11 @@ END_TEST
 Suite *suite_promises(void)
 {
     Suite *s = suite_create("promises");
-    TCase *promises = tcase_create("promises");
-    TCase *threads = tcase_create("threads"); /* alone under the thread sanitizer */
+    TCase *promises = group(s, "promises");
+    TCase *threads = group(s, "threads"); /* alone under the thread sanitizer */
 
-    tcase_set_timeout(promises, 300);
-    tcase_set_timeout(threads, 300);
     tcase_add_loop_test(threads, threads_do_not_change_a_bit_of_an_attention, 0, 2);
-    tcase_add_loop_test(promises, weights_are_not_negative_and_sum_to_1, 0, 2);
+    tcase_add_loop_test(threads, weights_are_not_negative_and_sum_to_1, 0, 2);
     tcase_add_loop_test(promises, an_average_lies_between_what_it_averages, 0, 2);
     tcase_add_loop_test(promises, logits_of_any_size_give_finite_averages_and_gradients, 0, 2);
     tcase_add_loop_test(promises, pools_of_any_logits_are_finite, 0, 2);
@@ -530,7 +528,5 @@ Suite *suite_promises(void)
                         2);
     tcase_add_loop_test(promises, an_attention_leaves_its_operands_alone, 0, 2);
     tcase_add_loop_test(promises, a_sequence_is_attended_the_same_in_any_batch, 0, 2);
-    suite_add_tcase(s, promises);
-    suite_add_tcase(s, threads);
     return s;
 }
