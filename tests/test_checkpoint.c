@@ -9,6 +9,7 @@
 #include "tests/small.h"
 #include "tests/suites.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,78 +277,85 @@ START_TEST(a_file_with_other_tensors_is_refused)
 }
 END_TEST
 
-/* Keys of the metadata with a wrong value; NULL: left out. */
-static const char *const wrong_metadata[][2] = {
-    { "attnc.version", NULL },
-    { "attnc.version", "2" },
-    { "attnc.version", "5" },
-    { "attnc.attn", "gau" },
+/* A key of the metadata, a wrong value (NULL: left out) and what is said of it (NULL: that it is
+ * not known). */
+static const char *const wrong_metadata[][3] = {
+    { "attnc.version", NULL, "has no attnc.version" },
+    { "attnc.version", "2", "has format 2" },
+    { "attnc.version", "5", "has format 5" },
+    { "attnc.attn", "gau", "has fewer numbers" },
     { "attnc.config.scale", "log" },
     { "attnc.config.norm", "" },
-    { "attnc.config.norm", "fixed" },
-    { "attnc.config.interaction", "add" },
+    { "attnc.config.norm", "fixed", "--norm does not apply to --attn softmax" },
+    { "attnc.config.interaction", "add", "--interaction does not apply to --attn softmax" },
     { "attnc.config.base", "" },
     { "attnc.config.base", "1" },
     { "attnc.config.window", "-1" },
     { "attnc.config.window", "16777217" },
-    { "attnc.config.horizon", "8" },
-    { "attnc.config.chunk", "4" },
-    { "attnc.config.key_size", "5" },
-    { "attnc.config.key_size", "16384" },
+    { "attnc.config.horizon", "8", "--horizon does not apply to --attn softmax" },
+    { "attnc.config.chunk", "4", "--chunk does not apply to --attn softmax" },
+    { "attnc.config.key_size", "5", "blocks.0.attn.wq is F32 with 2 dimensions from 12" },
+    { "attnc.config.key_size", "16384", "has fewer numbers" },
     { "attnc.config.key_size", "16385" },
-    { "attnc.config.features", "7" },
-    { "attnc.config.share", "8" },
-    { "attnc.config.share", "1" },
+    { "attnc.config.features", "7", "--features does not apply to --attn softmax" },
+    { "attnc.config.share", "8", "--share does not apply to --attn softmax" },
+    { "attnc.config.share", "1", "--share does not apply to --attn softmax" },
     { "attnc.config.share", "qv" },
-    { "attnc.config.gate", "0" },
+    { "attnc.config.gate", "0", "--no-gate does not apply to --attn softmax" },
     { "attnc.config.gate", "on" },
-    { "attnc.attn", NULL },
-    { "attnc.attn", "telepathy" },
-    { "attnc.config.position", NULL },
+    { "attnc.attn", NULL, "has no attnc.attn" },
+    { "attnc.attn", "telepathy", "attention called 'telepathy'" },
+    { "attnc.config.position", NULL, "its configuration needs 19" },
     { "attnc.config.position", "Rope" },
-    { "attnc.config.position", "rope" },
+    { "attnc.config.position", "rope", "its configuration needs 19" },
     { "attnc.config.ffn", "" },
-    { "attnc.config.ffn", "swiglu" },
+    { "attnc.config.ffn", "swiglu", "its configuration needs 22" },
     { "attnc.config.layer_norm", "batch" },
-    { "attnc.config.layer_norm", "layer" },
+    { "attnc.config.layer_norm", "layer", "its configuration needs 25" },
     { "attnc.config.tied", "2" },
-    { "attnc.config.tied", "1" },
+    { "attnc.config.tied", "1", "its configuration needs 19" },
     { "attnc.config.bias", "true" },
-    { "attnc.config.bias", "1" },
+    { "attnc.config.bias", "1", "its configuration needs 32" },
     { "attnc.config.vocab", "0" },
-    { "attnc.config.vocab", "12" },
-    { "attnc.config.vocab", "16777216" },
-    { "attnc.config.n_layer", NULL },
+    { "attnc.config.vocab", "12", "embed is F32 with 2 dimensions from 11" },
+    { "attnc.config.vocab", "16777216", "has fewer numbers" },
+    { "attnc.config.n_layer", NULL, "has no attnc.config.n_layer" },
     { "attnc.config.n_layer", "" },
     { "attnc.config.n_layer", "-1" },
     { "attnc.config.n_layer", "+2" },
     { "attnc.config.n_layer", " 2" },
     { "attnc.config.n_layer", "2x" },
-    { "attnc.config.n_layer", "1" },
-    { "attnc.config.n_layer", "1000" },
+    { "attnc.config.n_layer", "1", "its configuration needs 12" },
+    { "attnc.config.n_layer", "1000", "has fewer numbers" },
     { "attnc.config.n_layer", "1001" },
     { "attnc.config.n_layer", "99999999999999999999" },
     { "attnc.config.n_head", "0" },
-    { "attnc.config.n_head", "5" },
-    { "attnc.config.n_embd", "13" },
-    { "attnc.config.n_embd", "16384" },
-    { "attnc.config.block_size", "9" },
+    { "attnc.config.n_head", "5", "--n-head 5 does not divide --n-embd 12" },
+    { "attnc.config.n_embd", "13", "--n-head 2 does not divide --n-embd 13" },
+    { "attnc.config.n_embd", "16384", "has fewer numbers" },
+    { "attnc.config.block_size", "9", "position is F32 with 2 dimensions from 8" },
     { "attnc.config.block_size", "67108864" },
     { "attnc.config.block_size", "1e1" },
-    { "attnc.config.task", "classify" },
+    { "attnc.config.task", "classify", "is a classifier without classes" },
     { "attnc.config.classes", "-1" },
-    { "attnc.config.classes", "3" },
-    { "attnc.hash", NULL },
-    { "attnc.hash", "0123456789abcdef" },
-    { "attnc.hash.head", NULL },
-    { "attnc.hash.head", "" },
+    { "attnc.config.classes", "3", "is damaged" },
+    { "attnc.hash", NULL, "has no attnc.hash" },
+    { "attnc.hash", "0123456789abcdef", "is damaged" },
+    { "attnc.hash.head", NULL, "is damaged" },
+    { "attnc.hash.head", "", "is damaged" },
 };
 
 START_TEST(a_file_with_other_metadata_is_refused)
 {
     for (int i = 0; i < COUNT(wrong_metadata); i++) {
-        save_damaged(NULL, wrong_metadata[i][0], wrong_metadata[i][1]);
-        check_dies(load, in_folder("model"), EXIT_DATA, "model");
+        const char *const *m = wrong_metadata[i];
+        char unknown[100];
+
+        save_damaged(NULL, m[0], m[1]);
+        if (!m[2])
+            snprintf(unknown, sizeof unknown, "%s is '%s', which this version does not know", m[0],
+                     m[1]);
+        check_dies(load, in_folder("model"), EXIT_DATA, m[2] ? m[2] : unknown);
     }
 }
 END_TEST
