@@ -245,7 +245,7 @@ void analysis_check_length(const Model *model, Room room)
             c->context, room.length, room.option, c->context);
     if (room.tokens <= (size_t)room.length)
         die(EXIT_DATA,
-            "the text has %zu token%s, but a window of %d takes %d: use a longer text or a smaller "
+            "the text has %zu token%s, but a window of %d takes %d: use more text or a smaller "
             "--%s",
             room.tokens, room.tokens == 1 ? "" : "s", room.length, room.length + 1, room.option);
     if (need > here)
