@@ -1,12 +1,12 @@
 #!/bin/sh
 # experiments/bench/peers.sh [512] [bidirectional] [4096] [16384] [NAME...]: a training step of ours
 # (./bench --only step) and of PyTorch's (torch_step.py) by turns, PAIRS times (2), the best of each.
-# Parts and names of attentions choose; without any it is all of them. Their rows in results.csv
-# beside this script are replaced, and the table that they make is printed.
+# Parts and names of attentions choose; without any it is all of them. Their rows in ROWS (results.csv
+# beside this script) are replaced, and the table that they make is printed.
 set -eu
 cd "$(dirname "$0")/../.."
 : "${PYTHON:=python3}" "${PAIRS:=2}" "${THREADS:=$(getconf _NPROCESSORS_ONLN)}"
-rows=experiments/bench/results.csv
+rows=${ROWS:-experiments/bench/results.csv} # from the project's root
 header=attn,causal,length,batch,tokens_s,mib,torch_tokens_s,torch_mib,torch_products,torch,threads,processor,commit
 
 parts='' names=''
@@ -46,7 +46,7 @@ theirs() { # OPTION...: nothing either where a step takes more than a minute
 }
 best() { sort -k1,1gr | awk 'NR == 1 { print $1 "," $2 (NF > 2 ? "," $3 : ""); any = 1 } END { exit !any }'; }
 
-[ -s $rows ] || echo $header >$rows
+[ -s "$rows" ] || echo $header >"$rows"
 for part in $parts; do
     causal=causal length=512 batch=8
     set --
@@ -63,10 +63,10 @@ for part in $parts; do
         done
         us=$(best <"$folder/ours") || us=-,-
         them=$(best <"$folder/theirs") || them=-,-,-
-        grep -v "^$name,$causal,$length,$batch," $rows >"$folder/rows" || :
+        grep -v "^$name,$causal,$length,$batch," "$rows" >"$folder/rows" || :
         echo "$name,$causal,$length,$batch,$us,$them,$torch,$THREADS,$processor,$commit" |
             tee -a "$folder/rows" >&2
-        cat "$folder/rows" >$rows
+        cat "$folder/rows" >"$rows"
     done
 done
-sh experiments/bench/table.sh
+sh experiments/bench/table.sh "$rows"

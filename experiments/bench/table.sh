@@ -1,6 +1,7 @@
 #!/bin/sh
-# Prints the table of README.md that results.csv beside this script makes: tokens a second, ours over
-# PyTorch's, and peak memory, ours over PyTorch's.
+# experiments/bench/table.sh [FILE]: the table that rows of peers.sh make, by default those of
+# results.csv beside this script, for README.md: tokens a second, ours over PyTorch's, and peak
+# memory, ours over PyTorch's.
 awk -F, '
     FNR == 1 { next }
     { seen[$1]; cell[$1, $2 $3] = "-" }
@@ -15,4 +16,4 @@ awk -F, '
             for (j = 1; j <= m; j++) line = line " " ((name[i], what[j]) in cell ? cell[name[i], what[j]] : "-") " |"
             print line
         }
-    }' "$(dirname "$0")/results.csv"
+    }' "${1:-$(dirname "$0")/results.csv}"
