@@ -54,7 +54,7 @@ bool can_try(const Attention *a, const Trial *t)
 
 bool is_of_build(const Trial *t, int part)
 {
-    return t == trials || (t - trials + part) % 2 == in_double;
+    return t == trials || (t - trials + part) % (sanitized ? 6 : 2) == in_double;
 }
 
 static int size_of(const Case *c, char letter)

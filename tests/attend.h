@@ -26,7 +26,8 @@ void trials_init(void);
 /* Whether the attention takes the option. */
 bool can_try(const Attention *a, const Trial *t);
 
-/* Whether case `part` of the trial is this build's: by default both have all, of others a half. */
+/* Whether case `part` of the trial is this build's: by default both have all, of others a half;
+ * under a sanitizer, a sixth. */
 bool is_of_build(const Trial *t, int part);
 
 /* A value as options and metadata have it. */

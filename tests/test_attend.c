@@ -90,7 +90,7 @@ START_TEST(the_metadata_record_the_options)
             Arena *mem = arena_new();
             Case c = case_new(mem, *a, &trials[i], 4);
 
-            if (can_try(*a, &trials[i])) {
+            if (can_try(*a, &trials[i]) && !spared(i + (int)(a - attentions), 5)) {
                 give_case(&c, false);
                 Safetensors *s = attended(&c, WITH(NULL));
                 check_metadata(&c, s);
@@ -113,7 +113,8 @@ START_TEST(an_option_without_effect_on_the_attention_is_refused)
             char option[64];
 
             snprintf(option, sizeof option, "--%s", s ? s->name : "rope");
-            if (!can_try(*a, &trials[i]) && (!s || s != trials[i - 1].setting)) {
+            if (!can_try(*a, &trials[i]) && (!s || s != trials[i - 1].setting) &&
+                !spared(i + (int)(a - attentions), 7)) {
                 give_case(&c, false);
                 check_refused(&c, WITH(option, value), EXIT_USAGE, "does not apply to");
             }
