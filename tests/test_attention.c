@@ -198,10 +198,16 @@ static void check_formulas(const Variant *v, int T, int how)
 
 START_TEST(an_attention_and_its_gradients_are_those_of_its_plain_twin)
 {
+    int number = 0;
+
     EACH_VARIANT(v)
-    for (int i = 0; i < (v->plain && !sanitized ? COUNT(edges) : EDGES_OF_ALL); i++)
-        if (edges[i] < LONG || _i == (edges[i] == LONG ? LENGTHS : CAUSAL))
-            check_formulas(v, edges[i], _i);
+    {
+        number++;
+        for (int i = 0; i < (v->plain && !sanitized ? COUNT(edges) : EDGES_OF_ALL); i++)
+            if ((edges[i] < LONG || _i == (edges[i] == LONG ? LENGTHS : CAUSAL)) &&
+                !spared(number + i + _i, 2))
+                check_formulas(v, edges[i], _i);
+    }
 }
 END_TEST
 
@@ -566,7 +572,7 @@ Suite *suite_attention(void)
     tcase_add_loop_test(formulas, a_divisor_may_be_negative, 0, 2);
     tcase_add_loop_test(formulas, the_backward_of_an_attention_is_the_derivative, 0, 4);
     tcase_add_loop_test(formulas, an_attention_and_its_gradients_are_those_of_its_plain_twin, 0, 4);
-    if (in_double) /* as the twins always are */
+    if (in_double && !sanitized) /* as the twins always are */
         tcase_add_loop_test(formulas, the_backward_of_a_plain_twin_is_the_derivative, 0, 4);
     tcase_add_loop_test(formulas, the_backward_of_a_whole_block_is_the_derivative, 0, 2);
     suite_add_tcase(s, formulas);
