@@ -199,6 +199,7 @@ refused 'a layer without a gate to leave out' 2 'it is for gau'          $t --at
 refused 'weights that softmax cannot share' 2 '--share does not apply'    $t --share qv $text
 refused 'an unknown member of a set'     2 'did you mean layers?'      $t --share qv,layer $text
 refused 'a value of --no-ffn'              2 '--no-ffn takes no value' $t --no-ffn=gelu $text
+refused 'a folder as the value of a flag'     2 'no value: write --resume ../in' $t --resume=../in
 refused 'a feed-forward layer in a unit'   2 'has no feed-forward layer' $t --attn gau --ffn gelu $text
 refused 'a bias by distance without a gated unit'    2 'it is for gau, flash-gau'  $t --rel-bias rope $text
 refused 'gammas without a gated unit'        2 'is not a gated unit'       $t --gamma-init one $text

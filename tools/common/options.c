@@ -210,6 +210,9 @@ static void read_option(Arguments *a, const char *arg)
         a->value = next_value(a, equals);
     else if (!flag && *equals)
         die(EXIT_USAGE, "--no-%s takes no value", a->option->name);
+    else if (*equals && access(equals + 1, F_OK) == 0)
+        die(EXIT_USAGE, "--%s takes no value: write --%s %s", a->option->name, a->option->name,
+            text_cut(equals + 1, SHOWN).at);
     else if (*equals)
         die(EXIT_USAGE, "--%s takes no value: write --%s or --no-%s", a->option->name,
             a->option->name, a->option->name);
