@@ -277,8 +277,8 @@ START_TEST(a_file_with_other_tensors_is_refused)
 }
 END_TEST
 
-/* A key of the metadata, a wrong value (NULL: left out) and what is said of it (NULL: that it is
- * not known). */
+/* A key, a wrong value (NULL: the key is missing) and words of the message (NULL: of that for an
+ * unknown value). */
 static const char *const wrong_metadata[][3] = {
     { "attnc.version", NULL, "has no attnc.version" },
     { "attnc.version", "2", "has format 2" },
