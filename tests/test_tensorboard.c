@@ -377,13 +377,19 @@ START_TEST(a_file_is_named_by_its_time_and_replaces_none)
 }
 END_TEST
 
+/* The system may set its clock between two readings, but hardly each time. */
 START_TEST(the_moment_is_in_seconds_since_1970)
 {
-    const time_t before = time(NULL);
-    const Instant now = instant_now(7);
+    bool between = false;
 
-    ck_assert_int_eq(now.step, 7);
-    ck_assert(now.wall >= (double)before - 1 && now.wall <= (double)time(NULL) + 1);
+    for (int i = 0; i < 5 && !between; i++) {
+        const time_t before = time(NULL);
+        const Instant now = instant_now(7);
+
+        ck_assert_int_eq(now.step, 7);
+        between = now.wall >= (double)before - 1 && now.wall <= (double)time(NULL) + 1;
+    }
+    ck_assert(between);
 }
 END_TEST
 
