@@ -714,7 +714,7 @@ helps() { "$train" help "$1" | tr -s ' \n' ' ' | grep -qF -e "$2" || no "$("$tra
 check 'help of a number whose zero means something else' eval '"$sample" help temperature | grep -q "0: .*(0.8)$"'
 check 'help has the defaults of all mechanisms' helps out-norm '(none; rms in retnet, decay, lightning, deltanet, gated-delta, kda, rwkv7, gla; all in mamba2)'
 check 'and those of a flag' helps out-gate '(off; on in retnet,'
-check 'and of a number' helps conv '(0: none; masked models: N odd; 4 in mamba2, deltanet, gated-delta, kda)'
+check 'and of a number' helps conv '(0: none; masked models: N odd; 4 in mamba2 (masked: 3), deltanet, gated-delta, kda)'
 check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X .*also --lr"'
 
 # The weights of a run in another one.
@@ -919,6 +919,9 @@ refused 'resuming a folder without a run'                4 "not a run's folder" 
 refused 'resuming into another folder'        2 'copy it first'      $train --resume ../out/cut --out-dir ../out/copy
 refused 'resuming a run that is named twice'  2 'is at update'       $train --resume ../out/cut --out-dir ../out/cut --stop-at 1
 refused 'resuming with another text'          5 'differs from'       $resume ../in/other
+mv "$text" ../in/moved
+refused 'resuming without its text'               4 'if it has moved, name it: --resume ../out/cut TEXT' $resume
+mv ../in/moved "$text"
 refused 'resuming with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'resuming with another attention'     2 'attn is softmax'   $resume --attn relu
 refused 'resuming with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon

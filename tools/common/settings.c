@@ -67,8 +67,11 @@ static Text sharing(const Attention *const *a, const Setting *of)
 
         if (s && s->value == of->value && other < a)
             return (Text){ 0 };
-        if (s && s->value == of->value)
-            text_add(&names, "%s%s", names.n ? ", " : "", (*other)->name);
+        if (!s || s->value != of->value)
+            continue;
+        text_add(&names, "%s%s", names.n ? ", " : "", (*other)->name);
+        if (s->both && !((*other)->traits & CAUSAL_ONLY))
+            text_add(&names, " (masked: %d)", s->both);
     }
     return names;
 }

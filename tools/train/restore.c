@@ -7,6 +7,7 @@
 #include "tools/common/model_options.h"
 #include "training/folder.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -74,8 +75,12 @@ static void restore_files(Job *job)
     if (job->files > 0 || n == 0)
         return;
     const char **file = xmalloc((size_t)n * sizeof *file);
-    for (job->files = 0; job->files < n; job->files++)
+    for (job->files = 0; job->files < n; job->files++) {
         file[job->files] = saved_file(job->from, job->files);
+        if (strcmp(file[job->files], "-") != 0 && access(file[job->files], R_OK) != 0)
+            die(EXIT_IO, "cannot open '%.120s': %s; if it has moved, name it: --resume %.120s %s",
+                file[job->files], strerror(errno), job->out_dir, n > 1 ? "TEXT..." : "TEXT");
+    }
     job->file = file; /* valid as long as the program */
 }
 
