@@ -85,7 +85,7 @@ ops/attention/plain 3075
 model 4640
 data 4740
 data/synthetic 1430
-training 5730
+training 5750
 tools 940
 tools/common 4120
 tools/draw 1100
