@@ -920,7 +920,8 @@ refused 'resuming into another folder'        2 'copy it first'      $train --re
 refused 'resuming a run that is named twice'  2 'is at update'       $train --resume ../out/cut --out-dir ../out/cut --stop-at 1
 refused 'resuming with another text'          5 'differs from'       $resume ../in/other
 mv "$text" ../in/moved
-refused 'resuming without its text'               4 'if it has moved, name it: --resume ../out/cut TEXT' $resume
+refused 'resuming without its text'               4 "if it has moved, give its path after the run's" $resume
+refused 'evaluating without its text'             4 "if it has moved, give its path after the run's" "$evaluate" ../out/cut
 mv ../in/moved "$text"
 refused 'resuming with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
 refused 'resuming with another attention'     2 'attn is softmax'   $resume --attn relu

@@ -8,6 +8,7 @@
 #include "training/saved.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static Safetensors *file;
@@ -211,6 +212,41 @@ START_TEST(names_of_options_may_have_any_length)
 }
 END_TEST
 
+static void find_files(const char *path)
+{
+    int n;
+    Saved *s = saved_read(path, false);
+
+    free(saved_files(s, &n));
+    saved_free(s);
+}
+
+/* A run is also told to read standard input, which is never looked for. */
+START_TEST(texts_are_found_where_they_were)
+{
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+    Config c = small_variant(0);
+    Meta name[] = { { "file.0", folder }, { "file.1", "-" } };
+    Origin run = { .task = "causal", .tokenizer = t, .option = name, .options = COUNT(name) };
+    int n;
+
+    c.vocab = 256;
+    save_model(c, &run);
+    Saved *s = saved_read(in_folder("changed"), false);
+    const char **found = saved_files(s, &n);
+    ck_assert_int_eq(n, COUNT(name));
+    for (int i = 0; i < n; i++)
+        ck_assert_str_eq(found[i], name[i].value);
+    free(found);
+    saved_free(s);
+    name[1].value = "nowhere";
+    save_model(c, &run);
+    check_dies(find_files, in_folder("changed"), EXIT_IO,
+               "cannot open 'nowhere': No such file or directory; if it has moved, give the paths");
+    tokenizer_free(t);
+}
+END_TEST
+
 static void save_with_tokenizer(const char *task)
 {
     Small *s = small_open(small_variant(0), 2, 5);
@@ -323,6 +359,7 @@ Suite *suite_saved(void)
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
     tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
     tcase_add_test(t, a_classifier_has_as_many_labels_as_classes);
+    tcase_add_test(t, texts_are_found_where_they_were);
     tcase_add_test(t, names_of_options_may_have_any_length);
     tcase_add_test(t, a_negative_second_moment_is_refused);
     tcase_add_test(t, a_tensor_that_the_optimiser_does_not_know_is_refused);

@@ -2,9 +2,11 @@
 
 #include "ops/base/error.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The beginning of any message about a checkpoint. */
 #define PATH "%.200s"
@@ -291,6 +293,20 @@ static const char *numbered_option(const Saved *s, const char *of, int i)
 const char *saved_file(const Saved *s, int i)
 {
     return numbered_option(s, "file", i);
+}
+
+const char **saved_files(const Saved *s, int *n)
+{
+    for (*n = 0; saved_file(s, *n);)
+        ++*n;
+    const char **file = xmalloc(((size_t)*n + 1) * sizeof *file);
+    for (int i = 0; i < *n; i++) {
+        file[i] = saved_file(s, i);
+        if (strcmp(file[i], "-") != 0 && access(file[i], R_OK) != 0)
+            die(EXIT_IO, "cannot open '%.200s': %s; if it has moved, give %s after the run's",
+                file[i], strerror(errno), *n > 1 ? "the paths of all texts" : "its path");
+    }
+    return file;
 }
 
 const char *saved_label(const Saved *s, int i)

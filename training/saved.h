@@ -80,6 +80,9 @@ const char *saved_option(const Saved *s, const char *name);
 /* File i of the text of a run, as its command line named it; NULL past the last. */
 const char *saved_file(const Saved *s, int i);
 
+/* All n of them, for free(). Dies with EXIT_IO if one cannot be read where it was. */
+const char **saved_files(const Saved *s, int *n);
+
 /* The labels of a run on labelled texts, for labels_free(), and how many texts each row has; none
  * and 0: it is another run. Dies with EXIT_DATA if the model has other classes. */
 Labels saved_labels(const Saved *s);

@@ -148,19 +148,20 @@ static void open_task(HeldBack *h, const Saved *run, TextChoice choice, int item
 static void open_own_classes(HeldBack *h, const Saved *run)
 {
     uint64_t hash = 0;
+    int n;
+    const char **file = saved_files(run, &n);
 
+    if (n < run->model.config.classes)
+        die(EXIT_DATA, "%.200s does not record its files: give texts as arguments", run->path);
     for (int i = 0; i < run->model.config.classes; i++) {
-        const char *file = saved_file(run, i);
-
-        if (!file)
-            die(EXIT_DATA, "%.200s does not record its files: give texts as arguments", run->path);
-        Corpus corpus = corpus_read(
-            (CorpusFiles){ .path = &file, .n = 1, .held_back = trained_number(run, "val-share") });
+        Corpus corpus = corpus_read((CorpusFiles){
+            .path = &file[i], .n = 1, .held_back = trained_number(run, "val-share") });
         hash = corpus.hash + 3 * hash;
         h->classes.validation[h->classes.n] = tokens_of(run->tokenizer, corpus.validation);
         h->label[h->classes.n++] = i;
         corpus_free(&corpus);
     }
+    free(file);
     if (hash != saved_corpus(run))
         warn("these are not the texts on which %.200s was trained", run->path);
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 60, FILES_MOST = 4096 };
+enum { SHOWN = 60 };
 
 unsigned trained_kind(const Saved *run)
 {
@@ -121,16 +121,14 @@ static bool of_bytes(const Saved *run)
 
 static Corpus read_own_corpus(const Saved *run)
 {
-    const char *file[FILES_MOST];
-    int n = 0;
+    int n;
 
     if (saved_option(run, "imported"))
         die(EXIT_DATA, "%.200s was imported, and has no text of its own: give one", run->path);
     if (!saved_file(run, 0) && saved_corpus(run) == 0)
         die(EXIT_DATA, "%.200s is not from ./train, and has no text of its own: give one",
             run->path);
-    while (n < FILES_MOST && (file[n] = saved_file(run, n)))
-        n++;
+    const char **file = saved_files(run, &n);
     Corpus corpus =
         n > 0 ? corpus_read((CorpusFiles){ .path = file,
                                            .n = n,
@@ -138,6 +136,7 @@ static Corpus read_own_corpus(const Saved *run)
                                            .held_back = trained_number(run, "val-share"),
                                            .may_stay = of_bytes(run) })
               : read_stories(run);
+    free(file);
     if (corpus.hash != saved_corpus(run))
         warn("this is not the text on which %.200s was trained", run->path);
     return corpus;

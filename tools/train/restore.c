@@ -7,7 +7,6 @@
 #include "tools/common/model_options.h"
 #include "training/folder.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,20 +67,8 @@ static void restore_from_config(const Job *job)
 
 static void restore_files(Job *job)
 {
-    int n = 0;
-
-    while (saved_file(job->from, n))
-        n++;
-    if (job->files > 0 || n == 0)
-        return;
-    const char **file = xmalloc((size_t)n * sizeof *file);
-    for (job->files = 0; job->files < n; job->files++) {
-        file[job->files] = saved_file(job->from, job->files);
-        if (strcmp(file[job->files], "-") != 0 && access(file[job->files], R_OK) != 0)
-            die(EXIT_IO, "cannot open '%.120s': %s; if it has moved, name it: --resume %.120s %s",
-                file[job->files], strerror(errno), job->out_dir, n > 1 ? "TEXT..." : "TEXT");
-    }
-    job->file = file; /* valid as long as the program */
+    if (job->files == 0 && saved_file(job->from, 0))
+        job->file = saved_files(job->from, &job->files); /* valid as long as the program */
 }
 
 /* A run only stops at updates that are still to come. */
