@@ -76,7 +76,7 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
-ops 3830
+ops 3880
 ops/base 2950
 ops/kernel 2660
 ops/attention 4730
@@ -87,7 +87,7 @@ data 4740
 data/synthetic 1430
 training 5750
 tools 940
-tools/common 4120
+tools/common 4150
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
@@ -98,7 +98,7 @@ tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
-tools/report 2460
+tools/report 2480
 tools/train 2560
 tools/lib 1310
 END
