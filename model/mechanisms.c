@@ -102,49 +102,6 @@ bool config_set(Config *c, const char *name, int value)
     return any;
 }
 
-/* The value in words: "on" for a flag, "qv+layers" for a set. */
-static Text print_value(const Setting *s, int value)
-{
-    Text text = { 0 };
-
-    if (s->kind == SETTING_FLAG)
-        return text_format("%s", value ? "on" : "off");
-    if (s->kind != SETTING_SET)
-        return setting_print(s, value);
-    for (int bit = 0; s->choices[bit]; bit++)
-        if (value >> bit & 1)
-            text_add(&text, "%s%s", text.n ? "+" : "", s->choices[bit]);
-    return text;
-}
-
-static bool parse_set(const Setting *s, const char *words, int *value)
-{
-    for (*value = 0; *words; words += *words == '+') {
-        const size_t n = strcspn(words, "+");
-        int bit = 0;
-
-        while (s->choices[bit] &&
-               (strlen(s->choices[bit]) != n || strncmp(s->choices[bit], words, n) != 0))
-            bit++;
-        if (!s->choices[bit])
-            return false;
-        *value |= 1 << bit;
-        words += n;
-    }
-    return true;
-}
-
-static bool parse_value(const Setting *s, const char *words, int *value)
-{
-    if (s->kind == SETTING_SET)
-        return parse_set(s, words, value);
-    if (s->kind == SETTING_FLAG) {
-        *value = strcmp(words, "on") == 0;
-        return *value || strcmp(words, "off") == 0;
-    }
-    return setting_parse(s, words, value);
-}
-
 static void add_mechanism(Text *text, const Mechanism *m)
 {
     const Values plain = settings_default(m->attention);
@@ -152,7 +109,7 @@ static void add_mechanism(Text *text, const Mechanism *m)
     text_add(text, "%s", m->attention->name);
     for (const Setting *s = m->attention->settings; s && s->name; s++)
         if (setting(&m->set, s->name) != setting(&plain, s->name))
-            text_add(text, ":%s=%s", s->name, print_value(s, setting(&m->set, s->name)).at);
+            text_add(text, ":%s=%s", s->name, setting_words(s, setting(&m->set, s->name), '+').at);
 }
 
 Text config_mechanisms(const Config *c)
@@ -193,7 +150,7 @@ static Text apply_one(Mechanism *m, char *words)
         return text_format("%s has no setting '%.40s'", m->attention->name, words);
     if (!value && s->kind == SETTING_FLAG)
         value = "on";
-    if (!value || !parse_value(s, value, setting_at(&m->set, s->name)))
+    if (!value || !setting_parse_words(s, value, '+', setting_at(&m->set, s->name)))
         return text_format("%s cannot be '%.40s' in %s", s->name, value ? value : "",
                            m->attention->name);
     return (Text){ 0 };
@@ -250,23 +207,4 @@ Text config_read_mechanisms(Config *c, const char *words)
     if (!c->listed)
         c->set = settings_unsaved(c->attention);
     return why;
-}
-
-Text config_difference(const Config *one, const Config *other)
-{
-    Config a = *one, b = *other;
-    const Setting *key;
-    const Text its = config_mechanisms(one), others = config_mechanisms(other);
-    Text text = { 0 };
-
-    if (strcmp(its.at, others.at) != 0)
-        text_add(&text, "attn is %s, not %s", its.at, others.at);
-    for (int i = 0; !text.n && (key = config_key(i)); i++) {
-        const int x = *config_value(&a, i), y = *config_value(&b, i);
-
-        if (x != y)
-            text_add(&text, "%s is %s, not %s", setting_key(key).at, setting_print(key, x).at,
-                     setting_print(key, y).at);
-    }
-    return text;
 }

@@ -43,7 +43,4 @@ Text mechanism_apply(Mechanism *m, const char *words);
 /* Parses a list into a configuration, or says what is wrong. Without a list: settings_unsaved(). */
 Text config_read_mechanisms(Config *c, const char *words);
 
-/* The first difference between two configurations, "n_layer is 4, not 6", or empty. */
-Text config_difference(const Config *one, const Config *other);
-
 #endif

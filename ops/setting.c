@@ -14,6 +14,21 @@ Text setting_print(const Setting *s, int value)
     return text;
 }
 
+Text setting_words(const Setting *s, int value, char between)
+{
+    const char ends[] = { between, 0 };
+    Text text = { 0 };
+
+    if (s->kind == SETTING_FLAG)
+        return text_format("%s", value ? "on" : "off");
+    if (s->kind != SETTING_SET)
+        return setting_print(s, value);
+    for (int bit = 0; s->choices[bit]; bit++)
+        if (value >> bit & 1)
+            text_add(&text, "%s%s", text.n ? ends : "", s->choices[bit]);
+    return text;
+}
+
 /* The largest valid value. */
 static int most_of(const Setting *s)
 {
@@ -49,4 +64,34 @@ Text setting_key(const Setting *s)
     for (char *c = text.at; *c; c++)
         *c = *c == '-' ? '_' : *c;
     return text;
+}
+
+static bool parse_set(const Setting *s, const char *words, char between, int *value)
+{
+    const char ends[] = { between, 0 };
+
+    for (*value = 0; *words; words += *words == between) {
+        const size_t n = strcspn(words, ends);
+        int bit = 0;
+
+        while (s->choices[bit] &&
+               (strlen(s->choices[bit]) != n || strncmp(s->choices[bit], words, n) != 0))
+            bit++;
+        if (!s->choices[bit])
+            return false;
+        *value |= 1 << bit;
+        words += n;
+    }
+    return true;
+}
+
+bool setting_parse_words(const Setting *s, const char *words, char between, int *value)
+{
+    if (s->kind == SETTING_SET)
+        return parse_set(s, words, between, value);
+    if (s->kind == SETTING_FLAG) {
+        *value = strcmp(words, "on") == 0;
+        return *value || strcmp(words, "off") == 0;
+    }
+    return setting_parse(s, words, value);
 }

@@ -740,6 +740,14 @@ from=
 check 'are those of the run' eval "grep -q '\"bias\": true' ../out/again/config.json &&
     grep -q '\"residual\": false' ../out/again/config.json && grep -q '\"out_gate\": true' ../out/again/config.json"
 check 'so that everything is copied' said '^starts with [0-9]* tensors of ../out/flags/model.safetensors$'
+$train $small --attn fastformer --share qv,layers --out-dir ../out/flags --overwrite $text >"$dir/stdout" 2>"$dir/err"
+from=flags
+check 'weights that are shared' begins again
+from=
+check 'are shared again' said '^starts with [0-9]* tensors of ../out/flags/model.safetensors$'
+check 'by the same' grep -q '"share": "qv,layers"' ../out/again/config.json
+refused 'resuming with other shared weights' 2 'keeps its model: --share qv,layers, not qv' \
+    $train --resume --max-iters 4 --share qv --out-dir ../out/again
 $train $small --task mlm --tokenizer bpe:280 --out-dir ../out/flags --overwrite $text >"$dir/stdout" 2>"$dir/err"
 labelled() { # OPTION...
     rm -rf ../out/again
@@ -923,8 +931,8 @@ mv "$text" ../in/moved
 refused 'resuming without its text'               4 "if it has moved, give its path after the run's" $resume
 refused 'evaluating without its text'             4 "if it has moved, give its path after the run's" "$evaluate" ../out/cut
 mv ../in/moved "$text"
-refused 'resuming with another model'         2 'n_layer is 1, not 2' $resume --n-layer 2
-refused 'resuming with another attention'     2 'attn is softmax'   $resume --attn relu
+refused 'resuming with another model'         2 'its model: --n-layer 1, not 2' $resume --n-layer 2
+refused 'resuming with another attention'     2 '--attn softmax, not relu'   $resume --attn relu
 refused 'resuming with another optimizer'     2 'adamw, not muon'   $resume --optimizer muon
 refused 'resuming with another task'          2 'its task: causal, not mlm'    $resume --task mlm
 check 'a run on generated rows' part 0 generated $small --task copy
@@ -1557,7 +1565,7 @@ check 'a base that is given is kept' settled base 99
 works 'a gate around heads' --attn softmax --gate --weight relu2 $text
 check 'it is the gate of their output' settled out_gate true
 check 'and the weight is relu^2' said '^softmax attention (scale sqrt, weight relu2, out-gate), 1 x 16, 2 heads,'
-refused 'another gate on resuming' 2 'out_gate is 1, not 0' $train --resume --no-gate --out-dir "$run"
+refused 'another gate on resuming' 2 '--out-gate on, not off' $train --resume --no-gate --out-dir "$run"
 works 'a bias by distance' --attn flash-gau --rel-bias rope --chunk 5 $text
 check 'the banner has the bias by distance' said '^flash-gau attention (chunk 5, rel-bias rope, keys of 64), 1 x 16, 2 heads,'
 works 'gammas of 1' --attn gau --gamma-init one $text

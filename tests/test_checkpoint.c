@@ -1,6 +1,5 @@
 /* A model as a file: it comes back bit by bit, and what is no such file is refused. */
 #include "model/checkpoint.h"
-#include "model/mechanisms.h"
 #include "model/safetensors.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
@@ -8,6 +7,7 @@
 #include "tests/hashes.h"
 #include "tests/small.h"
 #include "tests/suites.h"
+#include "tools/common/model_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static Small *open_variant(int i, int batch, int length)
 
 static void check_same_configuration(const Config *a, const Config *b)
 {
-    const Text difference = config_difference(a, b);
+    const Text difference = model_difference(a, b);
 
     ck_assert_msg(difference.n == 0, "%s", difference.at);
 }

@@ -3,6 +3,7 @@
 #include "ops/base/error.h"
 #include "tests/small.h"
 #include "tests/suites.h"
+#include "tools/common/model_options.h"
 #include "training/optimiser.h"
 
 #include <string.h>
@@ -220,25 +221,33 @@ START_TEST(swiglu_has_about_as_many_parameters_as_gelu)
 }
 END_TEST
 
-START_TEST(a_difference_names_the_first_key_that_differs)
+START_TEST(a_difference_names_the_first_option_that_differs)
 {
     const Setting *key;
     Config none = gpt2(), other = none;
 
-    ck_assert_int_eq(config_difference(&none, &none).n, 0);
+    ck_assert_int_eq(model_difference(&none, &none).n, 0);
     other.attention = &attention_relu;
-    ck_assert_str_eq(config_difference(&none, &other).at, "attn is softmax, not relu");
+    ck_assert_str_eq(model_difference(&none, &other).at, "--attn softmax, not relu");
+    other = none;
+    other.width += 16;
+    ck_assert_str_eq(model_difference(&other, &none).at, "--n-embd 784, not 768");
+    other = none;
+    other.vocab = 65;
+    ck_assert_str_eq(model_difference(&none, &other).at, "vocab 50257, not 65");
     for (int i = 0; (key = config_key(i)); i++)
         *config_value(&none, i) = 0;
-    other = none;
     for (int i = 0; (key = config_key(i)); i++) {
-        const Text zero = setting_print(key, 0), one = setting_print(key, 1);
+        const KeyOption zero = model_option_of(key, 0), one = model_option_of(key, 1);
         Config c = none;
+        const int *value = config_value(&c, i);
+        const char *dashes = model_has_option(&c, value) ? "--" : "",
+                   *before = zero.value.n ? zero.value.at : "nothing";
 
-        *config_value(&c, i) = *config_value(&other, i) = 1;
-        ck_assert_str_eq(config_difference(&none, &c).at,
-                         text_format("%s is %s, not %s", setting_key(key).at, zero.at, one.at).at);
-        ck_assert_str_eq(config_difference(&other, &none).at, "position is learned, not rope");
+        *config_value(&c, i) = 1;
+        ck_assert_str_eq(
+            model_difference(&none, &c).at,
+            text_format("%s%s %s, not %s", dashes, zero.name.at, before, one.value.at).at);
     }
 }
 END_TEST
@@ -340,7 +349,7 @@ Suite *suite_config(void)
     tcase_add_test(t, gpt2_has_its_parameters_and_operations);
     tcase_add_test(t, bidirectional_attention_costs_twice_the_causal_one);
     tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
-    tcase_add_test(t, a_difference_names_the_first_key_that_differs);
+    tcase_add_test(t, a_difference_names_the_first_option_that_differs);
     tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
     tcase_add_exit_test(t, heads_of_odd_width_cannot_be_rotated, EXIT_USAGE);
     tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);

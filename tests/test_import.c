@@ -4,12 +4,12 @@
  * tests/import.py does this with transformers itself.
  */
 #include "model/form.h"
-#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"
+#include "tools/common/model_options.h"
 #include "tools/import/import.h"
 
 #include <stdlib.h>
@@ -119,7 +119,7 @@ static void check_refused(int code, const char *words)
 
 static void check_same(const Import *in, const Model *got, const Made *m)
 {
-    const Text difference = config_difference(&got->config, &m->small->model.config);
+    const Text difference = model_difference(&got->config, &m->small->model.config);
 
     ck_assert_msg(difference.n == 0, "%s", difference.at);
     ck_assert_int_eq(in->filled, got->params.count);

@@ -217,6 +217,35 @@ START_TEST(a_value_is_read_strictly)
 }
 END_TEST
 
+START_TEST(a_value_has_words)
+{
+    static const char *const names[] = { "on", "one", "two", NULL };
+    static const Setting choice = { .kind = SETTING_CHOICE, .choices = names },
+                         set = { .kind = SETTING_SET, .choices = names },
+                         flag = { .kind = SETTING_FLAG }, number = { .most = 9 };
+    static const struct {
+        const Setting *s;
+        int value;
+        char between;
+        const char *words;
+    } row[] = {
+        { &set, 0, ',', "" },     { &set, 5, ',', "on,two" }, { &set, 6, '+', "one+two" },
+        { &flag, 0, ',', "off" }, { &flag, 1, ',', "on" },    { &choice, 1, ',', "one" },
+        { &number, 7, ',', "7" },
+    };
+    int value;
+
+    for (int i = 0; i < COUNT(row); i++) {
+        ck_assert_str_eq(setting_words(row[i].s, row[i].value, row[i].between).at, row[i].words);
+        ck_assert(setting_parse_words(row[i].s, row[i].words, row[i].between, &value));
+        ck_assert_int_eq(value, row[i].value);
+    }
+    ck_assert(!setting_parse_words(&set, "on+two", ',', &value));
+    ck_assert(!setting_parse_words(&set, "tw", ',', &value));
+    ck_assert(!setting_parse_words(&flag, "1", ',', &value));
+}
+END_TEST
+
 static void read_rope_scale(const char *words)
 {
     settings_rope_scale(words);
@@ -487,7 +516,7 @@ START_TEST(a_list_of_mechanisms_is_read_as_it_is_printed)
         ck_assert_str_eq(config_read_mechanisms(&c, rows[i][0]).at, "");
         ck_assert_str_eq(config_mechanisms(&c).at, rows[i][1]);
         ck_assert_str_eq(config_read_mechanisms(&again, rows[i][1]).at, "");
-        ck_assert_str_eq(config_difference(&c, &again).at, "");
+        ck_assert_str_eq(model_difference(&c, &again).at, "");
     }
 }
 END_TEST
@@ -544,6 +573,7 @@ Suite *suite_settings(void)
     tcase_add_test(t, a_setting_applies_only_with_the_setting_it_depends_on);
     tcase_add_test(t, a_file_without_the_key_means_the_old_formula);
     tcase_add_test(t, a_value_is_read_strictly);
+    tcase_add_test(t, a_value_has_words);
     tcase_add_test(t, a_setting_may_exclude_a_direction);
     tcase_add_test(t, a_key_is_the_option_that_sets_it);
     tcase_add_test(t, a_list_of_mechanisms_is_read_as_it_is_printed);

@@ -19,9 +19,37 @@ KeyOption model_option_of(const Setting *key, int value)
 
     for (char *s = o.name.at; *s; s++)
         *s = *s == '_' ? '-' : *s;
-    o.value = key->kind == SETTING_FLAG ? text_format("%s", (value != 0) != opposite ? "on" : "off")
-                                        : setting_print(key, value);
+    o.value = setting_words(key, opposite ? !value : value, ',');
     return o;
+}
+
+bool model_has_option(const Config *of, const int *value)
+{
+    return value != &of->vocab && value != &of->classes && value != &of->from_last;
+}
+
+static const char *shown(const KeyOption *o)
+{
+    return o->value.n ? o->value.at : "nothing";
+}
+
+Text model_difference(const Config *one, const Config *other)
+{
+    Config a = *one, b = *other;
+    const Setting *key;
+    const Text its = config_mechanisms(one), others = config_mechanisms(other);
+
+    if (strcmp(its.at, others.at) != 0)
+        return text_format("--attn %s, not %s", its.at, others.at);
+    for (int i = 0; (key = config_key(i)); i++) {
+        const int *x = config_value(&a, i), *y = config_value(&b, i);
+        const KeyOption its_own = model_option_of(key, *x), asked = model_option_of(key, *y);
+
+        if (*x != *y)
+            return text_format("%s%s %s, not %s", model_has_option(&a, x) ? "--" : "",
+                               its_own.name.at, shown(&its_own), shown(&asked));
+    }
+    return (Text){ 0 };
 }
 
 /* Adds "; none for mamba2, deltanet": the mechanisms whose default position this is. */

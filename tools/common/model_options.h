@@ -113,6 +113,13 @@ typedef struct {
 } KeyOption;
 KeyOption model_option_of(const Setting *key, int value);
 
+/* Whether an option sets this key, which `value` in `of` belongs to; what others say is in the
+ * data. */
+bool model_has_option(const Config *of, const int *value);
+
+/* The first difference between two models, "--n-layer 4, not 6", or empty. */
+Text model_difference(const Config *one, const Config *other);
+
 void model_options_add(Program *program, ModelOptions *options);
 
 /*

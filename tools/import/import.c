@@ -65,7 +65,7 @@ static int put_options(Import *in, const Config *of, const Tokenizer *t, Meta *o
         const int *value = config_value(&c, i);
         const KeyOption o = model_option_of(key, *value);
 
-        if (value == &c.vocab || value == &c.classes || value == &c.from_last || !config_has(&c, i))
+        if (!model_has_option(&c, value) || !config_has(&c, i))
             continue;
         option[n++] = (Meta){ arena_string(in->mem, o.name.at), arena_string(in->mem, o.value.at) };
     }

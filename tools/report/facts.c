@@ -88,14 +88,15 @@ const char *record_task(const Record *r)
 /* The setting's value in config.json; its default where there is none. */
 static int setting_in(const Record *r, const Setting *s)
 {
-    const char *key = setting_key(s).at, *word = json_string(r->config, key);
-    const double number = json_number(r->config, key);
+    const Json *member = json_find(r->config, setting_key(s).at);
     int value = s->value;
 
-    if (word)
-        setting_parse(s, word, &value);
-    else if (number > 0)
-        value = (int)number;
+    if (!member)
+        return value;
+    if (member->kind == JSON_STRING)
+        setting_parse_words(s, member->string, ',', &value);
+    else if (member->kind == JSON_BOOL || member->number > 0)
+        value = (int)member->number;
     return value;
 }
 
@@ -114,7 +115,7 @@ Text record_attention(const Record *r)
         const int value = setting(&set, s->name);
 
         if (value != s->value && setting_matters(a, &set, s))
-            text_add(&text, "%s%s %s", n++ ? ", " : " (", s->name, setting_print(s, value).at);
+            text_add(&text, "%s%s %s", n++ ? ", " : " (", s->name, setting_words(s, value, '+').at);
     }
     text_add(&text, "%s", n ? ")" : "");
     return text;

@@ -111,7 +111,7 @@ void job_check_restored(const Job *job)
         c.vocab = job->from->model.config.vocab; /* given by the tokenizer */
     if (job->labelled)
         c.classes = job->from->model.config.classes; /* and by the labels */
-    Text difference = config_difference(&job->from->model.config, &c);
+    const Text difference = model_difference(&job->from->model.config, &c);
     if (difference.n)
         die(EXIT_USAGE, "a resumed run keeps its model: %s", difference.at);
     const char *frozen = saved_option(job->from, "freeze");
@@ -163,6 +163,16 @@ void job_restore(Job *job)
     restore_files(job);
 }
 
+/* An empty set is the default, and no words for it are. */
+static void restore_option(const Job *job, const Setting *key, int value)
+{
+    const KeyOption o = model_option_of(key, value);
+    const char *words = arena_string(job->initial->mem, o.value.at);
+
+    if (*words && !options_restore(job->program, o.name.at, words))
+        die(EXIT_DATA, "%s: --%s cannot be %s", job->initial->path, o.name.at, words);
+}
+
 void job_begin(Job *job, const char *path)
 {
     Config mine = job->config, *its;
@@ -177,11 +187,9 @@ void job_begin(Job *job, const char *path)
     if (why.n)
         die(EXIT_USAGE, "--attn: %s", why.at);
     for (int i = 0; (key = config_key(i)); i++)
-        if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0) {
-            const KeyOption o = model_option_of(key, *config_value(its, i));
-
-            options_restore(job->program, o.name.at, arena_string(job->initial->mem, o.value.at));
-        }
+        if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0 &&
+            model_has_option(its, config_value(its, i)))
+            restore_option(job, key, *config_value(its, i));
     if (job->initial->tokenizer)
         options_restore(job->program, "tokenizer", tokenizer_words(job->initial->tokenizer));
 }
