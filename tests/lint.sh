@@ -111,6 +111,14 @@ for file in ops/attention/*.c; do
         complain "$file: the comment at its head does not name its plain twin"
 done
 
+# A script that calls a function above its definition goes on without it.
+scripts=$(git grep -lI --untracked '^#!/bin/sh' -- tests tools experiments .ci)
+early=$(awk '
+    FNR == 1 { split("", called) }
+    /^[a-z0-9_]+\(\)/ { name = $1; sub(/\(.*/, "", name); if (name in called) print called[name] }
+    /^[a-z0-9_]+( |$)/ && !($1 in called) { called[$1] = FILENAME ":" FNR ": " $1 " is not defined yet" }' $scripts)
+[ -z "$early" ] || complain "$early"
+
 left=$(grep -nE '\b(TODO|FIXME|XXX)\b' $files)
 [ -z "$left" ] || complain "$left"
 

@@ -276,7 +276,6 @@ refused 'report without a run'             2 'no run given'              "$repor
 refused 'report of a folder that is not there' 4 'does not exist'       "$report" ../in/nowhere
 refused 'report of a file'                 5 'is not a folder'           "$report" $text
 refused 'report of a folder without a run' 5 'that can be read'          "$report" ../in/folder
-check 'report of no runs' [ "$("$report" ../in/folder $text 2>&1 | grep -c 'error: none of the 2 paths')" = 1 ]
 refused 'report to standard output'        2 'not to standard output'    "$report" -o - ../in/folder
 refused 'report with two texts'            2 'give one of them'          "$report" --prompt x --text $text ../in/folder
 refused 'report of a text that is not there' 4 'No such file'            "$report" --text ../in/no ../in/folder
@@ -367,6 +366,7 @@ check() {
 no() { why=$*; false; }
 check 'refused commands have changed nothing' nothing_changed
 check 'the options with numbers were found' [ $tried -gt 20 ]
+check 'report of no runs' [ "$("$report" ../in/folder $text 2>&1 | grep -c 'error: none of the 2 paths')" = 1 ]
 
 log_is_valid() {
     [ -s "$1/log.jsonl" ] || no 'no log' || return
