@@ -484,6 +484,8 @@ check 'a figure leaves out a folder without a log' [ "$("$figure" --y loss --whe
 check 'and has the other' grep -q '^|' "$dir/stdout"
 cp -r "$run" ../out/begun && sed -i 1q ../out/begun/log.jsonl
 check 'and one with a log that has no losses' [ "$("$figure" --y loss --where split=final "$run" ../out/begun 2>&1 >"$dir/stdout" | grep -c 'left out: ../out/begun')" = 1 ]
+refused 'figure of a run without losses' 5 'begun has no losses in a log.jsonl' "$figure" --y loss ../out/begun
+refused 'figure of a log without losses' 5 'log.jsonl has no losses' "$figure" --y loss ../out/begun/log.jsonl
 check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1 | grep -c 'error: none of the 2 folders')" = 1 ]
 cp -r "$run" ../out/placed
 check 'losses by position' eval '"$evaluate" --protocol by-position --lengths 4,8 --csv ../out/placed/eval.csv ../out/placed >"$dir/stdout" 2>"$dir/err"'

@@ -3,6 +3,7 @@
 #include "tools/figure/source.h"
 
 #include "ops/base/error.h"
+#include "ops/base/file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -47,10 +48,11 @@ static void check_row(const Source *s)
             s->csv.wrong.at);
 }
 
-/* False: it is the folder of a run without losses, as of an imported model. */
-static bool open_file(Source *s, const char *path)
+/* False: it is the folder of a run without losses, as of an imported model. A single one needs a
+ * log. */
+static bool open_file(Source *s, const char *path, bool single)
 {
-    if (source_lacks_log(path))
+    if (!single && source_lacks_log(path))
         return false;
     *s = source_open(path);
     if (!s->log || s->csv.columns > 0)
@@ -70,10 +72,13 @@ static void open_files(Reader *r, char **path)
     for (int i = 0; i < paths; i++) {
         Source *s = &r->source[r->files];
 
-        if (paths == 1)
-            *s = source_open(path[i]);
-        else if (!open_file(s, path[i])) {
-            warn("left out: %s has no losses in a log.jsonl", text_cut(path[i], 2 * SHOWN).at);
+        if (!open_file(s, path[i], paths == 1)) {
+            const Text why = text_format("%s has no losses%s", text_cut(path[i], 2 * SHOWN).at,
+                                         file_is_folder(path[i]) ? " in a log.jsonl" : "");
+
+            if (paths == 1)
+                die(EXIT_DATA, "%s", why.at);
+            warn("left out: %s", why.at);
             continue;
         }
         path[r->files++] = path[i];
