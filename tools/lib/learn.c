@@ -14,7 +14,7 @@ static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
 
     if (b->B < 1 || b->T < 1 || b->T > c->context || tokens * config_outputs(c) > INT_MAX)
         die(EXIT_USAGE,
-            "a batch of %d x %d tokens: T must be from 1 to %d, the context, and all "
+            "a batch of %d x %d tokens: B must be at least 1, T from 1 to the context, %d, and all "
             "logits together at most %d",
             b->B, b->T, c->context, INT_MAX);
     if (b->T % n != 0)
