@@ -4,6 +4,7 @@
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "tools/common/model_options.h"
+#include "tools/common/settings.h"
 #include "training/optimiser.h"
 
 #include <string.h>
@@ -252,6 +253,38 @@ START_TEST(a_difference_names_the_first_option_that_differs)
 }
 END_TEST
 
+static SettingsOptions settings;
+static Option options[] = { SETTINGS_HERE, { 0 } };
+static Program program = { .options = options };
+
+static void check_option_takes(const Setting *s, int value)
+{
+    const KeyOption o = model_option_of(s, value);
+
+    ck_assert_msg(options_restore(&program, o.name.at, o.value.at), "--%s %s", o.name.at,
+                  o.value.at);
+    ck_assert_str_eq(options_value(options_find(&program, o.name.at)).at, o.value.at);
+}
+
+START_TEST(an_option_takes_the_values_of_its_setting)
+{
+    const Setting *s;
+    int names;
+
+    settings_add(&program, &settings, true);
+    for (int i = 0; (s = settings_at(i)); i++) {
+        for (names = 0; s->choices && s->choices[names]; names++)
+            check_option_takes(s, s->kind == SETTING_SET ? 1 << names : names);
+        if (s->kind == SETTING_SET)
+            check_option_takes(s, (1 << names) - 1);
+        for (int value = 0; s->kind == SETTING_FLAG && value < 2; value++)
+            check_option_takes(s, value);
+        if (s->kind == SETTING_NUMBER)
+            check_option_takes(s, s->tries[0] ? s->tries[0] : s->value);
+    }
+}
+END_TEST
+
 START_TEST(heads_that_do_not_divide_the_width_are_refused)
 {
     Config c = gpt2();
@@ -350,6 +383,7 @@ Suite *suite_config(void)
     tcase_add_test(t, bidirectional_attention_costs_twice_the_causal_one);
     tcase_add_test(t, swiglu_has_about_as_many_parameters_as_gelu);
     tcase_add_test(t, a_difference_names_the_first_option_that_differs);
+    tcase_add_test(t, an_option_takes_the_values_of_its_setting);
     tcase_add_exit_test(t, heads_that_do_not_divide_the_width_are_refused, EXIT_USAGE);
     tcase_add_exit_test(t, heads_of_odd_width_cannot_be_rotated, EXIT_USAGE);
     tcase_add_exit_test(t, matrices_too_large_to_index_are_refused, EXIT_USAGE);
