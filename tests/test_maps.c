@@ -1,4 +1,7 @@
-/* The attention maps of the page: their numbers, signs and tokens, and the parameters it counts. */
+/*
+ * The attention maps of the page: their numbers, signs and tokens; the parameters it counts, and
+ * the settings of a mechanism.
+ */
 #include "model/checkpoint.h"
 #include "model/layer.h"
 #include "ops/base/file.h"
@@ -388,6 +391,36 @@ START_TEST(what_is_drawn_once_is_no_parameter)
 }
 END_TEST
 
+/* The members after "attn":"NAME", and what the page makes of them. */
+static const struct {
+    const char *name, *members, *shown;
+} configs[] = {
+    { "fastformer", "\"share\":\"qv,heads\",\"conv_silu\":false",
+      " (share qv+heads, conv-silu off)" },
+    { "fastformer", "\"share\":null", "" },
+    { "gau", "\"norm\":\"softmax\",\"gate\":false,\"key_size\":16",
+      " (norm softmax, key-size 16, gate off)" },
+    { "gau", "\"gate\":true", "" },
+    { "gau", "\"norm\":\"x\",\"gate\":7,\"key_size\":\"on\"", "" },
+    { "gau", "\"norm\":900000,\"gate\":\"x\",\"key_size\":1e300", "" },
+    { "gau", "\"norm\":true,\"key_size\":-16", "" },
+    { "fastformer", "\"share\":7", "" },
+    { "fastformer", "\"share\":\"qv,x\"", "" },
+};
+
+START_TEST(settings_that_are_no_defaults_are_shown_if_they_can_be)
+{
+    for (int i = 0; i < COUNT(configs); i++) {
+        const char *name = configs[i].name;
+
+        put_text("config.json", text_format("{\"attn\":\"%s\",%s}", name, configs[i].members).at);
+        char *page = page_here(NULL);
+        check_says(page, text_format(">%s%s<", name, configs[i].shown).at);
+        free(page);
+    }
+}
+END_TEST
+
 Suite *suite_maps(void)
 {
     Suite *s = suite_create("maps");
@@ -404,5 +437,6 @@ Suite *suite_maps(void)
     tcase_add_test(t, a_damaged_checkpoint_is_noted_and_the_previous_one_is_used);
     tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);
     tcase_add_test(t, what_is_drawn_once_is_no_parameter);
+    tcase_add_test(t, settings_that_are_no_defaults_are_shown_if_they_can_be);
     return s;
 }

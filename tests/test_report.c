@@ -46,10 +46,6 @@ START_TEST(the_table_has_the_numbers_of_the_run)
     check_says(page, "<dd>2.250 at step 50</dd>");
     ck_assert(!strstr(page, "accuracy") && !strstr(page, "<b>2"));
     free(page);
-    put_text("config.json", "{\"attn\":\"fastformer\",\"share\":\"qv,heads\",\"conv_silu\":false}");
-    page = page_here(NULL);
-    check_says(page, ">fastformer (share qv+heads, conv-silu off)<");
-    free(page);
 }
 END_TEST
 

@@ -5,6 +5,7 @@
 #include "ops/base/error.h"
 #include "tools/draw/axis.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,19 +86,21 @@ const char *record_task(const Record *r)
     return task ? task : "";
 }
 
-/* The setting's value in config.json; its default where there is none. */
+/* The setting's value in config.json; its default where there is none, or none that it can have. */
 static int setting_in(const Record *r, const Setting *s)
 {
     const Json *member = json_find(r->config, setting_key(s).at);
-    int value = s->value;
+    const JsonKind kind = member ? member->kind : JSON_NULL;
+    int value;
 
-    if (!member)
+    if (kind == JSON_STRING && setting_parse_words(s, member->string, ',', &value))
         return value;
-    if (member->kind == JSON_STRING)
-        setting_parse_words(s, member->string, ',', &value);
-    else if (member->kind == JSON_BOOL || member->number > 0)
-        value = (int)member->number;
-    return value;
+    if (kind == JSON_BOOL && s->kind == SETTING_FLAG)
+        return member->number > 0;
+    if (kind == JSON_NUMBER && s->kind == SETTING_NUMBER && member->number > 0 &&
+        member->number <= INT_MAX)
+        return (int)member->number;
+    return s->value;
 }
 
 /* "gau (norm n2, window 64)": with the settings that are not at their defaults. */
