@@ -48,12 +48,12 @@ typedef struct {
 /* The value as written in files: the name of a choice, or the number. */
 Text setting_print(const Setting *s, int value);
 
-/* The value in words: "on" or "off" for a flag, for a set its names with `between` between them. */
-Text setting_words(const Setting *s, int value, char between);
-bool setting_parse_words(const Setting *s, const char *words, char between, int *value);
-
 /* False if `words` is not a valid value. */
 bool setting_parse(const Setting *s, const char *words, int *value);
+
+/* The same in words: "on" or "off" for a flag, for a set its names with `between` between them. */
+Text setting_words(const Setting *s, int value, char between);
+bool setting_parse_words(const Setting *s, const char *words, char between, int *value);
 
 /* The name as written in files: "key_size". */
 Text setting_key(const Setting *s);

@@ -408,7 +408,7 @@ static const struct {
     { "fastformer", "\"share\":\"qv,x\"", "" },
 };
 
-START_TEST(settings_that_are_no_defaults_are_shown_if_they_can_be)
+START_TEST(valid_settings_other_than_the_defaults_are_shown)
 {
     for (int i = 0; i < COUNT(configs); i++) {
         const char *name = configs[i].name;
@@ -437,6 +437,6 @@ Suite *suite_maps(void)
     tcase_add_test(t, a_damaged_checkpoint_is_noted_and_the_previous_one_is_used);
     tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);
     tcase_add_test(t, what_is_drawn_once_is_no_parameter);
-    tcase_add_test(t, settings_that_are_no_defaults_are_shown_if_they_can_be);
+    tcase_add_test(t, valid_settings_other_than_the_defaults_are_shown);
     return s;
 }

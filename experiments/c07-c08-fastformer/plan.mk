@@ -1,5 +1,5 @@
 # Claims C7 and C8: Fastformer's interactions, and the weights it shares, as a classifier of texts. With 4,000
-# updates and five seeds a run had not converged, and the statement on heads wanted seven seeds.
+# updates and five seeds a run had not converged, and the statement on heads would have taken seven seeds.
 lengths = 32
 tested  = --rows 10000
 seeds   = $(call full,7,1)

@@ -113,7 +113,7 @@ typedef struct {
 } KeyOption;
 KeyOption model_option_of(const Setting *key, int value);
 
-/* Whether an option sets this key, which `value` in `of` belongs to; what others say is in the
+/* Whether an option sets the key whose value in `of` is at `value`; the others follow from the
  * data. */
 bool model_has_option(const Config *of, const int *value);
 

@@ -48,8 +48,8 @@ static void check_row(const Source *s)
             s->csv.wrong.at);
 }
 
-/* False: it is the folder of a run without losses, as of an imported model. A single one needs a
- * log. */
+/* False: it is a run or a log without losses. A folder without a log is one, too, unless it is the
+ * only file: then the log cannot be opened. */
 static bool open_file(Source *s, const char *path, bool single)
 {
     if (!single && source_lacks_log(path))

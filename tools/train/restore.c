@@ -163,7 +163,7 @@ void job_restore(Job *job)
     restore_files(job);
 }
 
-/* An empty set is the default, and no words for it are. */
+/* An empty set has no words that its option takes; it is the default. */
 static void restore_option(const Job *job, const Setting *key, int value)
 {
     const KeyOption o = model_option_of(key, value);
