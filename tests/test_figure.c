@@ -484,7 +484,7 @@ START_TEST(a_log_that_is_mixed_or_damaged_is_refused)
     put_text("log.jsonl", "{\"step\":1,\"split\":\"val\",\"loss\":1}\n{\"step\"\n");
     check_dies(read_log, in_folder("log.jsonl"), EXIT_DATA, "log.jsonl, line 2: has no");
     put_text("log.jsonl", "");
-    check_dies(read_log, in_folder("log.jsonl"), EXIT_DATA, "no column names");
+    check_dies(read_log, in_folder("log.jsonl"), EXIT_DATA, "log.jsonl has no losses");
 }
 END_TEST
 
