@@ -90,7 +90,10 @@ static Text part_misfit(const Config *c)
     const int inner = layer_of(c->attention)->inner * c->width; /* split into heads */
     const int conv = setting(&c->set, "conv");
 
-    if (direction.n)
+    if (direction.n && c->task == TASK_CAUSAL)
+        text_add(&why, "--attn %s %s: choose --task mlm, or another attention", c->attention->name,
+                 direction.at);
+    else if (direction.n)
         text_add(&why, "--attn %s %s: the task %s needs another attention", c->attention->name,
                  direction.at, task_names[c->task]);
     else if (option.n)

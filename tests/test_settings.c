@@ -291,7 +291,7 @@ START_TEST(a_task_that_the_attention_cannot_do_is_refused)
     static const char *const want[][3] = { { NULL, NULL, NULL },
                                            { NULL, "softmax is causal only: the task mlm",
                                              "softmax is causal only: the task classify" },
-                                           { "softmax is bidirectional only: the task causal" },
+                                           { "softmax is bidirectional only: choose --task mlm" },
                                            { NULL, NULL, NULL } };
     Config c = small_variant(0);
 
@@ -393,7 +393,10 @@ static const struct {
     { CAUSAL_ONLY, "./train", { "--task", "mlm" }, "is causal only: the task mlm" },
     { CAUSAL_ONLY, "./bench", { "--bidirectional" }, "is causal only: leave out" },
     { CAUSAL_ONLY, "./attend", { "in", "out" }, "is causal only: add --causal" },
-    { BIDIRECTIONAL_ONLY, "./train", { NULL }, "is bidirectional only: the task causal" },
+    { BIDIRECTIONAL_ONLY,
+      "./train",
+      { NULL },
+      "is bidirectional only: choose --task mlm, or another attention" },
     { BIDIRECTIONAL_ONLY, "./bench", { NULL }, "is bidirectional only: add" },
     { BIDIRECTIONAL_ONLY, "./attend", { "--causal", "in", "out" }, "only: leave out --causal" },
     { 0, "./bench", { "--only", "decode" }, "cannot decode" },
