@@ -198,6 +198,8 @@ figure table | --x length --y loss --svg page rows.csv
 figure digits 1 | --x length --y loss rows.csv
 figure counts | --x length --y loss rows.csv
 figure best min | --x length --y loss --by attn rows.csv
+figure versus relu | --x length --y loss --by attn rows.csv
+figure pair width | --x length --y loss --by attn --versus relu rows.csv
 figure csv page | --x length --y loss rows.csv
 figure log-x | --x length --y loss --svg page rows.csv
 figure log-y | --x length --y loss --svg page rows.csv

@@ -301,6 +301,8 @@ refused 'figure of a column without a value'   2 'must be COL=VALUE'           $
 refused 'figure of one column in two'          2 'must be at most 64 texts'    $f --by attn,,seed $csv
 refused 'figure with a line without a value'       2 'must be VALUE:LABEL'         $f --line floor $csv
 refused 'figure with an unknown best'             2 'did you mean max?'         $f --best maxi $csv
+refused 'figure compared with an unknown line' 2 'did you mean relu?'         $f --x length --by attn --versus relo $csv
+refused 'figure of pairs of nothing'           2 '--pair needs --versus'      $f --by attn --pair seed $csv
 refused 'figure without an axis'               2 'needs --x COL'             $f --svg x $csv
 refused 'figure with words on the x axis'                   2 "'softmax' is not one"         $f --x attn --svg x $csv
 refused 'figure in place of its file'          2 'another name'              $f --csv ../in/../in/ppl.csv $csv
@@ -1973,6 +1975,10 @@ check 'figure selects, orders and counts' figures --where seed=0 --order relu,ga
 check 'as requested' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| relu | 4.0 (n = 1) | |' '| softmax | **2.0** (n = 1) | **3.0** (n = 1) |'
 check 'an unknown name causes a warning' grep -q '^attn.c: warning: --order: no line is called gau$' "$dir/err"
+check 'figure compares' figures --versus softmax --where length=64 $csv
+check 'pairs of seeds' shows '| attn | 64 |' '| --- | --- |' '| softmax | 2.250 ± 0.354 |' '| relu | 4.000 |' '' \
+    'Difference from softmax, in pairs with the same seed: mean ± half of the 95% interval; in bold, if that excludes 0.' \
+    '' '| attn | 64 |' '| --- | --- |' '| relu | 2.000 |'
 check 'figure draws' figures --svg ../out/svg --csv ../out/csv --log-x --line 2.5:floor,1:below --line 3:top $csv
 check 'and prints nothing' [ ! -s "$dir/stdout" ]
 check 'its plot has a line for each' [ "$(grep -c '>\(softmax\|relu\|floor\|below\|top\)<' ../out/svg)" = 5 ]

@@ -488,6 +488,80 @@ START_TEST(a_log_that_is_mixed_or_damaged_is_refused)
 }
 END_TEST
 
+static const char pairs[] = "run,seed,x,y\na,3,1,4\na,1,1,1\na,2,1,2\na,1,2,7\n"
+                            "b,1.0,1,2\nb,2,1,4.5\nb,3,1,5\nb,4,1,9\n"
+                            "c,1,1,3\nc,5,1,1\nc,,1,1\nc,1,2,inf\nd,1,1,3\nd,2,1,4\n";
+static const Wanted in_pairs = {
+    .x = "x", .y = "y", .by = { 1, { "run" } }, .versus = "a", .pair = "seed"
+};
+
+/* b - a is 1, 2.5 and 1, so its interval is 1.5 +- 4.3027 sqrt(3/4) / sqrt(3), by tables of t. */
+START_TEST(lines_are_compared_in_pairs_of_equal_seeds)
+{
+    Figure f = figure_of(&in_pairs, pairs);
+
+    check_printed(
+        &f, (Style){ -1, true, BEST_NONE },
+        "| run | 1 | 2 |\n| --- | --- | --- |\n"
+        "| a | 2.333 ± 1.528 (n = 3) | 7.000 (n = 1) |\n"
+        "| b | 5.125 ± 2.898 (n = 4) | |\n"
+        "| c | 1.667 ± 1.155 (n = 3) | ∞ (n = 1) |\n"
+        "| d | 3.500 ± 0.707 (n = 2) | |\n"
+        "\nDifference from a, in pairs with the same seed: mean ± half of the 95% interval; "
+        "in bold, if that excludes 0.\n\n"
+        "| run | 1 | 2 |\n| --- | --- | --- |\n"
+        "| b | 1.500 ± 2.151 (n = 3) | |\n"
+        "| c | 2.000 (n = 1) | ∞ (n = 1) |\n"
+        "| d | **2.000 ± 0.000** (n = 2) | |\n");
+    arena_free(f.mem);
+}
+END_TEST
+
+START_TEST(the_csv_has_the_pairs_too)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    Figure f = figure_of(&in_pairs, "run,seed,x,y\nb,2,1,0\nb,1,1,0\na,1,1,1\na,2,1,1\na,3,1,1\n");
+
+    figure_csv(out, &f);
+    fclose(out);
+    ck_assert_str_eq(text, "run,x,n,mean,sd,min,max,pairs,difference,half_interval\n"
+                           "b,1,2,0,0,0,0,2,-1,0\n"
+                           "a,1,3,1,0,1,1,0,,\n");
+    free(text);
+    arena_free(f.mem);
+}
+END_TEST
+
+START_TEST(lines_that_cannot_be_compared_are_refused)
+{
+    asked = in_pairs;
+    check_refused("run,seed,x,y\nab,1,1,2\n", EXIT_USAGE, "no line is called a: did you mean ab?");
+    check_refused("run,sed,x,y\na,1,1,2\n", EXIT_USAGE, "--pair: no column is called seed: did");
+    check_refused("run,seed,x,y\na,1,1,2\nb,2,1,2\nb,1,2,2\n", EXIT_DATA,
+                  "no row of another line has a seed that a has, too");
+    check_refused("run,seed,x,y\na,1,1,2\nb,2,1,2\nb,1,1,2\nb,1.0,1,3\n", EXIT_USAGE,
+                  "b has several rows whose seed is 1: tell them apart");
+    check_refused("run,seed,x,y\na,,1,2\na,,1,2\nb,,1,2\n", EXIT_DATA, "no row of another line");
+}
+END_TEST
+
+/* From tables, to all of their digits. */
+START_TEST(half_of_an_interval_is_students)
+{
+    static const struct {
+        size_t n;
+        double t;
+    } of[] = { { 2, 12.706 }, { 3, 4.303 },  { 4, 3.182 },    { 5, 2.776 },      { 10, 2.262 },
+               { 11, 2.228 }, { 31, 2.042 }, { 1001, 1.962 }, { 2000000, 1.960 } };
+
+    for (int i = 0; i < COUNT(of); i++)
+        ck_assert_double_eq_tol(interval_half(3, of[i].n) * sqrt((double)of[i].n) / 3, of[i].t,
+                                5e-4);
+}
+END_TEST
+
 Suite *suite_figure(void)
 {
     Suite *s = suite_create("figure");
@@ -508,6 +582,11 @@ Suite *suite_figure(void)
     tcase_add_test(t, runs_that_are_averaged_and_differ_are_named);
     tcase_add_test(t, columns_of_a_file_override_those_of_its_run);
     tcase_add_test(t, a_log_that_is_mixed_or_damaged_is_refused);
+    t = with_folder(s, "versus");
+    tcase_add_test(t, lines_are_compared_in_pairs_of_equal_seeds);
+    tcase_add_test(t, the_csv_has_the_pairs_too);
+    tcase_add_test(t, lines_that_cannot_be_compared_are_refused);
+    tcase_add_test(t, half_of_an_interval_is_students);
     t = with_folder(s, "printed");
     tcase_add_test(t, four_significant_digits_are_the_default);
     tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_count_their_rows);

@@ -37,8 +37,14 @@ static Option options[] = {
       .help = "digits after the decimal point; default: four significant digits" },
     { "counts", OPTION_FLAG, &counts, .help = "add the number of rows of each cell" },
     { "best", OPTION_CHOICE, &best, .choices = bests, .help = "put each column's best in bold" },
+    { "versus", OPTION_TEXT, &wanted.versus, .word = "NAME",
+      .help = "add a table of each line's difference from this one, in pairs of rows with the same "
+              "seed: the mean and half of its 95% interval" },
+    { "pair", OPTION_TEXT, &wanted.pair, .word = "COL",
+      .help = "the column that pairs have in common; default: seed" },
     { "csv", OPTION_TEXT, &csv_path, .word = "FILE",
-      .help = "write the cells at full precision: n, mean, sd, min, max" },
+      .help = "write the cells at full precision: n, mean, sd, min, max; with --versus also pairs, "
+              "difference, half_interval" },
     { .name = "Figure" },
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "draw the means, with bars of one standard deviation" },
@@ -61,9 +67,11 @@ static const Program program = {
         "FILE is a CSV file, a log.jsonl, or a run's folder, whose log is read. Every row gets a\n"
         "column `run`, and those of a run's folder one for each of its options. Columns missing\n"
         "from a file are empty. Rows without a number in --y or without a value in --x are left\n"
-        "out; a warning says how many. Examples:\n"
+        "out; a warning says how many. With --versus, a difference whose interval excludes 0 is\n"
+        "in bold. Examples:\n"
         "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv\n"
-        "  ./figure --x step --y loss --by attn --where split=val --svg loss.svg runs/*",
+        "  ./figure --x step --y loss --by attn --where split=val --svg loss.svg runs/*\n"
+        "  ./figure --y loss --by attn --where split=final --versus softmax runs/*",
 };
 
 /* A result is a file, and not one of those that are read. */
@@ -96,26 +104,13 @@ static void check(int files, char **path)
             options_usage(&program).at);
     if (svg_path && !wanted.x)
         die(EXIT_USAGE, "--svg needs --x COL, the column along the figure");
+    if (wanted.pair && !wanted.versus)
+        die(EXIT_USAGE, "--pair needs --versus NAME, the line that others are compared with");
+    wanted.pair = wanted.pair ? wanted.pair : "seed";
     check_outputs(files, path);
     for (int i = 0; i < lines.n; i++)
         read_line(lines.at[i], &line[i]);
     drawing.plot.lines = line, drawing.plot.n_lines = lines.n;
-}
-
-static void warn_of_order(const Figure *f, const char *name)
-{
-    Nearest near = { .given = name, .n = strlen(name) };
-
-    for (size_t i = 0; i < f->lines; i++) {
-        if (strcmp(f->line[i].name, name) == 0)
-            return;
-        options_nearer(&near, f->line[i].name);
-    }
-    if (near.name)
-        warn("--order: no line is called %s: did you mean %s?", text_cut(name, SHOWN).at,
-             text_cut(near.name, SHOWN).at);
-    else
-        warn("--order: no line is called %s", text_cut(name, SHOWN).at);
 }
 
 /* What may surprise in the results. */
@@ -132,8 +127,12 @@ static void warn_of(const Figure *f)
     if (svg_path && f->lines > LABELS)
         warn("the figure has room for about %d labels and %zu series: select with --where", LABELS,
              f->lines);
-    for (int i = 0; i < wanted.order.n; i++)
-        warn_of_order(f, wanted.order.at[i]);
+    for (int i = 0; i < wanted.order.n; i++) {
+        const Text lacks = figure_lacks(f, wanted.order.at[i]);
+
+        if (lacks.n)
+            warn("--order: %s", lacks.at);
+    }
 }
 
 int main(int argc, char **argv)

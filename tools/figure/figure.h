@@ -23,6 +23,8 @@ typedef struct {
     OptionTexts by;
     OptionTexts where; /* COL=VALUE|VALUE */
     OptionTexts order; /* names of lines that come first */
+    const char *versus,
+        *pair; /* a line; the column whose values its rows share with those of others */
 } Wanted;
 
 typedef struct {
@@ -55,6 +57,7 @@ typedef struct {
     Line *line;
     Column *column;
     Cell *cell;
+    Cell *apart; /* with --versus, of each cell: how far it is from that line; n: pairs, or 0 */
     size_t lines, columns, cells;
     bool numbers;      /* every column has a value */
     size_t no_x, no_y; /* rows that were left out for want of one */
@@ -66,6 +69,9 @@ typedef struct {
 /* Files may be CSV, log.jsonl or folders of runs. Dies if one cannot be read, if no file has a
  * column, and if no row is left. */
 Figure figure_read(const Wanted *wanted, int files, char **path);
+
+/* What to say of a line that is not there, or empty. */
+Text figure_lacks(const Figure *f, const char *name);
 
 typedef enum { BEST_NONE = -1, BEST_MIN, BEST_MAX } Best;
 
@@ -89,13 +95,18 @@ typedef struct {
 
 void figure_svg(FILE *out, void *drawing);
 
-/* Collects rows: a number, the two texts that say which cell it belongs to, and its file. */
+/* Collects rows: a number, the two texts that say which cell it belongs to, what it has in common
+ * with its pair in another line (or ""), and its file. */
 typedef struct Gather Gather;
 
 Gather *gather_new(int files);
-void gather_add(Gather *g, const char *key, const char *column, double y, int file);
+void gather_add(Gather *g, const char *key, const char *column, const char *pair, double y,
+                int file);
 /* Makes the cells, lines and columns of all rows, and frees g. */
 void gather_end(Gather *g, Figure *f);
+
+/* Of the 95% interval of a mean of n numbers, 2 or more. */
+double interval_half(double sd, size_t n);
 
 /* The number that s is, as a whole; NaN: it is none. */
 double figure_number(const char *s);

@@ -15,22 +15,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { SHOWN = 60 };
+
 typedef struct {
     size_t line, column, number;
+    uint32_t pair; /* UNNUMBERED: it has none */
     double y;
     int file;
 } Row;
 
 struct Gather {
     Arena *mem;
-    Numbers lines, columns;
+    Numbers lines, columns, pairs;
     Row *row;
     size_t rows;
     int files;
 };
 
 /* The number of a text, which is copied when it is new. */
-static size_t number_of(Numbers *texts, const char *s, Arena *mem)
+static uint32_t number_of(Numbers *texts, const char *s, Arena *mem)
 {
     const uint32_t known = texts->n,
                    number = numbers_add(texts, (Bytes){ (const unsigned char *)s, strlen(s) });
@@ -53,11 +56,18 @@ Gather *gather_new(int files)
     return g;
 }
 
-void gather_add(Gather *g, const char *key, const char *column, double y, int file)
+void gather_add(Gather *g, const char *key, const char *column, const char *pair, double y,
+                int file)
 {
     g->row = xgrow(g->row, g->rows, sizeof *g->row);
-    g->row[g->rows] = (Row){ number_of(&g->lines, key, g->mem),
-                             number_of(&g->columns, column, g->mem), g->rows, y, file };
+    g->row[g->rows] = (Row){
+        .line = number_of(&g->lines, key, g->mem),
+        .column = number_of(&g->columns, column, g->mem),
+        .number = g->rows,
+        .pair = *pair ? number_of(&g->pairs, pair, g->mem) : UNNUMBERED,
+        .y = y,
+        .file = file,
+    };
     g->rows++;
 }
 
@@ -196,6 +206,115 @@ static void make_cells(const Gather *g, Figure *f)
     }
 }
 
+/* Within a cell, by pair. */
+static int compare_pairs(const void *a, const void *b)
+{
+    const Row *x = a, *y = b;
+    const bool same = x->line == y->line && x->column == y->column;
+
+    return same && x->pair != y->pair ? compare(x->pair, y->pair) : compare_rows(a, b);
+}
+
+/* The rows of a cell. */
+typedef struct {
+    const Row *row;
+    size_t n;
+} Rows;
+
+static void check_pairs(const Gather *g, const Figure *f, Rows rows)
+{
+    for (size_t i = 1; i < rows.n; i++)
+        if (rows.row[i].pair == rows.row[i - 1].pair && rows.row[i].pair != UNNUMBERED)
+            die(EXIT_USAGE,
+                "--versus: %s has several rows whose %s is %s: tell them apart with --by or --x, or "
+                "select with --where",
+                text_cut(f->line[rows.row->line].name, SHOWN).at,
+                text_cut(f->wanted->pair, SHOWN).at,
+                text_cut(text_of(&g->pairs, rows.row[i].pair), SHOWN).at);
+}
+
+/* Of the rows that have a pair: the mean of their differences, and half of its interval. */
+static Cell difference_of(Rows rows, Rows base)
+{
+    Row *d = xmalloc(rows.n * sizeof *d);
+    size_t n = 0;
+    Cell c = { .line = rows.row->line, .column = rows.row->column };
+
+    for (size_t i = 0, j = 0; i < rows.n; i++) {
+        while (j < base.n && base.row[j].pair < rows.row[i].pair)
+            j++;
+        if (j == base.n || base.row[j].pair != rows.row[i].pair || rows.row[i].pair == UNNUMBERED)
+            continue;
+        d[n] = rows.row[i];
+        d[n].y -= base.row[j].y;
+        n += !isnan(d[n].y);
+    }
+    if (n > 0)
+        c = cell_of(d, n);
+    if (n > 1)
+        c.sd = interval_half(c.sd, n);
+    free(d);
+    return c;
+}
+
+Text figure_lacks(const Figure *f, const char *name)
+{
+    Nearest near = { .given = name, .n = strlen(name) };
+
+    for (size_t i = 0; i < f->lines; i++) {
+        if (strcmp(f->line[i].name, name) == 0)
+            return (Text){ 0 };
+        options_nearer(&near, f->line[i].name);
+    }
+    if (!near.name)
+        return text_format("no line is called %s", text_cut(name, SHOWN).at);
+    return text_format("no line is called %s: did you mean %s?", text_cut(name, SHOWN).at,
+                       text_cut(near.name, SHOWN).at);
+}
+
+/* The line that --versus names. */
+static size_t base_of(const Figure *f)
+{
+    const Text lacks = figure_lacks(f, f->wanted->versus);
+    size_t i = 0;
+
+    if (lacks.n)
+        die(EXIT_USAGE, "--versus: %s", lacks.at);
+    while (strcmp(f->line[i].name, f->wanted->versus) != 0)
+        i++;
+    return i;
+}
+
+static void make_pairs(const Gather *g, Figure *f)
+{
+    const size_t base = base_of(f);
+    Rows *of_base = xmalloc(f->columns * sizeof *of_base);
+    const Row *row = g->row;
+    size_t pairs = 0;
+
+    qsort(g->row, g->rows, sizeof *g->row, compare_pairs);
+    for (size_t i = 0; i < f->columns; i++)
+        of_base[i] = (Rows){ NULL, 0 };
+    f->apart = arena_take(f->mem, f->cells * sizeof *f->apart);
+    for (size_t i = 0; i < f->cells; row += f->cell[i++].n)
+        if (f->cell[i].line == base)
+            of_base[f->cell[i].column] = (Rows){ row, f->cell[i].n };
+    row = g->row;
+    for (size_t i = 0; i < f->cells; row += f->cell[i++].n) {
+        const Rows rows = { row, f->cell[i].n };
+
+        check_pairs(g, f, rows);
+        f->apart[i] = (Cell){ .line = f->cell[i].line, .column = f->cell[i].column };
+        if (f->cell[i].line != base)
+            f->apart[i] = difference_of(rows, of_base[f->cell[i].column]);
+        pairs += f->apart[i].n;
+    }
+    free(of_base);
+    if (pairs == 0)
+        die(EXIT_DATA, "--versus: no row of another line has a %s that %s has, too",
+            text_cut(f->wanted->pair, SHOWN).at, text_cut(f->wanted->versus, SHOWN).at);
+}
+
 void gather_end(Gather *g, Figure *f)
 {
     f->mem = g->mem;
@@ -203,8 +322,11 @@ void gather_end(Gather *g, Figure *f)
     order_columns(g, f);
     qsort(g->row, g->rows, sizeof *g->row, compare_rows);
     make_cells(g, f);
+    if (f->wanted->versus)
+        make_pairs(g, f);
     numbers_free(&g->lines);
     numbers_free(&g->columns);
+    numbers_free(&g->pairs);
     free(g->row);
     free(g);
 }

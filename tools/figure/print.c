@@ -1,4 +1,4 @@
-/* The cells of a figure as a Markdown table and as CSV. */
+/* The cells of a figure as Markdown tables and as CSV. */
 #include "tools/figure/figure.h"
 
 #include "ops/base/csv.h"
@@ -92,6 +92,44 @@ static void put_head(const Figure *f, FILE *out)
     fputc('\n', out);
 }
 
+static void put_line(const Figure *f, const Line *line, Style style, const double *best, FILE *out)
+{
+    const Cell *c = line->cell;
+
+    fputs("| ", out);
+    put_word(out, line->name);
+    fputs(" |", out);
+    for (size_t i = 0; i < f->columns; i++) {
+        if (c < line->cell + line->cells && c->column == i) {
+            if (c->n > 0) {
+                fputc(' ', out);
+                put_cell(out, c, style, best ? c->mean == best[i] : fabs(c->mean) > c->sd);
+            }
+            c++;
+        }
+        fputs(" |", out);
+    }
+    fputc('\n', out);
+}
+
+/* The differences from the line of --versus, which has none of its own. */
+static void put_versus(const Figure *f, Style style, FILE *out)
+{
+    fputs("\nDifference from ", out);
+    put_word(out, f->wanted->versus);
+    fputs(", in pairs with the same ", out);
+    put_word(out, f->wanted->pair);
+    fputs(": mean ± half of the 95% interval; in bold, if that excludes 0.\n\n", out);
+    put_head(f, out);
+    for (const Line *line = f->line; line < f->line + f->lines; line++) {
+        Line apart = *line;
+
+        apart.cell = f->apart + (line->cell - f->cell);
+        if (strcmp(line->name, f->wanted->versus) != 0)
+            put_line(f, &apart, style, NULL, out);
+    }
+}
+
 void figure_table(const Figure *f, Style style, FILE *out)
 {
     if (f->lines > CELLS_MOST / f->columns)
@@ -99,23 +137,11 @@ void figure_table(const Figure *f, Style style, FILE *out)
             f->lines, f->columns);
     double *best = best_of(f, style.best);
     put_head(f, out);
-    for (const Line *line = f->line; line < f->line + f->lines; line++) {
-        const Cell *c = line->cell;
-
-        fputs("| ", out);
-        put_word(out, line->name);
-        fputs(" |", out);
-        for (size_t i = 0; i < f->columns; i++) {
-            if (c < line->cell + line->cells && c->column == i) {
-                fputc(' ', out);
-                put_cell(out, c, style, c->mean == best[i]);
-                c++;
-            }
-            fputs(" |", out);
-        }
-        fputc('\n', out);
-    }
+    for (const Line *line = f->line; line < f->line + f->lines; line++)
+        put_line(f, line, style, best, out);
     free(best);
+    if (f->wanted->versus)
+        put_versus(f, style, out);
 }
 
 /* "inf", "-inf", or nothing for NaN. */
@@ -144,6 +170,13 @@ static void put_key(const char *key, FILE *out)
     free(values);
 }
 
+static void put_difference(FILE *out, const Cell *c)
+{
+    fprintf(out, ",%zu", c->n);
+    put_digits(out, c->n > 0 ? c->mean : (double)NAN);
+    put_digits(out, c->n > 1 ? c->sd : (double)NAN);
+}
+
 void figure_csv(FILE *out, void *figure)
 {
     const Figure *f = figure;
@@ -153,7 +186,7 @@ void figure_csv(FILE *out, void *figure)
         put_field(out, w->by.at[i]);
     if (w->x)
         put_field(out, w->x);
-    fputs("n,mean,sd,min,max\n", out);
+    fprintf(out, "n,mean,sd,min,max%s\n", w->versus ? ",pairs,difference,half_interval" : "");
     for (const Cell *c = f->cell; c < f->cell + f->cells; c++) {
         if (w->by.n > 0)
             put_key(f->line[c->line].key, out);
@@ -164,6 +197,8 @@ void figure_csv(FILE *out, void *figure)
         put_digits(out, c->sd);
         put_digits(out, c->min);
         put_digits(out, c->max);
+        if (w->versus)
+            put_difference(out, &f->apart[c - f->cell]);
         fputc('\n', out);
     }
 }

@@ -17,7 +17,7 @@ typedef struct {
     const Wanted *wanted;
     Source *source;
     int files;
-    int x, y, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
+    int x, y, pair, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
     char *key; /* of a row */
     size_t room;
     Text others; /* values of the column that --where selects by, if it is one */
@@ -118,6 +118,8 @@ static void check_columns(const Reader *r)
     check_column(r, "y", w->y, strlen(w->y));
     if (w->x)
         check_column(r, "x", w->x, strlen(w->x));
+    if (w->versus)
+        check_column(r, "pair", w->pair, strlen(w->pair));
     for (int i = 0; i < w->by.n; i++)
         check_column(r, "by", w->by.at[i], strlen(w->by.at[i]));
     for (int i = 0; i < w->where.n; i++) {
@@ -148,6 +150,7 @@ static void find_columns(Reader *r, const Source *s)
 
     r->y = source_find(s, w->y, strlen(w->y));
     r->x = w->x ? source_find(s, w->x, strlen(w->x)) : NOWHERE;
+    r->pair = w->versus ? source_find(s, w->pair, strlen(w->pair)) : NOWHERE;
     for (int i = 0; i < w->by.n; i++)
         r->by[i] = source_find(s, w->by.at[i], strlen(w->by.at[i]));
     for (int i = 0; i < w->where.n; i++)
@@ -232,15 +235,18 @@ static const char *make_key(Reader *r, const Source *s)
 static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
 {
     const char *x = r->wanted->x ? source_field(s, r->x) : r->wanted->y;
+    const char *pair = source_field(s, r->pair);
     const double y = figure_number(source_field(s, r->y));
     const Text number = text_number(figure_number(x)); /* 16 and 16.0 are one column */
+    const Text seed = text_number(figure_number(pair));
 
     if (!*x)
         f->no_x++;
     else if (isnan(y))
         f->no_y++;
     else
-        gather_add(g, make_key(r, s), number.n ? number.at : x, y, (int)(s - r->source));
+        gather_add(g, make_key(r, s), number.n ? number.at : x, seed.n ? seed.at : pair, y,
+                   (int)(s - r->source));
 }
 
 /* What differs between the files whose rows are averaged. */
