@@ -87,18 +87,18 @@ data 4740
 data/synthetic 1430
 training 5750
 tools 940
-tools/common 4150
+tools/common 4190
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
 tools/bench 2400
 tools/eval 810
-tools/figure 1530
+tools/figure 1480
 tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
-tools/report 2480
+tools/report 2670
 tools/train 2560
 tools/lib 1310
 END
