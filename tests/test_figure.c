@@ -547,21 +547,6 @@ START_TEST(lines_that_cannot_be_compared_are_refused)
 }
 END_TEST
 
-/* From tables, to all of their digits. */
-START_TEST(half_of_an_interval_is_students)
-{
-    static const struct {
-        size_t n;
-        double t;
-    } of[] = { { 2, 12.706 }, { 3, 4.303 },  { 4, 3.182 },    { 5, 2.776 },      { 10, 2.262 },
-               { 11, 2.228 }, { 31, 2.042 }, { 1001, 1.962 }, { 2000000, 1.960 } };
-
-    for (int i = 0; i < COUNT(of); i++)
-        ck_assert_double_eq_tol(interval_half(3, of[i].n) * sqrt((double)of[i].n) / 3, of[i].t,
-                                5e-4);
-}
-END_TEST
-
 Suite *suite_figure(void)
 {
     Suite *s = suite_create("figure");
@@ -586,7 +571,6 @@ Suite *suite_figure(void)
     tcase_add_test(t, lines_are_compared_in_pairs_of_equal_seeds);
     tcase_add_test(t, the_csv_has_the_pairs_too);
     tcase_add_test(t, lines_that_cannot_be_compared_are_refused);
-    tcase_add_test(t, half_of_an_interval_is_students);
     t = with_folder(s, "printed");
     tcase_add_test(t, four_significant_digits_are_the_default);
     tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_count_their_rows);

@@ -105,9 +105,6 @@ void gather_add(Gather *g, const char *key, const char *column, const char *pair
 /* Makes the cells, lines and columns of all rows, and frees g. */
 void gather_end(Gather *g, Figure *f);
 
-/* Of the 95% interval of a mean of n numbers, 2 or more. */
-double interval_half(double sd, size_t n);
-
 /* The number that s is, as a whole; NaN: it is none. */
 double figure_number(const char *s);
 

@@ -10,6 +10,7 @@
 
 #include "data/numbering.h"
 #include "ops/base/error.h"
+#include "tools/common/interval.h"
 
 #include <math.h>
 #include <stdlib.h>

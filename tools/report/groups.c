@@ -157,7 +157,7 @@ Group *groups_make(const Report *report, Arena *mem, int *n)
     return group;
 }
 
-Text group_settings(const Group *g, const Record *r)
+Text group_settings(const Group *g, const Record *r, const char *except)
 {
     Text text = { 0 };
 
@@ -165,6 +165,8 @@ Text group_settings(const Group *g, const Record *r)
         const Text value = text_cut(json_text(json_find(r->config, g->differs[i])).at, VALUE_SHOWN);
         Text name = text_cut(g->differs[i], NAME_SHOWN);
 
+        if (except && strcmp(g->differs[i], except) == 0)
+            continue;
         for (char *c = name.at; *c; c++)
             *c = *c == '_' ? '-' : *c;
         if (value.n)

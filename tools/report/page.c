@@ -57,6 +57,7 @@ static void write_group(Report *report, const Group *g, FILE *out)
         fprintf(out, " <small>%d run%s</small>", g->n, g->n > 1 ? "s" : "");
     fputs("</h2>\n", out);
     table_write(g, out);
+    seeds_write(g, out);
     charts_write(g, out);
     cards_write(report, g, out);
     fputs("</section>\n", out);

@@ -2,7 +2,8 @@
  * ./report: what is read from run folders, and the parts of the page made from it.
  *
  *     folder --record_read()--> Record --groups_make()--> Group --page_write()--> tables   table.c
- *            read.c             facts.c                   groups.c                charts   charts.c
+ *            read.c             facts.c                   groups.c                means    seeds.c
+ *                                                                                 charts   charts.c
  *                                                                                 cards    cards.c
  *
  * Runs are in the same group if their losses can be compared: same text, tokenizer and task. The
@@ -127,8 +128,9 @@ typedef struct {
 /* Numbers and ranks the records; the largest group comes first. */
 Group *groups_make(const Report *report, Arena *mem, int *n);
 
-/* A run's values of the options that differ, such as "seed 2 · learning-rate 0.01". */
-Text group_settings(const Group *g, const Record *r);
+/* A run's values of the options that differ, such as "seed 2 · learning-rate 0.01", except one (or
+ * NULL). */
+Text group_settings(const Group *g, const Record *r, const char *except);
 
 /* How many runs of a group are shown; the others are folded. */
 int group_shown(const Group *g);
@@ -137,6 +139,7 @@ void page_write(FILE *out, void *report);
 extern const char *const page_style[]; /* the style sheet in pieces, ends with NULL */
 
 void table_write(const Group *g, FILE *out);
+void seeds_write(const Group *g, FILE *out);
 void charts_write(const Group *g, FILE *out);
 void cards_write(Report *report, const Group *g, FILE *out);
 /* The sample and the attention maps of a run, which need its weights. */

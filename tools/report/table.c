@@ -110,7 +110,7 @@ static void fill(Table *t, int column)
 static void put_row(const Table *t, int row)
 {
     const Record *r = t->group->run[row];
-    const Text attention = record_attention(r), settings = group_settings(t->group, r);
+    const Text attention = record_attention(r), settings = group_settings(t->group, r, NULL);
 
     fprintf(t->out, "<tr><th scope=\"row\"><a href=\"#run-%d\">", r->number + 1);
     put_key(t->out, r->rank);

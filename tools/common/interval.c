@@ -8,7 +8,7 @@
  *
  * It grows with a, which is found by halving (0, pi/2).
  */
-#include "tools/figure/figure.h"
+#include "tools/common/interval.h"
 
 #include <math.h>
 
