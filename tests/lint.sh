@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2670
-tools/train 2560
+tools/train 2630
 tools/lib 1310
 END
 
