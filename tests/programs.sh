@@ -721,6 +721,26 @@ check 'and those of a flag' helps out-gate '(off; on in retnet,'
 check 'and of a number' helps conv '(0: none; masked models: N odd; 4 in mamba2 (masked: 3), deltanet, gated-delta, kda)'
 check 'help of an option' eval '"$train" help lr | grep -q "^  --learning-rate X .*also --lr"'
 
+# Another mechanism for a run: what the old one had by default is not the new one's.
+first_line() { $patience "$train" --dry-run --threads 1 "$@" $text 2>&1 | sed -n 1p; }
+shape='--n-layer 2 --n-embd 32 --block-size 16 --max-iters 1'
+for old in softmax gau gla deltanet cosformer; do
+    $patience "$train" $shape --attn $old --eval-iters 1 --sample-tokens 0 --threads 1 --out-dir ../out/old-$old $text \
+        >"$dir/stdout" 2>"$dir/err"
+    for new in softmax gau gla deltanet retnet mamba2 hedgehog efficient fastformer local; do
+        wanted=$(first_line $shape --attn $new)
+        case $wanted in "$new "*) ;; *) no "$wanted" ;; esac
+        [ $old = $new ] || check "--config of $old with $new" [ "$(first_line --config ../out/old-$old --attn $new)" = "$wanted" ]
+        case $old,$new in softmax,gla | softmax,retnet | deltanet,softmax)
+            check "--init of $old with $new" [ "$(first_line $shape --init ../out/old-$old --attn $new)" = "$wanted" ] ;;
+        esac
+    done
+done
+$patience "$train" $shape --attn softmax --window 5 --n-head 2 --position learned --eval-iters 1 --sample-tokens 0 --threads 1 \
+    --out-dir ../out/own $text >"$dir/stdout" 2>"$dir/err"
+check 'but what was asked for is' [ "$(first_line --config ../out/own --attn relu)" = \
+    "$(first_line $shape --attn relu --window 5 --n-head 2 --position learned)" ]
+
 # The weights of a run in another one.
 begins() { # FOLDER OPTION...
     folder=$1 && shift

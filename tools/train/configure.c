@@ -1,8 +1,8 @@
 /*
  * The options of a config.json: that of a run, to do as it did, or one that was written by hand.
  *
- *     a run's    facts about the run and its folder are left out; what follows from other options
- *                does so again, where the command line changes them
+ *     a run's    facts about the run and its folder are left out; what follows from other options,
+ *                or from the mechanism, does so again, where the command line changes them
  *     by hand    everything in it is an option, and "texts" are names of files
  */
 #include "tools/train/job.h"
@@ -57,6 +57,20 @@ static bool is_of_run(const Json *config)
     return json_find(config, "command") || json_find(config, "version");
 }
 
+static const Attention *replaced; /* the run's mechanism, if --attn names another; else NULL */
+
+static bool was_default(const char *name, const Json *value)
+{
+    const char *words = value->kind == JSON_STRING ? value->string
+                        : value->kind != JSON_BOOL ? NULL
+                        : value->number > 0        ? "on"
+                                                   : "off";
+    const Text number = value->kind == JSON_NUMBER ? text_number(value->number) : (Text){ 0 };
+
+    words = number.n ? number.at : words;
+    return words && job_was_default(replaced, name, words);
+}
+
 static bool is_skipped(const char *name, const Json *value, const Json *config)
 {
     static const char *const kept[] = { "init", "max-time", "recompute", "save-interval", NULL };
@@ -64,6 +78,8 @@ static bool is_skipped(const char *name, const Json *value, const Json *config)
     if (job_is_fact(name) || !is_of_run(config))
         return job_is_fact(name);
     if (value->kind == JSON_NUMBER && value->number == follows_from(config, name))
+        return true;
+    if (replaced && was_default(name, value))
         return true;
     return job_passes(name) && !text_is_one(name, kept);
 }
@@ -125,6 +141,8 @@ void job_configure(Job *job, const char *path)
             config ? "is not a JSON object" : why.at);
     if (!is_of_run(config) && json_string(config, "config"))
         die(EXIT_DATA, "%.120s: a configuration cannot name another one", path);
+    const char *attn = is_of_run(config) ? json_string(config, "attn") : NULL;
+    replaced = job_replaces(job, attn) ? attention_find(attn) : NULL;
     options_config(job->program, config, path, is_skipped, mem);
     configure_files(job, config, path, mem);
 }

@@ -68,6 +68,11 @@ Job job_read(int argc, char **argv);
  * command line overrides them. Dies (EXIT_DATA) if they are not valid. */
 void job_configure(Job *job, const char *path);
 
+/* Whether --attn on the command line names another mechanism than that of a run, "gau". */
+bool job_replaces(const Job *job, const char *attn);
+/* Whether that is what an option was by default, or had no effect, with the mechanism `old`. */
+bool job_was_default(const Attention *old, const char *name, const char *words);
+
 /* The file as JSON, in `mem`, which is not always an object; NULL: see json_read(). */
 const Json *job_config(Arena *mem, const char *path, Text *why);
 

@@ -163,12 +163,15 @@ void job_restore(Job *job)
     restore_files(job);
 }
 
-/* An empty set has no words that its option takes; it is the default. */
-static void restore_option(const Job *job, const Setting *key, int value)
+/* An empty set has no words that its option takes; it is the default. `replaced`: the mechanism in
+ * whose place there is another, or NULL. */
+static void restore_option(const Job *job, const Setting *key, int value, const Attention *replaced)
 {
     const KeyOption o = model_option_of(key, value);
     const char *words = arena_string(job->initial->mem, o.value.at);
 
+    if (replaced && job_was_default(replaced, o.name.at, words))
+        return;
     if (*words && !options_restore(job->program, o.name.at, words))
         die(EXIT_DATA, "%s: --%s cannot be %s", job->initial->path, o.name.at, words);
 }
@@ -180,6 +183,7 @@ void job_begin(Job *job, const char *path)
 
     job->initial = saved_read(path, false);
     its = &job->initial->model.config;
+    const bool replaces = !its->listed && job_replaces(job, config_mechanisms(its).at);
     options_restore(job->program, "attn",
                     arena_string(job->initial->mem, config_mechanisms(its).at));
     const Text why =
@@ -189,7 +193,7 @@ void job_begin(Job *job, const char *path)
     for (int i = 0; (key = config_key(i)); i++)
         if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0 &&
             model_has_option(its, config_value(its, i)))
-            restore_option(job, key, *config_value(its, i));
+            restore_option(job, key, *config_value(its, i), replaces ? its->attention : NULL);
     if (job->initial->tokenizer)
         options_restore(job->program, "tokenizer", tokenizer_words(job->initial->tokenizer));
 }
