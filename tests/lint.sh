@@ -100,7 +100,7 @@ tools/fill 460
 tools/gradcheck 700
 tools/report 2670
 tools/train 2630
-tools/lib 1310
+tools/lib 1340
 END
 
 twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)
