@@ -231,6 +231,31 @@ START_TEST(a_failed_allocation_returns_an_error)
 END_TEST
 #endif
 
+START_TEST(null_is_refused_unless_it_means_something)
+{
+    real x[4] = { 0 };
+    int dim[4];
+    attnc_attention *a = must(attnc_attention_new("--attn softmax --threads 1"));
+
+    must_not(attnc_attention_new(NULL), "--attn NAME is missing");
+    must_fail(attnc_attention_shape(NULL, 1, 1, 1, 4, 4), ATTNC_USAGE, "a is NULL");
+    must_work(attnc_attention_shape(a, 1, 1, 1, 4, 4));
+    ck_assert_ptr_null(attnc_attention_operand(NULL, 0, dim));
+    must_fail(attnc_attention_bind(NULL, "q", x, NULL), ATTNC_USAGE, "a is NULL");
+    must_fail(attnc_attention_bind(a, NULL, x, NULL), ATTNC_USAGE, "name is NULL");
+    for (int i = 0; attnc_attention_operand(a, i, dim); i++)
+        must_work(attnc_attention_bind(a, attnc_attention_operand(a, i, dim), x, NULL));
+    must_fail(attnc_attention_forward(NULL, NULL, x), ATTNC_USAGE, "a is NULL");
+    must_fail(attnc_attention_forward(a, NULL, NULL), ATTNC_USAGE, "out is NULL");
+    must_work(attnc_attention_forward(a, NULL, x));
+    must_fail(attnc_attention_backward(NULL, x), ATTNC_USAGE, "a is NULL");
+    must_fail(attnc_attention_backward(a, NULL), ATTNC_USAGE, "dout is NULL");
+    must_work(attnc_attention_backward(a, x)); /* the output is still there */
+    attnc_attention_free(a);
+    attnc_attention_free(NULL);
+}
+END_TEST
+
 Suite *suite_library(void)
 {
     int count = 0;
@@ -247,5 +272,6 @@ Suite *suite_library(void)
 #ifdef LIMITS
     tcase_add_test(t, a_failed_allocation_returns_an_error);
 #endif
+    tcase_add_test(t, null_is_refused_unless_it_means_something);
     return s;
 }

@@ -504,6 +504,53 @@ START_TEST(a_model_too_large_for_memory_returns_an_error)
 }
 END_TEST
 
+START_TEST(null_is_refused_unless_it_means_something)
+{
+    attnc_model *m =
+        must(attnc_model_new("--n-layer 1 --n-embd 8 --n-head 1 --block-size 4", NULL, 0));
+    attnc_tensor tensor;
+    real logits[256];
+    double loss;
+    int one[1] = { 65 };
+    size_t bytes;
+    const attnc_batch batch = { .B = 1, .T = 1, .id = one, .target = one },
+                      empty = { .B = 1, .T = 1 };
+
+    must_not(attnc_model_open(NULL, ""), "path is NULL");
+    must_not(attnc_model_open(in_folder("nowhere"), NULL), "nowhere");
+    ck_assert_int_eq(attnc_model_number(NULL, "vocab"), -1);
+    ck_assert_int_eq(attnc_model_number(m, NULL), -1);
+    must_fail(attnc_model_logits(NULL, &batch, logits), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_logits(m, NULL, logits), ATTNC_USAGE, "batch is NULL");
+    must_fail(attnc_model_logits(m, &empty, logits), ATTNC_USAGE, "token is NULL");
+    must_fail(attnc_model_logits(m, &batch, NULL), ATTNC_USAGE, "logits is NULL");
+    must_fail(attnc_model_loss(NULL, &batch, &loss), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_loss(m, NULL, &loss), ATTNC_USAGE, "batch is NULL");
+    must_fail(attnc_model_loss(m, &batch, NULL), ATTNC_USAGE, "loss is NULL");
+    must_fail(attnc_model_backward(NULL, 1), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_step(NULL, 0, NULL), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_averages(NULL, 0), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_tensor(NULL, 0, &tensor), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_tensor(m, 0, NULL), ATTNC_USAGE, "tensor is NULL");
+    must_fail(attnc_model_tensor(m, 1000, &tensor), ATTNC_USAGE, "no tensor 1000");
+    must_fail(attnc_model_tensor(m, -1, &tensor), ATTNC_USAGE, "no tensor -1");
+    must_fail(attnc_model_save(NULL, in_folder("x")), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_save(m, NULL), ATTNC_USAGE, "path is NULL");
+    must_fail(attnc_model_sample(NULL, NULL, one, 1, one, 1), ATTNC_USAGE, "m is NULL");
+    must_fail(attnc_model_sample(m, NULL, NULL, 1, one, 1), ATTNC_USAGE, "token is NULL");
+    must_fail(attnc_model_sample(m, NULL, one, 1, NULL, 1), ATTNC_USAGE, "out is NULL");
+    must_work(attnc_model_sample(m, NULL, one, 1, NULL, 0));
+    ck_assert_int_eq(attnc_model_encode(NULL, "a", 1, one), -1);
+    ck_assert_int_eq(attnc_model_encode(m, NULL, 1, one), -1);
+    ck_assert_int_eq(attnc_model_encode(m, "a", 1, NULL), -1);
+    ck_assert_int_eq(attnc_model_encode(m, NULL, 0, NULL), 0);
+    must_not(attnc_model_decode(NULL, 65, &bytes), "m is NULL");
+    must_not(attnc_model_decode(m, 65, NULL), "bytes is NULL");
+    attnc_model_free(m);
+    attnc_model_free(NULL);
+}
+END_TEST
+
 Suite *suite_library_model(void)
 {
     Suite *s = suite_create("library_model");
@@ -528,5 +575,6 @@ Suite *suite_library_model(void)
     tcase_add_test(t, a_gated_unit_has_one_head_unless_more_are_set);
     tcase_add_test(t, a_default_convolution_has_a_middle_where_both_sides_are_seen);
     tcase_add_test(t, a_model_too_large_for_memory_returns_an_error);
+    tcase_add_test(t, null_is_refused_unless_it_means_something);
     return s;
 }

@@ -171,6 +171,7 @@ int attnc_attention_shape(attnc_attention *a, int B, int N, int H, int d, int e)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(a, "a");
     check_sizes((const int[]){ B, N, H, d, e }, 5);
     const Attention *of = a->mix.attention;
     const MixSize size = { .attention = of,
@@ -197,7 +198,7 @@ const char *attnc_attention_operand(const attnc_attention *a, int i, int dim[4])
 {
     const Operand *o;
 
-    for (int at = 0; i >= 0 && (o = attention_operand(a->mix.attention, at)); at++) {
+    for (int at = 0; a && i >= 0 && (o = attention_operand(a->mix.attention, at)); at++) {
         if (!attention_needs(a->mix.attention, &a->mix.set, at) || i-- > 0)
             continue;
         memcpy(dim, a->x[at].dim, sizeof a->x[at].dim);
@@ -212,6 +213,7 @@ int attnc_attention_bind(attnc_attention *a, const char *name, const real *x, re
 
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(a, "a"), guard_given(name, "name");
     for (int i = 0; (o = attention_operand(a->mix.attention, i)); i++) {
         if (strcmp(o->name, name) != 0 || !a->mix.x[i])
             continue;
@@ -260,6 +262,7 @@ int attnc_attention_forward(attnc_attention *a, const int *length, real *out)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(a, "a"), guard_given(out, "out");
     complete(a);
     a->out = NULL;
     tape_reset(&a->tape);
@@ -277,6 +280,7 @@ int attnc_attention_backward(attnc_attention *a, const real *dout)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(a, "a"), guard_given(dout, "dout");
     if (!a->out)
         die(EXIT_USAGE, "no output to differentiate: call attnc_attention_forward() before");
     for (int i = 0; i < OPERANDS_MAX; i++)

@@ -5,8 +5,9 @@
  *     attnc_model      a transformer with its optimiser: tokens -> loss -> gradients -> update
  *
  * Options are written as on the command line of ./attend, ./train and ./sample: "--attn cosformer
- * --causal --threads 2". doc/library.md explains them. Arrays are row-major and owned by the
- * caller.
+ * --causal --threads 2"; NULL: none. doc/library.md explains them. Arrays are row-major and owned
+ * by the caller. Another pointer may be NULL only where it says so below; elsewhere that is an
+ * error.
  *
  * Functions that return an int return ATTNC_OK or an error code; those that return a pointer return
  * NULL on failure. attnc_error() then returns a one-line message. The library prints nothing and

@@ -74,6 +74,12 @@ void guard_unlock(void)
     locked = false;
 }
 
+void guard_given(const void *pointer, const char *name)
+{
+    if (!pointer)
+        die(EXIT_USAGE, "%s is NULL", name);
+}
+
 void guard_lock(void)
 {
     pthread_mutex_lock(&tables);
@@ -98,6 +104,7 @@ void guard_options(const Program *program, const char *words)
 
     for (Option *o = program->options; o->name; o++)
         o->given = o->restored = false;
+    words = words ? words : "";
     copy = xmalloc(strlen(words) + 1);
     strcpy(copy, words);
     for (char *w = strtok_r(copy, " \t\n", &rest); w; w = strtok_r(NULL, " \t\n", &rest)) {

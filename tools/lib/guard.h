@@ -22,6 +22,9 @@ jmp_buf *guard_enter(void);
 int guard_failed(void); /* the code of the failure */
 int guard_leave(void);  /* ATTNC_OK */
 
+/* Refuses a pointer that is NULL, by its name in attnc.h. */
+void guard_given(const void *pointer, const char *name);
+
 /*
  * Tables of options and the values that they fill in are static, so they are locked until the
  * caller has copied the values and calls guard_unlock(), or dies. guard_options() reads words as on

@@ -50,6 +50,7 @@ int attnc_model_logits(attnc_model *m, const attnc_batch *batch, real *logits)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(m, "m"), guard_given(batch, "batch"), guard_given(logits, "logits");
     const Batch b = checked(m, batch, false);
     begin(m, true);
     const Tensor *y = model_outputs(&m->tape, &m->model, b, 0);
@@ -62,6 +63,7 @@ int attnc_model_loss(attnc_model *m, const attnc_batch *batch, double *loss)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(m, "m"), guard_given(batch, "batch"), guard_given(loss, "loss");
     const Batch b = checked(m, batch, true);
     const int n = b.B * batch_targets(b);
     double sum = 0;
@@ -91,6 +93,7 @@ int attnc_model_backward(attnc_model *m, double scale)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(m, "m");
     Tensor *y = m->loss;
     if (!y)
         die(EXIT_USAGE, "no loss to differentiate: call attnc_model_loss() before");
@@ -107,6 +110,7 @@ int attnc_model_step(attnc_model *m, double rate, double *norm)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(m, "m");
     const double clip = m->wanted.clip;
     Params *params = &m->model.params;
 
@@ -133,6 +137,7 @@ int attnc_model_averages(attnc_model *m, int use)
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(m, "m");
     if (use && m->wanted.optimiser.hyper.ema == 0)
         die(EXIT_USAGE, "the model has no averages: it was made without --ema");
     model_ready(m);

@@ -64,8 +64,8 @@ static void reopen(attnc_model *m, const char *path, const char *words)
     m->origin.corpus = saved_corpus(m->from);
 }
 
-/* A new object, for `path` NULL a new model. */
-static attnc_model *make(const char *path, const char *words, Bytes text)
+/* A new model, or one that is opened. */
+static attnc_model *make(bool opened, const char *path, const char *words, Bytes text)
 {
     attnc_model *volatile m = NULL;
 
@@ -76,7 +76,8 @@ static attnc_model *make(const char *path, const char *words, Bytes text)
     }
     m = xmalloc(sizeof *m);
     memset(m, 0, sizeof *m);
-    if (path)
+    guard_given(opened ? path : "", "path");
+    if (opened)
         reopen(m, path, words);
     else
         create(m, words, text);
@@ -87,12 +88,12 @@ static attnc_model *make(const char *path, const char *words, Bytes text)
 
 attnc_model *attnc_model_new(const char *words, const char *text, size_t bytes)
 {
-    return make(NULL, words, (Bytes){ (const unsigned char *)text, bytes });
+    return make(false, NULL, words, (Bytes){ (const unsigned char *)text, bytes });
 }
 
 attnc_model *attnc_model_open(const char *path, const char *words)
 {
-    return make(path, words, (Bytes){ NULL, 0 });
+    return make(true, path, words, (Bytes){ NULL, 0 });
 }
 
 void attnc_model_free(attnc_model *m)
@@ -114,6 +115,8 @@ void attnc_model_free(attnc_model *m)
 
 long long attnc_model_number(const attnc_model *m, const char *name)
 {
+    if (!m || !name)
+        return -1;
     const Config *c = &m->model.config;
     const struct {
         const char *name;
@@ -159,6 +162,7 @@ void model_exchange(attnc_model *m, bool averages)
 
 void check_range(const char *name, const int *at, int n, int least, int end)
 {
+    guard_given(n > 0 ? at : &n, name);
     for (int i = 0; i < n; i++)
         if (at[i] < least || at[i] >= end)
             die(EXIT_USAGE, "%s %d is %d: it must be from %d to %d", name, i, at[i], least,
@@ -167,28 +171,32 @@ void check_range(const char *name, const int *at, int n, int least, int end)
 
 int attnc_model_tensor(const attnc_model *m, int i, attnc_tensor *tensor)
 {
+    if (setjmp(*guard_enter()))
+        return guard_failed();
+    guard_given(m, "m"), guard_given(tensor, "tensor");
     const Param *p = i < 0 ? NULL : m->model.params.first;
-
-    while (p && i-- > 0)
+    for (int at = 0; p && at < i; at++)
         p = p->next;
     if (!p)
-        return ATTNC_USAGE;
+        die(EXIT_USAGE, "the model has no tensor %d", i);
     const Tensor *t = p->tensor;
     *tensor = (attnc_tensor){
         .name = p->name, .ndim = t->ndim, .data = t->data, .grad = t->has_grad ? t->grad : NULL
     };
     memcpy(tensor->dim, t->dim, (size_t)t->ndim * sizeof *t->dim);
-    return ATTNC_OK;
+    return guard_leave();
 }
 
 int attnc_model_save(attnc_model *m, const char *path)
 {
-    const bool averaged = m->averaged;
+    const bool averaged = m && m->averaged;
 
     if (setjmp(*guard_enter())) {
-        model_exchange(m, averaged);
+        if (m)
+            model_exchange(m, averaged);
         return guard_failed();
     }
+    guard_given(m, "m"), guard_given(path, "path");
     model_ready(m);
     model_exchange(m, true);
     Progress p = { .best = HUGE_VAL };
@@ -210,6 +218,7 @@ int attnc_model_sample(attnc_model *m, const char *words, const int *prompt, int
 {
     if (setjmp(*guard_enter()))
         return guard_failed();
+    guard_given(m, "m"), guard_given(most > 0 ? out : &n, "out");
     if (m->model.config.task != TASK_CAUSAL)
         die(EXIT_USAGE, "a model for the task %s cannot continue a text",
             task_names[m->model.config.task]);
@@ -240,6 +249,8 @@ long long attnc_model_encode(const attnc_model *m, const char *text, size_t byte
         guard_failed();
         return -1;
     }
+    guard_given(m, "m"), guard_given(bytes > 0 ? (const void *)text : m, "text");
+    guard_given(bytes > 0 ? (const void *)id : m, "id");
     need_tokenizer(m);
     Token *token = xmalloc(bytes * sizeof *token);
     const size_t n =
@@ -257,6 +268,7 @@ const char *attnc_model_decode(const attnc_model *m, int token, size_t *bytes)
         guard_failed();
         return NULL;
     }
+    guard_given(m, "m"), guard_given(bytes, "bytes");
     need_tokenizer(m);
     check_range("token", &token, 1, 0, tokenizer_size(m->tokenizer));
     const Bytes b = tokenizer_token(m->tokenizer, token);
