@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* As much of a name as leaves room for the rest in one line of die(). */
 #define PATH "%.200s"
@@ -65,11 +66,11 @@ static const char *wrong_field(const Fields *f)
     return wrong_label(f->field[0]);
 }
 
-/* The column that is named label, or -1. */
+/* The column that is named label, or Label, or -1. */
 static int named_label(const Fields *f)
 {
     for (int i = 0; i < f->fields && i < FIELDS; i++)
-        if (f->field[i].n == 5 && memcmp(f->field[i].at, "label", 5) == 0)
+        if (f->field[i].n == 5 && strncasecmp((const char *)f->field[i].at, "label", 5) == 0)
             return i;
     return -1;
 }

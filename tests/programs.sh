@@ -740,6 +740,7 @@ $patience "$train" $shape --attn softmax --window 5 --n-head 2 --position learne
     --out-dir ../out/own $text >"$dir/stdout" 2>"$dir/err"
 check 'but what was asked for is' [ "$(first_line --config ../out/own --attn relu)" = \
     "$(first_line $shape --attn relu --window 5 --n-head 2 --position learned)" ]
+refused 'resuming with another share held back' 2 'keeps --val-share 0.1' $train --resume --val-share 0.2 --max-iters 2 --out-dir ../out/own
 
 # The weights of a run in another one.
 begins() { # FOLDER OPTION...

@@ -87,6 +87,7 @@ START_TEST(a_file_that_ends_in_csv_has_commas_and_quotes)
         { "a,one\ttwo,three\n", "1[a|one\ttwo|three]" },
         { "label,text\n\"label\",\"x\"\n", "2[label|x]" },
         { "text,label\n\"one, two\",a\n", "2[a|one, two]" },
+        { "Text,Label\n\"one, two\",a\n", "2[a|one, two]" },
     };
 
     for (int i = 0; i < COUNT(of); i++)

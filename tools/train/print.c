@@ -107,9 +107,10 @@ static void show_labels(const Show *s)
                        label_rows_cut(labels->held_back, c->context, paired);
 
     say(stderr,
-        "%s: %zu rows to train on, %zu to validate, %d labels, %d tokens in the vocabulary (%s)",
+        "%s: %zu %s to train on, %zu to validate, %d labels, %d tokens in the vocabulary (%s)",
         shown_plain(s->job->labels ? s->job->labels : "labelled passages of built-in stories").at,
-        train, held_back, c->classes, c->vocab, tokenizer_words(s->tokenizer));
+        train, labels->train->texts == 2 ? "pairs of texts" : "rows", held_back, c->classes,
+        c->vocab, tokenizer_words(s->tokenizer));
     say(stderr,
         "%zu of %zu rows are longer than the context and are cut; guessing is right in %.1f%%", cut,
         train + held_back, 100 * s->source->chance);

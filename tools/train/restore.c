@@ -94,7 +94,7 @@ static void check_lesson(const Job *job)
     if (words && options_given(job->program, "tokenizer") && strcmp(words, job->tokenizer) != 0)
         die(EXIT_USAGE, "a resumed run keeps its tokenizer: %s, not %s", words,
             text_cut(job->tokenizer, 60).at);
-    if (job->labelled && share && strtod(share, NULL) != job->held_back)
+    if (share && strtod(share, NULL) != job->held_back && (job->labelled || !job->other_corpus))
         die(EXIT_USAGE,
             "a resumed run keeps --val-share %s: it would validate on texts it was trained on",
             share);
