@@ -3,7 +3,8 @@
  * T, H, E) comes out. V(i) is the set of keys visible to position i: all keys of its sequence or,
  * if causal, those up to i; never padding (positions past the sequence's length), and with a
  * window only keys within that distance. A position that sees no key outputs zeros and passes no
- * gradient.
+ * gradient. Padding may hold any numbers, even NaN, and its gradients are exactly 0: what is
+ * applied to q or k before an engine must skip it.
  *
  * A mechanism is a row of a table: its name, its capabilities, its operands other than q, k and v,
  * its settings, the layer that contains it, and the engine that computes it. Everything else
@@ -172,7 +173,7 @@ enum {
     KEYLESS = 1 << 29,    /* k is not used: a layer passes q in its place */
     QUERYLESS = 1 << 27,  /* neither is q: a layer passes v in place of both */
     /* For tests, which choose operands and tolerances by these: */
-    AVERAGES = 1 << 10,       /* rows are a softmax: positive, sum 1, never overflow */
+    AVERAGES = 1 << 10,       /* rows are a softmax of scores linear in k, and never overflow */
     QUOTIENT = 1 << 11,       /* weights are divided by their own sum */
     SQUARED = 1 << 12,        /* weights are scores, or their squares, where these are positive */
     SMOOTH = 1 << 13,         /* no kinks, and no denominator comes near 0 */
@@ -185,7 +186,7 @@ enum {
     QUERIES_SCALED = 1 << 21, /* the layer divides q by sqrt(D) */
     UNIT_KEYS = 1 << 24,      /* k must have length 1 or the state explodes; the layer ensures it */
     CANCELS = 1 << 30,        /* positive weights are sums of mixed-sign terms, which lose digits */
-    BOUNDED = 1 << 28,        /* q and k of any size give finite and exact results */
+    BOUNDED = 1 << 28,        /* q and k of any magnitude give finite and exact results */
     PLACED = 1 << 25,         /* weights depend on positions, via learned numbers or segments */
     ALONE_FIXED = 1 << 26,    /* a key that is the only one its row sees has a fixed weight */
     EXACT_TO_60 = 1 << 18,    /* results are accurate if entries of q and k are from -60 to 60 */

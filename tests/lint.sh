@@ -109,6 +109,7 @@ twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | s
 for file in ops/attention/*.c; do
     grep -q "^ \* Plain twin: plain/${file##*/}\.$" "$file" ||
         complain "$file: the comment at its head does not name its plain twin"
+    [ -e "ops/attention/plain/${file##*/}" ] || complain "$file: there is no ops/attention/plain/${file##*/}"
 done
 
 # A script that calls a function above its definition goes on without it.

@@ -174,6 +174,7 @@ list_bugs || [ -n "${ONLY:-}" ] # those asked for may be in their places
 [ $# -gt 0 ] || exit 0
 objects=$*
 select_bugs >"$OUT/selected"
+[ -s "$OUT/selected" ] || { echo "ONLY=${ONLY:-}: no bug has that id, source file or folder, such as ops/attention/relu.c" >&2 && exit 1; }
 start=$(date +%s) job=0 tab=$(printf '\t')
 while [ $((job += 1)) -le "${JOBS:-$(getconf _NPROCESSORS_ONLN)}" ]; do
     number=0

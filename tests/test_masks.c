@@ -284,10 +284,10 @@ START_TEST(padding_gets_no_gradient_whatever_its_keys_are)
         Outcome o = mixing_outcome(mem, &m, weights());
         for (int b = 0; b < m.s.B; b++)
             for (int j = 0; j < m.batched; j++)
-                ck_assert_msg(m.which[j] != K ||
-                                  all_zero(o.dx[j] + mixing_before(&m, b, m.length[b], n),
-                                           (size_t)((m.s.T - m.length[b]) * n)),
-                              "%s: sequence %d", m.name, b);
+                ck_assert_msg(
+                    m.which[j] != K || all_zero(o.dx[j] + mixing_before(&m, b, m.length[b], n),
+                                                (size_t)((m.s.T - m.length[b]) * n)),
+                    "%s: sequence %d: padding, whose keys are NaN, has a gradient", m.name, b);
         arena_free(mem);
     }
 }

@@ -25,7 +25,7 @@ typedef struct {
     const char *by;  /* NULL: there is one */
     Tau *const *tau; /* a tau per value of the setting `scale`; NULL: those of the tilings */
     const char *scale;
-    const char *n0;    /* the length n0 of tau and the divisor */
+    const char *n0;    /* the length n0 of tau and the divisor; NULL: neither has one */
     const char *chunk; /* the chunk whose keys a row sees; NULL: all keys */
 } PairsRule;
 

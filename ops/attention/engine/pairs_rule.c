@@ -33,7 +33,7 @@ int pairs_n0(const Mix *in)
 {
     const PairsRule *rule = in->attention->rule;
 
-    return setting_or_zero(&in->set, rule->n0);
+    return rule->n0 ? setting_or_zero(&in->set, rule->n0) : 0;
 }
 
 View pairs_pattern(const Attention *a, const Values *set)
