@@ -282,7 +282,7 @@ static void introduce(const Exam *e)
     fprintf(stderr, "measured on %s\n",
             e->held_back ? held_back_name(e->held_back, given)
             : given      ? "the given text"
-                         : "the run's validation text");
+                         : "the validation text");
 }
 
 static void measure_all(Exam *e)
