@@ -138,9 +138,7 @@ static Corpus read_own_corpus(const Saved *run)
               : read_stories(run);
     free(file);
     if (corpus.hash != saved_corpus(run))
-        warn(
-            "this is not the text on which %.200s was trained, so its validation text is another, too",
-            run->path);
+        warn("this is not the text on which %.200s was trained", run->path);
     return corpus;
 }
 

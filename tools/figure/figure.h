@@ -21,10 +21,10 @@
 typedef struct {
     const char *x, *y; /* x: NULL for a single column */
     OptionTexts by;
-    OptionTexts where; /* COL=VALUE|VALUE */
-    OptionTexts order; /* names of lines that come first */
-    const char *versus,
-        *pair; /* a line; the column whose values its rows share with those of others */
+    OptionTexts where;  /* COL=VALUE|VALUE */
+    OptionTexts order;  /* names of lines that come first */
+    const char *versus; /* the line that others are compared with, or NULL */
+    const char *pair;   /* the column that has the same value in both rows of a pair */
 } Wanted;
 
 typedef struct {

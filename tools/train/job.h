@@ -70,7 +70,8 @@ void job_configure(Job *job, const char *path);
 
 /* Whether --attn on the command line names another mechanism than that of a run, "gau". */
 bool job_replaces(const Job *job, const char *attn);
-/* Whether that is what an option was by default, or had no effect, with the mechanism `old`. */
+/* Whether an option with this value was at its default with the mechanism `old`, or had no effect.
+ */
 bool job_was_default(const Attention *old, const char *name, const char *words);
 
 /* The file as JSON, in `mem`, which is not always an object; NULL: see json_read(). */

@@ -11,18 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const Setting *setting_of(const Attention *a, const char *name)
-{
-    for (const Setting *s = a->settings; s && s->name; s++)
-        if (strcmp(s->name, name) == 0)
-            return s;
-    return NULL;
-}
-
 static bool is_setting(const char *name)
 {
-    for (const Attention *const *a = attentions; *a; a++)
-        if (setting_of(*a, name))
+    const Setting *s;
+
+    for (int i = 0; (s = settings_at(i)); i++)
+        if (strcmp(s->name, name) == 0)
             return true;
     return false;
 }
@@ -38,7 +32,7 @@ static bool is_usual(const Setting *s, const char *words)
 bool job_was_default(const Attention *old, const char *name, const char *words)
 {
     static const Config usual = { CONFIG_DEFAULT };
-    const Setting *s = setting_of(old, name);
+    const Setting *s = attention_takes(old, name);
 
     if (s)
         return is_usual(s, words);
@@ -46,7 +40,7 @@ bool job_was_default(const Attention *old, const char *name, const char *words)
         return atoi(words) == (layer_of(old)->one_head ? 1 : usual.heads);
     if (strcmp(name, "position") == 0)
         return strcmp(words, position_names[position_default(old)]) == 0;
-    return is_setting(name); /* which the old one did not have */
+    return is_setting(name); /* of other mechanisms */
 }
 
 bool job_replaces(const Job *job, const char *attn)
