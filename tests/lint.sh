@@ -83,7 +83,7 @@ ops/attention 4730
 ops/attention/engine 9210
 ops/attention/plain 3075
 model 4640
-data 4740
+data 4820
 data/synthetic 1430
 training 5750
 tools 940
