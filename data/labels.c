@@ -1,15 +1,11 @@
 #include "data/labels.h"
 
 #include "data/stories.h"
-#include "ops/base/csv.h"
 #include "ops/base/error.h"
-#include "ops/base/file.h"
-#include "ops/base/hash.h"
 #include "ops/base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* As much of a name as leaves room for the rest in one line of die(). */
 #define PATH "%.200s"
@@ -17,192 +13,7 @@
 
 static const uint64_t HELD_BACK = 0x6c6162656c73; /* a seed that no run has by chance */
 
-/* A row as it stands in the file: its fields, of which the first few are kept. */
-enum { FIELDS = 1 + LABEL_TEXTS, PASSAGES_TRAIN = 10000, PASSAGES_VALIDATION = 1000 };
-enum { ROWS_TO_JUDGE = 10 };
-typedef struct {
-    Bytes field[FIELDS];
-    int fields;
-    size_t line;
-} Fields;
-
-static bool has_zero(Bytes b)
-{
-    return memchr(b.at, 0, b.n) != NULL;
-}
-
-/* What is wrong with a label, or NULL. */
-static const char *wrong_label(Bytes label)
-{
-    uint32_t code = 0;
-
-    if (label.n == 0)
-        return "the label is empty";
-    if (label.n > LABEL_BYTES)
-        return "the label is longer than 100 bytes: is it the text?";
-    for (size_t i = 0; i < label.n;) {
-        const int n = utf8_decode(label.at + i, label.n - i, &code);
-
-        if (n == 0)
-            return "the label is not UTF-8";
-        if (text_controls(code))
-            return "the label has a control character";
-        i += (size_t)n;
-    }
-    return NULL;
-}
-
-/* What is wrong with the fields of a row, or NULL. */
-static const char *wrong_field(const Fields *f)
-{
-    for (int i = 0; i < f->fields; i++)
-        if (has_zero(f->field[i]))
-            return "there is a zero byte: is it a text file?";
-    for (int i = 1; i < f->fields; i++)
-        if (f->field[i].n == 0)
-            return f->fields == 2 ? "the text is empty"
-                   : i == 1       ? "the first text is empty"
-                                  : "the second text is empty";
-    return wrong_label(f->field[0]);
-}
-
-/* The column that is named label, or Label, or -1. */
-static int named_label(const Fields *f)
-{
-    for (int i = 0; i < f->fields && i < FIELDS; i++)
-        if (f->field[i].n == 5 && strncasecmp((const char *)f->field[i].at, "label", 5) == 0)
-            return i;
-    return -1;
-}
-
-static void label_first(Fields *f, int column)
-{
-    const Bytes label = f->field[column];
-
-    memmove(f->field + 1, f->field, (size_t)column * sizeof *f->field);
-    f->field[0] = label;
-}
-
-/* Adds a row, or dies. */
-static void add_row(LabelledTexts *t, Fields *f)
-{
-    if (f->fields < 2 || f->fields > FIELDS)
-        die(EXIT_DATA, LINE "a row is a label and one text, or a label and two, not %d column%s",
-            t->path, f->line, f->fields, f->fields == 1 ? "" : "s");
-    if (t->texts > 0 && f->fields != t->texts + 1)
-        die(EXIT_DATA, LINE "%d columns where the first row has %d", t->path, f->line, f->fields,
-            t->texts + 1);
-    label_first(f, t->label_column);
-    const char *wrong = wrong_field(f);
-    if (wrong)
-        die(EXIT_DATA, LINE "%s", t->path, f->line, wrong);
-    t->texts = f->fields - 1;
-    t->row = xgrow(t->row, t->rows, sizeof *t->row);
-    t->row[t->rows++] =
-        (Labelled){ .label = f->field[0], .text = { f->field[1], f->field[2] }, .line = f->line };
-}
-
-/* A line that ends before `end`, cut at its tabs. */
-static Fields cut(const unsigned char *at, const unsigned char *end, size_t line)
-{
-    Fields f = { .line = line };
-
-    for (;;) {
-        const unsigned char *tab = memchr(at, '\t', (size_t)(end - at));
-
-        if (f.fields < FIELDS)
-            f.field[f.fields] = (Bytes){ at, (size_t)((tab ? tab : end) - at) };
-        f.fields++;
-        if (!tab)
-            return f;
-        at = tab + 1;
-    }
-}
-
-/* The first one may be the names of the columns. */
-static void take_row(LabelledTexts *t, Fields *f, bool *first)
-{
-    const int named = *first ? named_label(f) : -1;
-
-    if (named >= 0)
-        t->texts = f->fields - 1, t->label_column = named;
-    else
-        add_row(t, f);
-    *first = false;
-}
-
-static void read_lines(LabelledTexts *t)
-{
-    const unsigned char *at = t->owned, *end = at + t->bytes;
-    bool first = true;
-
-    at += strncmp((const char *)at, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
-    for (size_t line = 1; at < end; line++) {
-        const unsigned char *newline = memchr(at, '\n', (size_t)(end - at));
-        const unsigned char *stop = newline ? newline : end;
-        Fields f = cut(at, stop - (stop > at && stop[-1] == '\r'), line);
-
-        at = stop + 1;
-        if (f.fields == 1 && f.field[0].n == 0)
-            continue;
-        take_row(t, &f, &first);
-    }
-}
-
-/* Fields are decoded in place, so rows lie in the file here as well. */
-static void read_csv(LabelledTexts *t)
-{
-    Csv csv = csv_open_unnamed(t->owned, t->bytes);
-    bool first = true;
-
-    while (csv_next(&csv)) {
-        Fields f = { .fields = csv.fields, .line = csv.line };
-
-        if (csv.wrong.n)
-            die(EXIT_DATA, LINE "%s", t->path, csv.line, csv.wrong.at);
-        for (int i = 0; i < f.fields && i < FIELDS; i++)
-            f.field[i] = (Bytes){ (const unsigned char *)csv.field[i], strlen(csv.field[i]) };
-        take_row(t, &f, &first);
-    }
-    csv.text = NULL;
-    csv_close(&csv);
-}
-
-LabelledTexts labelled_parse(const char *path, unsigned char *text, size_t bytes)
-{
-    const size_t n = strlen(path);
-    LabelledTexts t = { .path = path, .bytes = bytes, .hash = hash_bytes(0, text, bytes) };
-
-    t.owned = text;
-    const bool csv = n >= 4 && strcmp(path + n - 4, ".csv") == 0;
-
-    (csv ? read_csv : read_lines)(&t);
-    if (t.rows == 0)
-        die(EXIT_DATA, PATH " has no rows: each is a label, a %s and a text",
-            strcmp(path, "-") == 0 ? "standard input" : path, csv ? "comma" : "tab");
-    return t;
-}
-
-LabelledTexts labelled_read(const char *path)
-{
-    size_t bytes;
-    unsigned char *text = file_read(path, &bytes);
-    const char *looks = file_looks_like(text, bytes);
-
-    if (looks)
-        die(EXIT_DATA, PATH " looks like %s, not like rows of a label, a tab and a text", path,
-            looks);
-    LabelledTexts t = labelled_parse(path, text, bytes);
-    t.from_file = true;
-    return t;
-}
-
-void labelled_free(LabelledTexts *t)
-{
-    free(t->row);
-    free(t->owned);
-    *t = (LabelledTexts){ .row = NULL };
-}
+enum { PASSAGES_TRAIN = 10000, PASSAGES_VALIDATION = 1000, ROWS_TO_JUDGE = 10 };
 
 static int compare(Bytes a, Bytes b)
 {
@@ -275,14 +86,24 @@ LabelledTexts labelled_split(LabelledTexts *all, double share)
     return chosen;
 }
 
-/* Dies if no label occurs twice: there would be nothing to learn from. */
+/*
+ * Dies if no label occurs twice: there would be nothing to learn from. One in the first row alone
+ * may be the name of a column.
+ */
 static void check_labels_recur(const LabelledTexts *t)
 {
     const Labelled **row = sorted(t);
     size_t labels = 0;
+    bool first_recurs = false;
 
-    for (size_t i = 0; i < t->rows; i++)
+    for (size_t i = 0; i < t->rows; i++) {
         labels += is_new(row, i);
+        first_recurs |= row[i] != t->row && compare(row[i]->label, t->row->label) == 0;
+    }
+    if (t->rows >= ROWS_TO_JUDGE && t->row->line == 1 && !first_recurs && labels < t->rows)
+        warn(LINE "no other row has the label '%.*s': if it is the name of a column, call that "
+                  "column 'label'",
+             t->path, t->row->line, (int)t->row->label.n, t->row->label.at);
     if (t->rows >= ROWS_TO_JUDGE && labels == t->rows)
         die(EXIT_DATA,
             LINE "no label occurs twice, and this one is '%.*s': is it the text? A first row "

@@ -51,7 +51,8 @@
     ONCE(listops)      /* the same of ListOps */                                                   \
     ONCE(lra)          /* ListOps from its own files */                                            \
     ONCE(cifar)        /* images of CIFAR-10 from its files */                                     \
-    ONCE(labels)       /* labelled texts from files, and rows of them */                           \
+    ONCE(labels)       /* labelled texts from files, and shares of them */                         \
+    ONCE(label_rows)   /* labelled texts as rows of tokens */                                      \
     ROW(omega)         /* Performer's directions */                                                \
     ROW(decays)        /* states that fade at once, or hardly ever */                              \
     ROW(layers)        /* the layers around a mix */                                               \

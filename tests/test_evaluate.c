@@ -4,6 +4,7 @@
 #include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"
+#include "tests/texts.h"
 #include "training/evaluate.h"
 #include "training/optimiser.h"
 
@@ -312,9 +313,8 @@ static LabelRows letters(Labels *labels)
 {
     static const char *const text =
         "a\txxx\nb\tyy\nc\tzzzz\na\txxxxxxxxxxxxxxxxxxxx\nb\ty\nb\tyyy\n";
-    const size_t n = strlen(text);
     Tokenizer *bytes = tokenizer_learn("byte", (Bytes){ NULL, 0 });
-    LabelledTexts all = labelled_parse("x", memcpy(xmalloc(n + 1), text, n + 1), n);
+    LabelledTexts all = labelled_text("x", text);
 
     *labels = labels_of(&all);
     LabelRows rows = label_rows(&all, labels, bytes);

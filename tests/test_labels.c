@@ -1,21 +1,14 @@
-/* Labelled texts: what is read of a file and what is refused, how rows are split, cut and padded.
- */
-#include "data/label_rows.h"
+/* Labelled texts: what is read of a file and what is refused, and how rows are split. */
+#include "data/labels.h"
 #include "ops/base/error.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
+#include "tests/texts.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static LabelledTexts parse(const char *name, const char *text)
-{
-    const size_t n = strlen(text);
-
-    return labelled_parse(name, memcpy(xmalloc(n + 1), text, n + 1), n);
-}
 
 static void put_bytes(FILE *out, Bytes b)
 {
@@ -44,7 +37,7 @@ static char *rows_of(const LabelledTexts *t)
 
 static void check_rows(const char *name, const char *text, const char *want)
 {
-    LabelledTexts t = parse(name, text);
+    LabelledTexts t = labelled_text(name, text);
     char *got = rows_of(&t);
 
     ck_assert_str_eq(got, want);
@@ -69,6 +62,9 @@ START_TEST(a_line_is_a_label_and_what_follows_the_tab)
         { "text\tlabel\none\ta\nlabel\tb\n", "2[a|one]3[b|label]" },
         { "one\ttwo\tlabel\n1\t2\ta\n", "2[a|1|2]" },
         { "one\tlabel\ttwo\n1\ta\t2\n", "2[a|1|2]" },
+        { "index\tsentence\tlabel\n0\tone\ta\n", "2[a|one]" },
+        { "index\tone\ttwo\tlabel\n0\t1\t2\ta\n", "2[a|1|2]" },
+        { "index\ttext\none\ttwo\n", "1[index|text]2[one|two]" },
     };
 
     for (int i = 0; i < COUNT(of); i++)
@@ -88,6 +84,11 @@ START_TEST(a_file_that_ends_in_csv_has_commas_and_quotes)
         { "label,text\n\"label\",\"x\"\n", "2[label|x]" },
         { "text,label\n\"one, two\",a\n", "2[a|one, two]" },
         { "Text,Label\n\"one, two\",a\n", "2[a|one, two]" },
+        { ",text,label\n0,one,a\n", "2[a|one]" },
+        { "label,ID,text\na,,one\n", "2[a|one]" },
+        { "sentence,label,idx\none,a,0\n", "2[a|one]" },
+        { "Unnamed: 0,idx,text,label\n7,0,one,a\n", "2[a|one]" },
+        { "ids,label\none,a\n", "2[a|one]" },
     };
 
     for (int i = 0; i < COUNT(of); i++)
@@ -126,6 +127,12 @@ START_TEST(errors_name_the_file_and_the_line)
           "not 4 columns" },
         { "x.tsv", "\na\t1\nb\t2\t3\n", "x.tsv:3: 3 columns where the first row has 2" },
         { "x.tsv", "1\t2\tlabel\na\tb\n", "x.tsv:2: 2 columns where the first row has 3" },
+        { "x.tsv", "{\"label\": 1}\n", "not 1 column: is it JSON?" },
+        { "x.csv", "\nid,label\n0,a\n",
+          "x.csv:2: beside 'label' and row numbers there must be "
+          "one column of texts, or two, not 0" },
+        { "x.csv", "by,id,title,text,label\n", "one column of texts, or two, not 3" },
+        { "x.csv", "label,,,,,,,,,,,,,,,,\n", "one column of texts, or two, not 1" },
         { "x.tsv", "a\t1\n\t2\n", "x.tsv:2: the label is empty" },
         { "x.tsv", "a\t1\nb\t\n", "x.tsv:2: the text is empty" },
         { "x.tsv", "a\t\t1\n", "x.tsv:1: the first text is empty" },
@@ -159,7 +166,7 @@ START_TEST(the_length_of_labels_is_limited)
 
     memset(text, 'x', sizeof text);
     memcpy(text + LABEL_BYTES, "\t1\ny\t2\n", 8);
-    LabelledTexts t = parse("x.tsv", text);
+    LabelledTexts t = labelled_text("x.tsv", text);
     ck_assert_uint_eq(t.rows, 2);
     labelled_free(&t);
     memcpy(text + LABEL_BYTES, "x\t1\ny\t2\n", 9);
@@ -179,7 +186,7 @@ START_TEST(there_are_at_most_256_labels)
 
     for (int i = 0; i < 256; i++, n += 9)
         memcpy(text + n, counted(255 - i).at, 10);
-    LabelledTexts t = parse("x.tsv", text);
+    LabelledTexts t = labelled_text("x.tsv", text);
     Labels l = labels_of(&t);
     ck_assert_int_eq(l.n, 256);
     for (int i = 0; i < 256; i++)
@@ -193,25 +200,25 @@ START_TEST(there_are_at_most_256_labels)
 }
 END_TEST
 
-static Bytes bytes_of(const char *s)
+static Bytes as_bytes(const char *s)
 {
     return (Bytes){ (const unsigned char *)s, strlen(s) };
 }
 
 START_TEST(labels_are_sorted_by_their_bytes)
 {
-    LabelledTexts t = parse("x", "b\t1\nab\t2\n\xc3\xa4\t3\nB\t4\na\t5\nb\t6\n2\t7\n");
+    LabelledTexts t = labelled_text("x", "b\t1\nab\t2\n\xc3\xa4\t3\nB\t4\na\t5\nb\t6\n2\t7\n");
     static const char *const want[] = { "2", "B", "a", "ab", "b", "\xc3\xa4" };
     Labels l = labels_of(&t);
 
     ck_assert_int_eq(l.n, COUNT(want));
     for (int i = 0; i < l.n; i++) {
         ck_assert_str_eq(l.name[i], want[i]);
-        ck_assert_int_eq(labels_find(&l, bytes_of(want[i])), i);
+        ck_assert_int_eq(labels_find(&l, as_bytes(want[i])), i);
     }
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(
-            labels_find(&l, bytes_of(((const char *const[]){ "", "A", "abc", "z" })[i])), -1);
+            labels_find(&l, as_bytes(((const char *const[]){ "", "A", "abc", "z" })[i])), -1);
     labels_free(&l);
     labelled_free(&t);
 }
@@ -219,7 +226,7 @@ END_TEST
 
 static void check_others(const char *path)
 {
-    LabelledTexts train = parse("train.tsv", "a\t1\nb\t2\n"), other = labelled_read(path);
+    LabelledTexts train = labelled_text("train.tsv", "a\t1\nb\t2\n"), other = labelled_read(path);
     Labels l = labels_of(&train);
 
     labels_check(&l, &other);
@@ -277,7 +284,7 @@ END_TEST
 
 START_TEST(held_back_rows_leave_one_row_per_label)
 {
-    LabelledTexts all = parse("x", "a\t1\na\t2\nb\t3\nc\t4\nc\t5\n"),
+    LabelledTexts all = labelled_text("x", "a\t1\na\t2\nb\t3\nc\t4\nc\t5\n"),
                   out = labelled_split(&all, 0.9);
     char *rows = rows_of(&all);
 
@@ -285,123 +292,6 @@ START_TEST(held_back_rows_leave_one_row_per_label)
     ck_assert_str_eq(rows, "1[a|1]3[b|3]4[c|4]");
     free(rows);
     labelled_free(&out), labelled_free(&all);
-}
-END_TEST
-
-/* The row's tokens as characters: '.' is padding, '0' the separator; and its lengths. */
-static void check_row(const LabelRows *rows, size_t i, int T, bool paired, const char *want)
-{
-    int id[64], length[2] = { -1, -1 }, target = -2;
-    Text got = { 0 };
-    const Batch row = { 1, T, id, &target, length, true, paired };
-
-    memset(id, 77, sizeof id);
-    label_rows_put(rows, i, row);
-    for (int t = 0; t < T; t++) {
-        const int half = paired ? T / 2 : T, which = paired ? t / half : 0;
-        const bool in = which < 2 && t - which * half < length[which];
-
-        ck_assert(in || id[t] == LABEL_PADDING);
-        text_add(&got, "%c", !in ? '.' : id[t] ? id[t] : '0');
-    }
-    ck_assert_str_eq(got.at, want);
-    ck_assert_int_eq(target, rows->label[i]);
-}
-
-typedef struct {
-    LabelledTexts texts;
-    Labels labels;
-    Tokenizer *tokenizer;
-    LabelRows rows;
-} Set;
-
-static Set set_of(const char *text)
-{
-    Set s = { .texts = parse("x", text), .tokenizer = tokenizer_learn("byte", (Bytes){ NULL, 0 }) };
-
-    s.labels = labels_of(&s.texts);
-    s.rows = label_rows(&s.texts, &s.labels, s.tokenizer);
-    return s;
-}
-
-static void set_free(Set *s)
-{
-    label_rows_free(&s->rows);
-    tokenizer_free(s->tokenizer);
-    labels_free(&s->labels);
-    labelled_free(&s->texts);
-}
-
-START_TEST(a_text_is_cut_to_the_context_and_padded)
-{
-    Set s = set_of("b\tabc\na\tdefgh\n");
-
-    ck_assert(s.rows.label[0] == 1 && s.rows.label[1] == 0);
-    check_row(&s.rows, 0, 6, false, "abc...");
-    check_row(&s.rows, 0, 3, false, "abc");
-    check_row(&s.rows, 0, 1, false, "a");
-    check_row(&s.rows, 1, 6, false, "defgh.");
-    check_row(&s.rows, 1, 4, false, "defg");
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 5, false), 0);
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 4, false), 1);
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 2, false), 2);
-    set_free(&s);
-}
-END_TEST
-
-START_TEST(a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first)
-{
-    Set s = set_of("b\tabc\tde\na\ta\tuvwxyz\nb\tabcdef\tz\nb\tabcdef\tuvwxyz\n");
-
-    check_row(&s.rows, 0, 8, false, "abc0de..");
-    check_row(&s.rows, 0, 6, false, "abc0de");
-    check_row(&s.rows, 0, 5, false, "ab0de");
-    check_row(&s.rows, 0, 1, false, "0");
-    check_row(&s.rows, 1, 6, false, "a0uvwx");
-    check_row(&s.rows, 2, 6, false, "abcd0z");
-    check_row(&s.rows, 3, 8, false, "abc0uvwx");
-    check_row(&s.rows, 3, 7, false, "abc0uvw");
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 8, false), 1);
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 6, false), 3);
-    set_free(&s);
-}
-END_TEST
-
-START_TEST(a_pair_of_sequences_has_half_of_the_row_each)
-{
-    Set s = set_of("b\tabc\tde\na\ta\tuvwxyz\n");
-
-    check_row(&s.rows, 0, 8, true, "abc.de..");
-    check_row(&s.rows, 0, 4, true, "abde");
-    check_row(&s.rows, 1, 8, true, "a...uvwx");
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 12, true), 0);
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 8, true), 1);
-    ck_assert_uint_eq(label_rows_cut(&s.rows, 4, true), 2);
-    set_free(&s);
-}
-END_TEST
-
-START_TEST(a_row_of_a_batch_of_pairs_has_its_own_two_lengths)
-{
-    int id[12], target[3], length[6];
-    const Batch b = { 3, 4, id, target, length, true, true }, row = batch_row(b, 2);
-
-    ck_assert_ptr_eq(row.id, id + 8);
-    ck_assert_ptr_eq(row.target, target + 2);
-    ck_assert_ptr_eq(row.length, length + 4);
-    ck_assert(row.paired && row.whole);
-}
-END_TEST
-
-START_TEST(a_tokenizer_learns_from_all_texts_line_by_line)
-{
-    Set s = set_of("a\tone\ttwo\nb\tthree\tfour\n");
-    const Bytes all = label_rows_text(&s.texts);
-
-    ck_assert_uint_eq(all.n, 19);
-    ck_assert_mem_eq(all.at, "one\ntwo\nthree\nfour\n", 19);
-    free((void *)(uintptr_t)all.at);
-    set_free(&s);
 }
 END_TEST
 
@@ -509,6 +399,12 @@ static void read_pair(const char *path)
     label_corpus((LabelFiles){ path, strstr(path, "one") ? NULL : in_folder("val"), 0.1, 1 });
 }
 
+static void read_and_leave(const char *path)
+{
+    read_pair(path);
+    exit(0);
+}
+
 START_TEST(inconsistent_files_are_refused)
 {
     leaks_are_expected();
@@ -518,6 +414,29 @@ START_TEST(inconsistent_files_are_refused)
     check_dies(read_pair, in_folder("train"), EXIT_DATA, "val has rows of 1 text, but ");
     put(in_folder("one"), "a\t1\nb\t2\n", 8);
     check_dies(read_pair, in_folder("one"), EXIT_DATA, "one: 2 rows are too few to hold one back");
+}
+END_TEST
+
+/* Eleven rows, the first in line 1, or after a first row with names. */
+static void warns_of_the_first(const char *first, bool warns)
+{
+    Text rows = text_format("%s\ttext\n", first);
+
+    for (int i = 0; i < 10; i++)
+        text_add(&rows, "%c\t%d\n", 'a' + i % 3, i);
+    put(in_folder("one"), rows.at, strlen(rows.at));
+    ck_assert_int_eq(exit_code_of(read_and_leave, in_folder("one")), 0);
+    ck_assert_msg(warns == (strstr(said, "one:1: no other row has the label '") != NULL), "%s: %s",
+                  first, said);
+}
+
+START_TEST(a_label_of_the_first_row_alone_may_be_the_name_of_a_column)
+{
+    leaks_are_expected();
+    warns_of_the_first("sentiment", true);
+    warns_of_the_first("label", false);
+    warns_of_the_first("a", false);
+    warns_of_the_first("\nz", false);
 }
 END_TEST
 
@@ -553,16 +472,12 @@ Suite *suite_labels(void)
     tcase_add_test(t, a_label_absent_from_training_is_refused);
     tcase_add_test(t, validation_uses_a_file_or_a_fraction);
     tcase_add_test(t, inconsistent_files_are_refused);
+    tcase_add_test(t, a_label_of_the_first_row_alone_may_be_the_name_of_a_column);
     tcase_add_test(t, labels_of_which_none_occurs_twice_are_refused);
     t = group(s, "rows");
     tcase_add_test(t, the_label_of_a_passage_is_the_animal_that_did_it);
     tcase_add_test(t, passages_depend_on_their_seed_and_number);
     tcase_add_test(t, a_share_of_the_rows_is_held_back_and_every_label_stays);
     tcase_add_test(t, held_back_rows_leave_one_row_per_label);
-    tcase_add_test(t, a_text_is_cut_to_the_context_and_padded);
-    tcase_add_test(t, a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first);
-    tcase_add_test(t, a_pair_of_sequences_has_half_of_the_row_each);
-    tcase_add_test(t, a_row_of_a_batch_of_pairs_has_its_own_two_lengths);
-    tcase_add_test(t, a_tokenizer_learns_from_all_texts_line_by_line);
     return s;
 }

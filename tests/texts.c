@@ -21,6 +21,13 @@ void let_go(Bytes b)
     free((void *)(uintptr_t)b.at);
 }
 
+LabelledTexts labelled_text(const char *name, const char *text)
+{
+    const size_t n = strlen(text);
+
+    return labelled_parse(name, memcpy(xmalloc(n + 1), text, n + 1), n);
+}
+
 Bytes random_text(uint64_t seed, const char *alphabet, size_t n)
 {
     const Random r = random_stream(seed, RANDOM_TEST, n);

@@ -2,6 +2,7 @@
 #ifndef TESTS_TEXTS_H
 #define TESTS_TEXTS_H
 
+#include "data/labelled.h"
 #include "data/tokenizer.h"
 
 #include <check.h>
@@ -14,6 +15,9 @@ extern const char *const alphabets[ALPHABETS]; /* the last is NULL: any bytes */
 /* A string without its 0, and with not one byte behind it that a reader could touch unseen. */
 Bytes bytes_of(const char *s, size_t n);
 void let_go(Bytes b);
+
+/* As if from a file of that name. */
+LabelledTexts labelled_text(const char *name, const char *text);
 
 /* n characters of that alphabet, or any bytes. */
 Bytes random_text(uint64_t seed, const char *alphabet, size_t n);
