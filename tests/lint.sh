@@ -93,7 +93,7 @@ tools/analyse 1180
 tools/attend 710
 tools/bench 2400
 tools/eval 810
-tools/figure 1480
+tools/figure 1500
 tools/export 400
 tools/import 1490
 tools/fill 460
