@@ -1991,7 +1991,7 @@ shows() { # LINE...: all of stdout
 check 'figure makes a table' figures $csv
 check 'of means and spreads' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| softmax | 2.250 ± 0.354 | 3.000 |' '| relu | 4.000 | |'
-check 'and says what is left out' said 'attn.c: warning: rows left out: 1 without a number in ppl, 0 with nothing in length'
+check 'and says what is left out' said 'attn.c: warning: rows left out: 1 without a number in ppl'
 check 'figure selects, orders and counts' figures --where seed=0 --order relu,gau --counts --best min --digits 1 $csv
 check 'as requested' shows '| attn | 64 | 256 |' '| --- | --- | --- |' \
     '| relu | 4.0 (n = 1) | |' '| softmax | **2.0** (n = 1) | **3.0** (n = 1) |'

@@ -475,11 +475,20 @@ static void read_log(const char *path)
     arena_free(figure_read(&asked, 1, (char *[]){ (char *)path }).mem);
 }
 
+static void read_and_leave(const char *path)
+{
+    read_log(path);
+    exit(0);
+}
+
 START_TEST(a_log_that_is_mixed_or_damaged_is_refused)
 {
     asked = (Wanted){ .y = "loss" };
-    put_text("log.jsonl", log_b);
+    put_text("log.jsonl", log_a);
     check_dies(read_log, in_folder("log.jsonl"), EXIT_USAGE, "select them with --where split=val");
+    asked.y = "lr"; /* which only lines of training have */
+    ck_assert_int_eq(exit_code_of(read_and_leave, in_folder("log.jsonl")), 0);
+    asked.y = "loss";
     asked.where = texts("split=val", NULL);
     put_text("log.jsonl", "{\"step\":1,\"split\":\"val\",\"loss\":1}\n{\"step\"\n");
     check_dies(read_log, in_folder("log.jsonl"), EXIT_DATA, "log.jsonl, line 2: has no");

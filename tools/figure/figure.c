@@ -120,10 +120,10 @@ static void warn_of(const Figure *f)
         warn("averaged over runs that differ in %s: tell them apart with --by, or select with "
              "--where",
              text_cut(f->differs.at, 4 * SHOWN).at);
-    if (f->no_x + f->no_y > 0)
-        warn("rows left out: %zu without a number in %s, %zu with nothing in %s", f->no_y,
-             text_cut(wanted.y, SHOWN).at, f->no_x,
-             wanted.x ? text_cut(wanted.x, SHOWN).at : "--x");
+    if (f->no_y > 0)
+        warn("rows left out: %zu without a number in %s", f->no_y, text_cut(wanted.y, SHOWN).at);
+    if (f->no_x > 0)
+        warn("rows left out: %zu with nothing in %s", f->no_x, text_cut(wanted.x, SHOWN).at);
     if (svg_path && f->lines > LABELS)
         warn("the figure has room for about %d labels and %zu series: select with --where", LABELS,
              f->lines);

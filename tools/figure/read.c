@@ -17,8 +17,9 @@ typedef struct {
     const Wanted *wanted;
     Source *source;
     int files;
-    int x, y, pair, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
-    char *key; /* of a row */
+    int x, y, pair, split, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
+    Text first_split; /* of the rows with a number, where these must not be mixed */
+    char *key;        /* of a row */
     size_t room;
     Text others; /* values of the column that --where selects by, if it is one */
 } Reader;
@@ -155,11 +156,8 @@ static void find_columns(Reader *r, const Source *s)
         r->by[i] = source_find(s, w->by.at[i], strlen(w->by.at[i]));
     for (int i = 0; i < w->where.n; i++)
         r->where[i] = source_find(s, w->where.at[i], where_name(w->where.at[i]));
-    if (s->log && !has_split(w))
-        die(EXIT_USAGE,
-            "%s has losses of training and of validation: select them with --where "
-            "split=val, train or final",
-            text_cut(s->path, 2 * SHOWN).at);
+    const bool measured = r->y < s->csv.columns; /* and not an option, which all rows share */
+    r->split = s->log && measured && !has_split(w) ? source_find(s, "split", 5) : NOWHERE;
 }
 
 /* Whether `have` is the n bytes at `want`, or the same number. */
@@ -232,6 +230,19 @@ static const char *make_key(Reader *r, const Source *s)
     return n > 0 ? r->key : "";
 }
 
+/* Dies if this row of a log is of training, and others of validation, and nobody chose. */
+static void check_split(Reader *r, const Source *s)
+{
+    const Text split = text_cut(source_field(s, r->split), SHOWN);
+
+    if (r->first_split.n && strcmp(split.at, r->first_split.at) != 0)
+        die(EXIT_USAGE,
+            "%s has values of %s both for training and for validation: select them with --where "
+            "split=val, train or final",
+            text_cut(s->path, 2 * SHOWN).at, text_cut(r->wanted->y, SHOWN).at);
+    r->first_split = split;
+}
+
 static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
 {
     const char *x = r->wanted->x ? source_field(s, r->x) : r->wanted->y;
@@ -244,9 +255,12 @@ static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
         f->no_x++;
     else if (isnan(y))
         f->no_y++;
-    else
+    else {
+        if (r->split != NOWHERE)
+            check_split(r, s);
         gather_add(g, make_key(r, s), number.n ? number.at : x, seed.n ? seed.at : pair, y,
                    (int)(s - r->source));
+    }
 }
 
 /* What differs between the files whose rows are averaged. */
