@@ -98,7 +98,7 @@ tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
-tools/report 2670
+tools/report 2680
 tools/train 2630
 tools/lib 1340
 END
