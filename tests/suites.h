@@ -20,6 +20,7 @@
     ONCE(schedule)     /* learning rates */                                                        \
     ONCE(json)         /* the reader of JSON */                                                    \
     ONCE(report)       /* the page of ./report */                                                  \
+    ONCE(cards)        /* its cards, one for each run */                                           \
     ONCE(seeds)        /* its means over seeds */                                                  \
     ROW(maps)          /* its attention maps */                                                    \
     ROW(derivative)    /* what derivatives are compared with */                                    \

@@ -421,42 +421,6 @@ START_TEST(a_hundred_runs_are_folded_and_ten_have_colours)
 }
 END_TEST
 
-#define START(command) "{\"step\":1,\"split\":\"start\",\"run\":{\"command\":\"" command "\"}}\n"
-
-START_TEST(a_card_shows_the_origin_of_a_run)
-{
-    Record *r = record_with(
-        "{\"task\":\"causal\",\"n_head\":1,\"n_layer\":2,\"threads\":0,\"parameters\":5}",
-        "{\"step\":0,\"split\":\"start\",\"run\":{\"version\":\"1.2\",\"threads\":4,"
-        "\"command\":\"./train \\u202e<b>\\n  x\",\"host\":\"h&\",\"flags\":\"-O3\","
-        "\"texts\":[{\"file\":\"in/a.txt\",\"bytes\":1115394,\"hash\":\"59701cd6\"}]}}\n" VAL(
-            "2") "{\"step\":9,\"split\":\"final\",\"loss\":1.75,\"peak_memory\":23400000}\n");
-    char *page = page_of(&r, 1, NULL);
-
-    ck_assert(!noted(r, "left out"));
-    check_says(page, "<dd>a.txt, 1.12\u00a0MB, hash 59701cd6</dd>");
-    check_says(page, "<dd>5 parameters, 2 layers, 1 head</dd>");
-    check_says(page, "<dd>4 threads, h&#38;</dd>");
-    check_says(page, "<dd>attn.c 1.2, -O3</dd>");
-    check_says(page, "<dd>23.4\u00a0MB</dd>");
-    check_says(page, "<dd>2.000 at step 1, 1.750 over all validation targets at the end</dd>");
-    check_says(page, "<code>./train \ufffd&#60;b&#62;\n  x</code>");
-    free(page);
-    record_free(r);
-    put_text("config.json", "{}");
-    put_text("log.jsonl", VAL("2"));
-    page = page_here(NULL);
-    ck_assert_ptr_null(strstr(page, "machine"));
-    ck_assert_ptr_null(strstr(page, "<h4>"));
-    free(page);
-    put_text("log.jsonl", START("a") VAL("2") START("b") START("c"));
-    page = page_here(NULL);
-    check_says(page,
-               "<code>a</code></pre>\n<h4>Resumed with</h4>\n<pre class=\"command\"><code>c<");
-    free(page);
-}
-END_TEST
-
 START_TEST(axes_have_suitable_units)
 {
     char log[4000] = "";
@@ -586,7 +550,6 @@ Suite *suite_report(void)
     tcase_add_test(t, runs_are_ranked_and_groups_begin_with_the_largest);
     tcase_add_test(t, a_run_has_one_colour_everywhere);
     tcase_add_test(t, a_hundred_runs_are_folded_and_ten_have_colours);
-    tcase_add_test(t, a_card_shows_the_origin_of_a_run);
     tcase_add_test(t, axes_have_suitable_units);
     tcase_add_test(t, numbers_are_rounded_for_a_reader);
     tcase_add_test(t, columns_of_the_csv_are_known_by_their_names);

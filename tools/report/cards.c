@@ -166,6 +166,17 @@ static void put_command(FILE *out, const char *title, const Json *command)
     fputs("</code></pre>\n", out);
 }
 
+static void put_resumptions(FILE *out, const Record *r)
+{
+    for (size_t k = r->resumptions > RESUMED ? r->resumptions - RESUMED : 0; k < r->resumptions;
+         k++) {
+        const Json *j = r->resumed[k % RESUMED];
+        const Text title = text_format("Resumed after step %.0f with", json_number(j, "step"));
+
+        put_command(out, title.at, json_find(json_find(j, "run"), "command"));
+    }
+}
+
 static void put_card(Report *report, Record *r, FILE *out)
 {
     fprintf(out, "<details class=\"card\"%s><summary><h3 id=\"run-%d\">",
@@ -189,7 +200,7 @@ static void put_card(Report *report, Record *r, FILE *out)
     put_fact(out, "started", fact(r, "started").at);
     fputs("</dl>\n", out);
     put_command(out, "Command", record_fact(r, "command"));
-    put_command(out, "Resumed with", json_find(json_find(r->resumed, "run"), "command"));
+    put_resumptions(out, r);
     model_write(report, r, out);
     fputs("</details>\n", out);
 }

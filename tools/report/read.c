@@ -150,7 +150,7 @@ static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
     else if (j && strcmp(split, "final") == 0)
         r->final = value[LOG_LOSS];
     else if (j && strcmp(split, "start") == 0)
-        keep(r, r->start ? &r->resumed : &r->start, l);
+        keep(r, r->start ? &r->resumed[r->resumptions++ % RESUMED] : &r->start, l);
     return why->n == 0;
 }
 

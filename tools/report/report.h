@@ -42,19 +42,22 @@ typedef struct {
     double *at[FIELDS];
 } Rows;
 
+enum { RESUMED = 20 }; /* resumptions that are shown, the last ones */
+
 typedef struct Note {
     struct Note *next;
     const char *text;
 } Note;
 
 typedef struct {
-    const char *path;       /* as it was given */
-    const char *name;       /* the last part of the path, */
-    const char *label;      /* or all of it if another run has the same name */
-    Arena *mem;             /* holds the configuration and all strings */
-    const Json *config;     /* NULL: none */
-    const Json *start;      /* the line of log.jsonl that says how the run was started, or NULL */
-    const Json *resumed;    /* the last one, if the run was resumed, or NULL */
+    const char *path;   /* as it was given */
+    const char *name;   /* the last part of the path, */
+    const char *label;  /* or all of it if another run has the same name */
+    Arena *mem;         /* holds the configuration and all strings */
+    const Json *config; /* NULL: none */
+    const Json *start;  /* the line of log.jsonl that says how the run was started, or NULL */
+    const Json *resumed[RESUMED]; /* those of resumptions: number k is at k % RESUMED */
+    size_t resumptions;
     const Json *last;       /* the last line of log.jsonl */
     Rows train, validation; /* of log.jsonl */
     double final;           /* the loss over all validation targets; NaN: unknown */
