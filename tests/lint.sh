@@ -87,7 +87,7 @@ data 4820
 data/synthetic 1430
 training 5750
 tools 940
-tools/common 4190
+tools/common 4210
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
