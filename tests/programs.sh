@@ -1437,6 +1437,8 @@ refused 'fill without a run'                  2 'RUN is missing'    "$fill"
 refused 'fill of a missing run'                      4 "not a run's folder" "$fill" ../in 'a _'
 refused 'fill of a causal run'                2 "use ./sample $whole, not ./fill" "$fill" $whole 'a _'
 refused 'fill of a synthetic task'                 2 'use ./eval ../out/made' "$fill" ../out/made 'a _'
+cp -r $whole '../out/a run'
+refused 'and its command is one for a shell'  2 "use ./sample '../out/a run', not ./fill" "$fill" '../out/a run' 'a _'
 refused 'fill of a text without a blank'      2 "no blank in 'a b'" "$fill" ../out/masked 'a b'
 refused 'fill with an empty mark'             2 '--blank'           "$fill" --blank= ../out/masked 'a b'
 filled_line() { printf "$1" | "$fill" --top 1 --csv ../out/masked 2>/dev/null; }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHOWN = 60 };
+enum { SHOWN = 100 };
 
 unsigned trained_kind(const Saved *run)
 {
@@ -24,10 +24,26 @@ unsigned trained_kind(const Saved *run)
                                    : TRAINED_CAUSAL;
 }
 
+static void print_word(FILE *out, void *path)
+{
+    text_shell(path, out);
+}
+
+/* The path as a word of a command; RUN if it is too long for one line. */
+static Text run_word(const char *path)
+{
+    size_t n;
+    char *word = print_to_memory(print_word, (void *)(uintptr_t)path, &n);
+    const Text run = text_format("%s", n <= SHOWN ? word : "RUN");
+
+    free(word);
+    return run;
+}
+
 /* The command for a model of that kind. */
 static Text command_for(unsigned kind, const char *path)
 {
-    const Text run = text_cut(path, SHOWN);
+    const Text run = run_word(path);
 
     switch (kind) {
     case TRAINED_CAUSAL:
