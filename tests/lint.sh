@@ -80,8 +80,8 @@ ops 3880
 ops/base 2950
 ops/kernel 2660
 ops/attention 4730
-ops/attention/engine 9210
-ops/attention/plain 3075
+ops/attention/engine 9260
+ops/attention/plain 3085
 model 4640
 data 4820
 data/synthetic 1430
