@@ -2,6 +2,7 @@
 #include "tests/mixings.h"
 #include "tests/suites.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -236,6 +237,50 @@ START_TEST(padding_is_not_seen)
 }
 END_TEST
 
+/* Sums may be cut into other parts. */
+#define TOLERANCE (sizeof(real) == sizeof(double) ? 1e-12 : 1e-4)
+
+static void check_rows_alike(const Mixing *m, const Mixing *p, const Outcome *whole,
+                             const Outcome *o)
+{
+    const int w = mixing_width(m, V), n = p->s.T * w;
+
+    for (int b = 0; b < m->s.B; b++)
+        for (int i = 0; i < n; i++) {
+            const double got = (double)whole->y[mixing_before(m, b, 0, w) + (size_t)i],
+                         want = (double)o->y[mixing_before(p, b, 0, w) + (size_t)i];
+
+            ck_assert_msg(fabs(got - want) <= TOLERANCE * fmax(1, fabs(want)),
+                          "%s: %d positions of %d, sequence %d, row %d: %g, alone %g", m->name,
+                          p->s.T, m->s.T, b, i / w, got, want);
+        }
+}
+
+START_TEST(a_padded_sequence_gives_the_result_of_the_sequence_alone)
+{
+    static const int sizes[] = { 1, 5, 24, 50 };
+
+    EACH_VARIANT(v)
+    for (int i = 0; i < COUNT(sizes); i++) {
+        Arena *mem = arena_new();
+        Mixing m = mixing(mem, v, usual, _i);
+
+        if (minds_length(&m)) {
+            arena_free(mem);
+            continue;
+        }
+        Mixing p = prefix(mem, &m, sizes[i]);
+        const int length[] = { sizes[i], sizes[i], sizes[i], sizes[i] };
+        const Outcome alone = mixing_outcome(mem, &p, NULL);
+
+        m.length = length;
+        const Outcome whole = mixing_outcome(mem, &m, NULL);
+        check_rows_alike(&m, &p, &whole, &alone);
+        arena_free(mem);
+    }
+}
+END_TEST
+
 /* What has no matrix may pool values, and gates, at padding as well. */
 static bool is_of_keys(const Mixing *m, int j)
 {
@@ -418,6 +463,7 @@ Suite *suite_masks(void)
     tcase_add_test(masks, a_loss_has_no_gradient_at_later_positions);
     tcase_add_test(masks, a_prefix_gives_the_same_result_alone);
     tcase_add_loop_test(masks, padding_is_not_seen, 0, 2);
+    tcase_add_loop_test(masks, a_padded_sequence_gives_the_result_of_the_sequence_alone, 0, 2);
     tcase_add_loop_test(masks, padding_gets_no_gradient, 0, 2);
     tcase_add_loop_test(masks, padding_gets_no_gradient_whatever_its_keys_are, 0, 2);
     tcase_add_loop_test(masks, a_key_outside_the_window_is_not_seen, 0, 2);

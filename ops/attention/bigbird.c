@@ -7,11 +7,11 @@
  *
  * without the padding and, if causal, the keys after i. (In the paper windows and global positions
  * also consist of whole blocks.) R(c), the random blocks for the rows of block c, are r of the n =
- * c blocks before it if causal, otherwise of the n other blocks of the sequence; all n if n <= r.
- * They are drawn without replacement by Floyd's algorithm, the same for all heads and layers and,
- * if causal, for all lengths: number the n blocks from 0 in order, and let u_t be the t-th number
- * of the stream (1, RANDOM_PATTERN, c) of ops/base/random.h, from 0 to m_t, with m_t = n - min(r,
- * n) + t. For t = 0 .. min(r, n) - 1,
+ * c blocks before it if causal, otherwise of the n other blocks that hold a key which is not
+ * padding; all n if n <= r. They are drawn without replacement by Floyd's algorithm, the same for
+ * all heads and layers and, if causal, for all lengths: number the n blocks from 0 in order, and
+ * let u_t be the t-th number of the stream (1, RANDOM_PATTERN, c) of ops/base/random.h, from 0 to
+ * m_t, with m_t = n - min(r, n) + t. For t = 0 .. min(r, n) - 1,
  *
  *     R = R + { u_t }, or R + { m_t } if u_t is in R
  *

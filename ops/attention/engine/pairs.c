@@ -14,6 +14,27 @@
 
 #include <string.h>
 
+/* Groups of rows end there at most. */
+static int rows_end(const Pairs *op)
+{
+    return op->T + MR;
+}
+
+static size_t tile_pairs(const Pairs *op)
+{
+    const int tiles = up_to(op->T, op->tile) / op->tile;
+
+    return (size_t)tiles * (size_t)tiles;
+}
+
+static void use_pattern(const Pairs *op, int number, Tiles *t)
+{
+    if (op->drawn)
+        t->view.drawn = op->drawn + (size_t)number * view_drawn(&t->view, rows_end(op));
+    if (op->met)
+        t->met = op->met + (size_t)number * tile_pairs(op);
+}
+
 Work pairs_work(const Pairs *op, int number)
 {
     Work w = { .op = op, .head = head_of(&op->in, number / op->parts), .part = number % op->parts };
@@ -27,7 +48,7 @@ Work pairs_work(const Pairs *op, int number)
                    .D = copy_width(op->D),
                    .E = copy_width(op->E),
                    .row = op->row + (size_t)(number / op->parts) * (size_t)op->T };
-    w.t.view.drawn = op->drawn, w.t.met = op->met;
+    use_pattern(op, w.head.b % op->patterns, &w.t);
     if (op->gain) {
         w.t.f = op->gain, w.t.w = op->w + (2 * w.head.h + 1) * op->T;
         w.t.dw = op->dw ? op->dw + (size_t)(2 * number + 1) * (size_t)op->T : NULL;
@@ -164,13 +185,11 @@ static void tabulate(Pairs *op)
 }
 
 /* Which tiles have a pair in them, for rows of several spans. */
-static void find_met(Pairs *op, const View *v)
+static void find_met(const Pairs *op, const View *v, bool *met)
 {
     const int tiles = up_to(op->T, op->tile) / op->tile;
-    const size_t bytes = (size_t)tiles * (size_t)tiles * sizeof *op->met;
-    bool *met = tape_keep(&op->node, bytes);
 
-    memset(met, 0, bytes);
+    memset(met, 0, tile_pairs(op) * sizeof *met);
     for (int i = 0; i < op->T; i++)
         for (Span s = view_run(v, i, 0); s.from < s.to;) {
             const int last = (s.to - 1) / op->tile;
@@ -179,25 +198,42 @@ static void find_met(Pairs *op, const View *v)
                 met[i / op->tile * tiles + tile] = true;
             s = view_run(v, i, max(s.to, (last + 1) * op->tile));
         }
-    op->met = met;
 }
 
-/* What depends on V(i) of a sequence without padding. */
-static void find_pattern(Pairs *op)
+static void fill_patterns(void *ctx, int begin, int end)
 {
-    const int end = op->T + MR; /* groups of rows end there at most */
+    const Pairs *op = ctx;
+
+    for (int b = begin; b < end; b++) {
+        View v = pairs_view(&op->in, b);
+
+        if (op->patterns == 1)
+            v.length = op->T;
+        if (op->drawn) {
+            int *drawn = op->drawn + (size_t)b * view_drawn(&v, rows_end(op));
+
+            view_draw_all(&v, rows_end(op), drawn);
+            v.drawn = drawn;
+        }
+        find_met(op, &v, op->met + (size_t)b * tile_pairs(op));
+    }
+}
+
+/* What depends on V(i) of a sequence without padding; blocks are drawn of those without it. */
+static void find_patterns(Pairs *op)
+{
     View v = pairs_view(&op->in, 0);
 
     v.length = op->T;
     op->parts = pairs_parts(&v, op->T, op->H);
-    if (v.random) {
-        int *drawn = tape_keep(&op->node, view_drawn(&v, end) * sizeof *drawn);
-
-        view_draw_all(&v, end, drawn);
-        op->drawn = v.drawn = drawn;
-    }
-    if (!view_is_span(&v))
-        find_met(op, &v);
+    op->patterns = v.random && !v.causal && op->in.length ? op->B : 1;
+    if (view_is_span(&v))
+        return;
+    const size_t n = (size_t)op->patterns;
+    if (v.random)
+        op->drawn = tape_keep(&op->node, n * view_drawn(&v, rows_end(op)) * sizeof *op->drawn);
+    op->met = tape_keep(&op->node, n * tile_pairs(op) * sizeof *op->met);
+    pool_for(op->node.tape->pool, op->patterns, 1, fill_patterns, op);
 }
 
 static void fill_heads(void *ctx, int begin, int end)
@@ -229,7 +265,7 @@ Tensor *pairs_mix(Tape *tape, const Mix *in)
     op->g = op->how.forgets ? mix_tensor(in, "g")->data : NULL;
     op->sink = pairs_sink(&op->how, in);
     tabulate(op);
-    find_pattern(op);
+    find_patterns(op);
     op->angles = in->rope ? rope_angles(tape, op->T, op->D, in->rope_scale) : NULL;
     op->row = tape_keep(&op->node, (size_t)(op->B * op->H) * (size_t)op->T * sizeof *op->row);
     pairs_reserve(op, 1, 1, 1);

@@ -10,8 +10,9 @@
  *
  * The random blocks for the rows of block c are drawn without replacement, from the n = c blocks
  * before it if causal, so that a prefix of a sequence sees the same keys as the prefix alone, and
- * otherwise from the n others of the sequence. They are drawn by Floyd's algorithm: for t = 0, 1,
- * ..., with m = n - random + t, a number from 0 to m, or m itself if that number was drawn before.
+ * otherwise from the n others that hold a key which is not padding. They are drawn by Floyd's
+ * algorithm: for t = 0, 1, ..., with m = n - random + t, a number from 0 to m, or m itself if that
+ * number was drawn before.
  */
 #include "ops/attention/engine/view.h"
 
@@ -91,8 +92,8 @@ static bool is_among(int block, const int *drawn, int n)
 static int draw(const View *v, int c, int *drawn)
 {
     const Random random = random_stream(PATTERN_SEED, RANDOM_PATTERN, (uint64_t)c);
-    const int blocks = (v->T + v->block - 1) / v->block, others = v->causal ? c : blocks - 1;
-    const int n = min(v->random, others);
+    const int blocks = (v->length + v->block - 1) / v->block;
+    const int others = v->causal ? c : blocks - (c < blocks), n = min(v->random, others);
 
     for (int t = 0; t < n; t++) {
         const int last = others - n + t;

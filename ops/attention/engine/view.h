@@ -44,7 +44,10 @@ bool view_is_span(const View *v);              /* one span in each row */
 Span view_run(const View *v, int i, int from); /* the first that ends after `from`, from there on */
 int view_count(const View *v, int i);          /* n_i, the number of keys */
 
-/* The blocks drawn for rows 0 .. end-1: how many ints these are; writes them. */
+/*
+ * The blocks drawn for rows 0 .. end-1: how many ints these are; writes them. Without `causal` they
+ * depend on the length.
+ */
 size_t view_drawn(const View *v, int end);
 void view_draw_all(const View *v, int end, int *drawn);
 

@@ -1,9 +1,10 @@
 /*
  * Big Bird (Zaheer et al., 2020, arXiv:2007.14062): the weights of softmax (plain/softmax.c), where
  * row i sees the keys of Longformer's pattern, and r random blocks of keys. The rows of a block
- * share these: r different ones of the n blocks before it if causal, otherwise of the n others.
- * They are drawn by Floyd's algorithm: for t = 0 .. r - 1 a number from 0 to n - r + t, or n - r +
- * t itself if the number has been drawn before. The numbers count the n blocks in order.
+ * share these: r different ones of the n blocks before it if causal, otherwise of the n others that
+ * hold a key which is not padding. They are drawn by Floyd's algorithm: for t = 0 .. r - 1 a number
+ * from 0 to n - r + t, or n - r + t itself if the number has been drawn before. The numbers count
+ * the n blocks in order.
  */
 #include "ops/attention/plain/plain.h"
 
@@ -17,7 +18,8 @@ static bool has(const int *list, int n, int number)
 static bool is_drawn(const PlainHead *x, int rows, int keys)
 {
     int block = setting_or_zero(&x->mix->set, "block"), list[64];
-    int n = x->mix->causal ? rows : (int)ceil((double)x->T / block) - 1;
+    int blocks = (int)ceil((double)x->length / block);
+    int n = x->mix->causal ? rows : rows < blocks ? blocks - 1 : blocks;
     int want = (int)fmin(setting(&x->mix->set, "random"), n);
     Random random = random_stream(1, RANDOM_PATTERN, (uint64_t)rows);
 
