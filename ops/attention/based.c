@@ -16,11 +16,12 @@
  *     y_a y_(a + c mod D)        a = 0 .. D-1,  c = 1 .. (D-1) / 2;  if D is even, also c = D / 2
  *                                for a = 0 .. D/2 - 1
  *
- * Backward, with p_ca the gradient of the feature w_c y_a y_(a+c), where w_0 = 1 / sqrt(2) and w_c
- * = 1 otherwise. By the product rule each factor receives p_ca times w_c times the other one, so
- * with df_a the gradient of the feature y_a,
+ * Backward, with p[c,a] the gradient of the feature w_c y_a y_(a+c), or 0 where there is no such
+ * feature; w_0 = 1 / sqrt(2), w_c = 1 otherwise, and indices are modulo D. By the product rule each
+ * factor receives p[c,a] times w_c times the other one, so with df_a the gradient of the feature
+ * y_a,
  *
- *     dy_a = df_a + sum over c of w_c (p_ca y_(a+c) + p_c(a-c) y_(a-c))
+ *     dy_a = df_a + sum over c of w_c (p[c,a] y_(a+c) + p[c,a-c] y_(a-c))
  *     dx   = dy / D^(1/4)
  *
  * RoPE rotates q and k before the map: the weight remains a function of s, which then depends on

@@ -12,7 +12,7 @@
  *
  * which also holds bidirectionally. g is an operand, and padding has g = 0. engine/decay.c has the
  * forward and the backward pass, engine/crossing.h the gradient of g: g_t is in the exponent of
- * every pair on either side of it, whose gradient is dA_ij = do_i.v_j, so
+ * every pair with one position before t and the other at t or after it. As dA_ij = do_i.v_j,
  *
  *     dg_t = sum over the pairs with j < t <= i (or i < t <= j) of A_ij dA_ij
  *

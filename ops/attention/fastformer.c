@@ -1,7 +1,7 @@
 /*
  * Fastformer (Wu et al., 2021, arXiv:2108.09084), for one head: instead of comparing queries with
- * keys, it pools both (pooling.c) and multiplies the values by the result. g is the paper's letter,
- * not a gradient.
+ * keys, it pools both (pooling.c) and multiplies the values by the result. g and h are the paper's
+ * global query and global key; g is not a gradient here.
  *
  *     o_i = v_i * pool(k * pool(q))_i
  *
@@ -21,7 +21,8 @@
  *     p_j = g_j + k_j                    o_i = h_i + v_i               (add)
  *     p_j = W [g_j; k_j]                 o_i = W' [h_i; v_i]           (concat)
  *
- * The backward pass is the same walk in reverse, with dp_j and dg from pooling.c, and do:
+ * The backward pass is the same walk in reverse. do gives dh_i and dv_i; from dh pooling.c has dp_j
+ * and dw_k; dp_j gives dg_j and dk_j; from dg pooling.c has dq_j and dw_q. The products:
  *
  *     dg_j = dp_j * k_j                  dk_j = dp_j * g_j             (mul)
  *     dg_j = dk_j = dp_j                                               (add)

@@ -5,19 +5,20 @@
  *
  *     A_ij = [same chunk] max(q_i . k_j / sqrt(D), 0)^2 / C + [visible chunk] w_i ql_i . kl_j
  *     o_i  = sum over j in V(i) of A_ij v_j
- *     w_i  = 1 / (n_i C),   n_i = the number of visible chunks
+ *     w_i  = 1 / (N_i C),   N_i = the number of visible chunks
  *
  * Causal, the visible chunks are those before i's own; the first chunk has no second term.
  * Bidirectional, they are all chunks that hold a key which is not padding.
  *
  * The first term is computed by tiles.c, with its backward pass. The second is added in place by a
- * node of its own. Let S be the sum of kl_j v_j^T over the chunks visible to i. With g = do,
+ * node of its own. Let S be the sum of kl_j v_j^T over the keys of the chunks visible to i, without
+ * padding. With g = do,
  *
  *     o_i += w_i S^T ql_i         dql_i = w_i S g_i
  *
  * and with R, the sum of w_i ql_i g_i^T over the rows i that see j's chunk,
  *
- *     dkl_j = R v_j               dv_j = R^T kl_j
+ *     dkl_j = R v_j               dv_j += R^T kl_j
  *
  * Causal, S grows going forward, R going backward.
  *

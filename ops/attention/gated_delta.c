@@ -10,12 +10,12 @@
  *
  * for each head; A, w, w' and b are learned, and A and b are initialised as in Mamba-2 (mamba2.c).
  * deltanet.c derives the gradients without a decay; with it, e^(g_t) S_t-1 takes the place of
- * S_t-1. With R_t the gradient of S_t and Z_t that of e^(g_t) S_t-1, and do_t that of o_t,
+ * S_t-1. With Z_t = e^(g_t) S_t-1, R_t the gradient of S_t, and do_t that of o_t,
  *
  *     du_t  = R_t^T k_t
- *     Z_t   = R_t - beta_t k_t du_t^T
- *     R_t-1 = q_t-1 do_t-1^T + e^(g_t) Z_t
- *     dg_t  = sum over d, e of Z_t,de e^(g_t) S_t-1,de
+ *     dZ_t  = R_t - beta_t k_t du_t^T
+ *     R_t-1 = q_t-1 do_t-1^T + e^(g_t) dZ_t
+ *     dg_t  = sum over d, e of dZ_t,de Z_t,de
  *
  * engine/delta_scan.c computes both passes for whole chunks of positions, by matrix products.
  *

@@ -10,16 +10,16 @@
  *     sum      c_i = guard(sum over j of max(s_ij, 0)^2)
  *
  * softmax, entropy and logn are a softmax of the scores instead, with the scale sqrt, entropy or
- * logn (softmax.c), and forgetting is a softmax with a forget gate (softmax.c). With the first
- * three, rows do not sum to 1.
+ * logn (softmax.c), and forgetting is a softmax with a forget gate (softmax.c). With n, fixed and
+ * n2, rows do not sum to 1.
  *
  * Backward: w(s) = max(s, 0)^2 and w'(s) = 2 max(s, 0), so the rule of tiles.c becomes
  *
  *     ds_ij = 2 max(s_ij, 0) / c_i (dA_ij - delta_i)
  *
- * where g is the gradient of o, and delta_i = g_i . o_i for sum; for the first three, whose c_i
- * does not depend on the scores, delta_i = 0. model/gated.c has the unit with its gate. --rel-bias
- * rope adds a learned bias by distance to s_ij: engine/bias.h.
+ * where g is the gradient of o, and delta_i = g_i . o_i for sum, or 0 where the guard acts; for
+ * n, fixed and n2, whose c_i does not depend on the scores, delta_i = 0. model/gated.c has the unit
+ * with its gate. --rel-bias rope adds a learned bias by distance to s_ij: engine/bias.h.
  *
  * Plain twin: plain/gau.c.
  */

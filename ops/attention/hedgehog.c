@@ -7,8 +7,9 @@
  *
  * Both W are initialised to the identity. linear.h has the rest.
  *
- * Backward, with z = W x, s = softmax(z), r = softmax(-z) and their gradients ds and dr. As ds_a /
- * dz_b = s_a ([a = b] - s_b), and the same for r with the opposite sign,
+ * Backward, with z = W x, s = softmax(z), r = softmax(-z) and their gradients ds and dr. Since the
+ * derivative of s_a with respect to z_b is s_a ([a = b] - s_b), and that of r_a the same with the
+ * opposite sign,
  *
  *     dz = s * (ds - s . ds) - r * (dr - r . dr)        * is elementwise
  *     dx = W^T dz

@@ -11,10 +11,10 @@
  *
  * with W1 of RANK rows; A and b are initialised as in Mamba-2 (mamba2.c). The paper has one A per
  * head; here there is one per feature. gated_delta.c has the derivative for one g_t per head. Here,
- * with Z_t the gradient of diag(e^(g_t)) S_t-1, computed as there,
+ * with Z_t = diag(e^(g_t)) S_t-1, whose gradient is computed as there,
  *
- *     R_t-1 = q_t-1 do_t-1^T + diag(e^(g_t)) Z_t
- *     dg_td = sum over e of Z_t,de e^(g_td) S_t-1,de
+ *     R_t-1 = q_t-1 do_t-1^T + diag(e^(g_t)) dZ_t
+ *     dg_td = sum over e of dZ_t,de Z_t,de
  *
  * engine/delta_scan.c computes both passes for whole chunks of positions, by matrix products.
  *

@@ -7,15 +7,15 @@
  *     q~_r, k~_r = means over segment r          floor(r n / m) .. floor((r + 1) n / m) - 1
  *
  * with n the sequence's own length: padding is in no segment, and in no column of B. If n <= m,
- * every position is a landmark. Rows in the padding are computed like others, from their own q. Q~
- * and K~ contain sums over all positions, so there is no causal form. (The paper adds a convolution
- * of v, which is left out here.)
+ * every position is a landmark, and n takes the place of m. Rows in the padding are computed like
+ * others, from their own q. Q~ and K~ contain sums over all positions, so there is no causal form.
+ * (The paper adds a convolution of v, which is left out here.)
  *
  * Evaluated from right to left, all products are thin: W = B V and Y = Z W are (m, E), so the cost
  * is linear in n. B V and the product with the softmax of Q are computed by cross.h, with m rows or
  * m keys. Backward, O is exact attention (tiles.c) of rows Q to keys K~ and values Y, which gives
  * dQ, dK~ and dY. W is exact attention of rows Q~ to keys K and values V, which gives dQ~, dK and
- * dV from dW. pinv.c has dA from dZ. With the scores S of A, whose gradients are added to those,
+ * dV from dW. pinv.c has dA from dZ. A, the softmax of scores S, adds to dQ~ and dK~:
  *
  *     dZ  = dY W^T                   dW  = Z^T dY
  *     dS_ij = A_ij (dA_ij - sum over l of A_il dA_il)

@@ -9,10 +9,11 @@
  *     B_ip = softmax_p(q_i . k~_p / sqrt(D))      over P(i)
  *
  * Pool p consists of the positions xi p .. xi p + kappa - 1; k~_p and v~_p are the means over those
- * that exist and are not padding, if there are any. P(i) contains the pools whose positions are all
- * at most w2 away from i and, if causal, not after i. A row that sees no pool has only the first
- * term; the weights of other rows sum to 2. (The paper's second level uses new projections of the
- * first one's output; here both use the same q, k and v.)
+ * that exist and are not padding; a pool without any is in no P(i). P(i) contains the other pools
+ * all of whose kappa positions, those that do not exist included, are at most w2 away from i and,
+ * if causal, not after i. A row that sees no pool has only the first term; the weights of other
+ * rows sum to 2. (The paper's second level uses new projections of the first one's output; here
+ * both use the same q, k and v.)
  *
  * Both terms are computed by cross.h over a band of keys or of pools, so the cost is linear.
  * Backward, both terms have the gradients of exact attention (tiles.c), with their own delta_i, for

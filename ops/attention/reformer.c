@@ -15,9 +15,9 @@
  * into chunks of c (--chunk). A row sees the keys in V(i) of its chunk and of the previous one,
  * except itself, since s_ii would outweigh all others: N_ii = 0, or 1 if i sees no other key in any
  * round. If causal, each bucket is cut into chunks separately: in the order of all buckets, the
- * chunk of a row, and so what it sees, would depend on later positions. A row in the padding sees
- * no key. (In the paper, keys of other buckets are hidden from a row, and ln N_ij is subtracted
- * from s_ij, so that no key counts twice.)
+ * chunk of a row, and so what it sees, would depend on later positions; the first chunk of a bucket
+ * has no previous one. A row in the padding sees no key. (In the paper, keys of other buckets are
+ * hidden from a row, and ln N_ij is subtracted from s_ij, so that no key counts twice.)
  *
  * N is piecewise constant, so its derivative counts as 0, and the backward pass is that of a
  * softmax. As in tiles.c, with g the gradient of o, dA_ij = g_i . v_j and delta_i = g_i . o_i, in

@@ -20,8 +20,8 @@
  *     dx' = omega^T dy
  *     dx = (dx' - x' (x' . dx')) / |x|
  *
- * The code divides y instead of x: y = (omega x) / |x|. So with h = dy / |x|, domega_r is the sum
- * of h_r x, and dx = omega^T h - x' (x' . omega^T h).
+ * The code divides y instead of x: y = (omega x) / |x|. So with u = dy / |x|, domega_r is the sum
+ * of u_r x, and dx = omega^T u - x' (x' . omega^T u).
  *
  * With --gated (section 3.2 of the paper) the state decays, as in decay.c, by a factor a_t for each
  * head and position, which the layer computes from its input h after the norm,

@@ -15,8 +15,9 @@
  *
  *     ds_ij = A_ij (dA_ij - delta_i) for j in V(i), else 0
  *
- * Every tile contains a visible pair, so none is skipped: engine/tiles.c computes all scores of a
- * tile and hides those of invisible keys. Only the sums over values are sparse.
+ * Unless w is larger than two tiles, every tile (if causal, every one up to the diagonal) contains
+ * a visible pair, so almost none is skipped: engine/tiles.c computes all scores of a tile and hides
+ * those of invisible keys. Only the sums over values are sparse.
  *
  * Plain twin: plain/sparse.c.
  */

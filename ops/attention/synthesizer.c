@@ -10,9 +10,8 @@
  * with a learned W (D, context) or R (context, context) for each head. The paper's dense scores are
  * W2 relu(W1 x + b1) + b2 for a row x of the layer's input. Here W1 x + b1 is q, a projection of x
  * (with --bias for b1), and W is W2; b2, a number per key that is the same for all rows, is left
- * out. So k is not used, and in random synthesizers q is not, either: the layer passes q, or v, in
- * their place, and has no matrix for operands that are not used. Sequences longer than the context
- * have no scores, and are refused.
+ * out. k is not used, nor, in random synthesizers, q: the layer passes q, or v, in their place, and
+ * has no matrix for them. Sequences longer than the context have no scores, and are refused.
  *
  * Cost and memory are those of exact attention: quadratic time, but only tiles of A are in memory.
  * With ds_ij = A_ij (dA_ij - delta_i) as in tiles.c, and * elementwise, the backward pass is

@@ -2,8 +2,8 @@
  * Decoding one position: S_t = e^(g_t) S_t-1 + k_t v_t^T, o_t = S_t^T q_t.
  *
  * A decay such as 1 - 1e-7 is not exact in float, and its rounding would add up over many
- * positions. So the state is stored as e^b Z, where b is the sum of the g's, which is multiplied
- * into Z whenever it falls below -1:
+ * positions. So the state is stored as e^b Z, where b is the sum of the g's since the last
+ * reset: whenever b falls below -1, e^b is multiplied into Z, and b starts again at 0.
  *
  *     b_t = b_t-1 + g_t       Z_t = Z_t-1 + e^(-b_t) k_t v_t^T       o_t = e^(b_t) Z_t^T q_t
  */

@@ -5,8 +5,8 @@
  *     y_i = sum over j of e^(a_j - L_i) x_j,    L_i = ln(sum over j of e^(a_j))      j in V(i)
  *
  * Let V(i) be the keys up to i. The state of the pool is y_i, the largest logit m_i = max a_j,
- * and l_i = e^(L_i - m_i). Without the index of the key before, and with ' for those of key i,
- * m' = max(m, a_i) and
+ * and l_i = e^(L_i - m_i). Write m, l, L and y for the values after key i - 1, and m', l', L' and
+ * y' for those after key i. Then m' = max(m, a_i) and
  *
  *     l'    = l e^(m - m') + e^(a_i - m')
  *     share = e^(a_i - L') = e^(a_i - m') / l'
@@ -23,7 +23,7 @@
  *
  *     P_ij = e^(a_j - L_i) = share_j e^(L_j - L_i)
  *
- * With the derivative of a softmax, dP_it / da_j = P_it ([j = t] - P_ij),
+ * Since the derivative of P_it with respect to a_j is P_it ([j = t] - P_ij),
  *
  *     da_j = sum over i >= j of sum over t of (g_i . x_t) P_it ([j = t] - P_ij)
  *          = sum over i >= j of P_ij (g_i . x_j - g_i . y_i)

@@ -15,7 +15,8 @@
  * If c_i = sum over l of w(s_il), every A_il depends on s_ij through c_i. By the quotient rule,
  * with [j = l] = 1 if j is l, else 0,
  *
- *     dA_il / dw(s_ij) = ([j = l] c_i - w(s_il)) / c_i^2 = ([j = l] - A_il) / c_i
+ *     derivative of A_il with respect to w(s_ij)
+ *           = ([j = l] c_i - w(s_il)) / c_i^2 = ([j = l] - A_il) / c_i
  *
  *     ds_ij = w'(s_ij) sum over l of dA_il ([j = l] - A_il) / c_i
  *           = w'(s_ij) / c_i (dA_ij - delta_i)
@@ -27,8 +28,8 @@
  *
  *     dz_i = e^z_i / c_i (0 - delta_i)
  *
- * The first case is the second with delta_i = 0. So is a row whose divisor max(c_i, GUARD) is
- * the guard: a constant. With s_ij = tau_i q_i . k_j,
+ * The first case is the second with delta_i = 0. The same holds for a row whose divisor
+ * max(c_i, GUARD) is the guard, and therefore a constant. With s_ij = tau_i q_i . k_j,
  *
  *     dv_j = sum over i of A_ij g_i
  *     dq_i = sum over j of ds_ij tau_i k_j

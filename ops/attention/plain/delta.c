@@ -6,9 +6,10 @@
  *
  * which is S_t = (1 - beta_t k_t k_t^T) Z_t + beta_t k_t v_t^T. At padding S_t = S_t-1.
  *
- * Backward, from the last position to the first, with R_t the gradient of S_t:
+ * Backward, from the last position to the first, with R_t the gradient of S_t, and do_t that of
+ * o_t, since g is the decay's logarithm here:
  *
- *     R_t += q_t g_t^T         dq_t = S_t g_t
+ *     R_t += q_t do_t^T        dq_t = S_t do_t
  *     du = R_t^T k_t           dv_t = beta_t du             dbeta_t = du . (v_t - Z_t^T k_t)
  *     dZ = R_t - k_t dv_t^T    dk_t = R_t u_t - Z_t dv_t    dg_td = sum over e of dZ_de Z_de
  *     R_t-1 = diag(e^g_t) dZ

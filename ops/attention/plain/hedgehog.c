@@ -4,7 +4,7 @@
  *
  *     z = W u        f = [softmax(z) ; softmax(-z)]
  *
- * The derivative of a softmax f_a by z_b is f_a ([a = b] - f_b), so
+ * The derivative of a softmax f_a with respect to z_b is f_a ([a = b] - f_b), so
  *
  *     dz_b = f_b (df_b - sum over a of f_a df_a), minus the same of the second half
  *     du = W^T dz        dW = dz u^T

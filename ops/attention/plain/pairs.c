@@ -6,7 +6,7 @@
  * Backward. o is linear in A and in v, and s in q and in k:
  *
  *     dA_ij = g_i.v_j       dv_j = sum over i of A_ij g_i
- *     ds_ij = sum over l of dA_il times the derivative of A_il by s_ij
+ *     ds_ij = sum over l of dA_il times the derivative of A_il with respect to s_ij
  *     dq_i = sum over j of ds_ij k_j / sqrt(D)       dk_j = sum over i of ds_ij q_i / sqrt(D)
  *
  * and if RoPE rotates q and k, their gradients are rotated back.

@@ -4,8 +4,8 @@
  *
  *     y = u / D^(1/4)       f_r = e^(omega_r.y - y.y / 2) / sqrt(m)
  *
- * whose product is e^(q.k / sqrt(D)) in expectation. Backward: the derivative of f_r by y is f_r
- * (omega_r - y), so
+ * whose product is e^(q.k / sqrt(D)) in expectation. Backward: the derivative of f_r with respect
+ * to y is f_r (omega_r - y), so
  *
  *     du = sum over r of df_r f_r (omega_r - y) / D^(1/4)
  *     domega_r = sum over all rows of df_r f_r y

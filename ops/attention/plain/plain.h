@@ -7,7 +7,8 @@
  * E), and the mechanism's own without their dimensions B and H.
  *
  * Letters in all twins: i is the position of a query, j and l of keys, g the gradient of
- * o, and dx the gradient of x; [j = l] is 1 if j is l, else 0.
+ * o, and dx the gradient of x; [j = l] is 1 if j is l, else 0. Where g is the logarithm of a decay,
+ * the gradient of o is do.
  */
 #ifndef OPS_ATTENTION_PLAIN_PLAIN_H
 #define OPS_ATTENTION_PLAIN_PLAIN_H

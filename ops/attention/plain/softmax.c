@@ -3,8 +3,8 @@
  *
  *     A_ij = e^(tau_i s_ij) / sum over l in V(i) of e^(tau_i s_il)
  *
- * By the quotient rule the derivative of A_ij by s_il is tau_i A_ij ([j = l] - A_il): the first
- * term is from the numerator, the second from the denominator. So
+ * By the quotient rule the derivative of A_ij with respect to s_il is tau_i A_ij ([j = l] - A_il):
+ * the first term is from the numerator, the second from the denominator. So
  *
  *     ds_il = sum over j of dA_ij tau_i A_ij ([j = l] - A_il)
  *           = tau_i A_il (dA_il - sum over j of dA_ij A_ij)
