@@ -85,7 +85,7 @@ ops/attention/plain 3085
 model 4640
 data 4820
 data/synthetic 1430
-training 5750
+training 5810
 tools 940
 tools/common 4210
 tools/draw 1100
