@@ -169,7 +169,7 @@ START_TEST(a_complete_run_can_be_extended)
     check_same_files(&again, &whole, "and none");
     size_t n;
     char *log = (char *)file_read(in_folder("log.jsonl"), &n);
-    ck_assert_ptr_null(strstr(log, "\"step\":7,\"split\":\"val\"")); /* none was due */
+    ck_assert_ptr_nonnull(strstr(log, "\"step\":7,\"split\":\"val\"")); /* the lowest then */
     const char *end = strstr(log, "\"final\"");
     ck_assert(end && !strstr(end + 1, "\"final\""));
     free(log);
@@ -177,7 +177,7 @@ START_TEST(a_complete_run_can_be_extended)
 }
 END_TEST
 
-START_TEST(the_final_weights_may_be_the_best_unless_the_run_continues)
+START_TEST(the_final_weights_may_be_the_best)
 {
     Arena *mem = arena_new();
 
@@ -192,6 +192,56 @@ START_TEST(the_final_weights_may_be_the_best_unless_the_run_continues)
         safetensors_free(file);
     }
     arena_free(mem);
+}
+END_TEST
+
+/* Those of step 6, where no evaluation is due; at this rate all later ones are worse. */
+START_TEST(the_best_weights_stay_if_the_run_continues)
+{
+    size_t n, m;
+
+    job.options.steps = 6;
+    check_trains();
+    job.options.schedule.rate = 3, job.options.schedule.least = 1;
+    unsigned char *best = file_read(in_folder("best.safetensors"), &n);
+    for (int steps = 8; steps <= 10; steps++) {
+        job.options.steps = steps, job.resume = true;
+        check_trains();
+        check_file(in_folder("best.safetensors"), best, n);
+        char *log = (char *)file_read(in_folder("log.jsonl"), &m);
+        ck_assert_ptr_nonnull(strstr(log, "\"step\":6,\"split\":\"val\""));
+        free(log);
+    }
+    free(best);
+}
+END_TEST
+
+/* As after a crash between the two files: step 8 comes again, and need not be the same. */
+START_TEST(best_weights_of_a_later_step_do_not_count)
+{
+    size_t n, m;
+
+    job.options.stop_at = 4;
+    check_trains();
+    unsigned char *last = file_read(in_folder("model.safetensors"), &n);
+    job.options.stop_at = 9, job.resume = true;
+    check_trains();
+    put(in_folder("model.safetensors"), last, n);
+    job.options.stop_at = 5;
+    check_trains();
+    char *log = (char *)file_read(in_folder("log.jsonl"), &m);
+    ck_assert_ptr_nonnull(strstr(log, "\"step\":4,\"split\":\"val\""));
+    ck_assert_ptr_null(strstr(log, "\"step\":8,"));
+    free(log);
+    job.options.stop_at = 9;
+    job.options.schedule.warmup = 9; /* other weights at step 8, better than those of 4 */
+    check_trains();
+    Safetensors *best = safetensors_read(in_folder("best.safetensors"));
+    Safetensors *now = safetensors_read(in_folder("model.safetensors"));
+    ck_assert_str_eq(safetensors_meta(best, "attnc.best_val_loss"),
+                     safetensors_meta(now, "attnc.best_val_loss"));
+    safetensors_free(best), safetensors_free(now);
+    free(last);
 }
 END_TEST
 
@@ -497,7 +547,9 @@ Suite *suite_training(void)
     tcase_add_loop_test(t, an_interrupted_run_ends_like_an_uninterrupted_one, 0, 5);
     tcase_add_test(t, omega_is_redrawn_before_the_update_after_every_nth);
     tcase_add_test(t, a_complete_run_can_be_extended);
-    tcase_add_test(t, the_final_weights_may_be_the_best_unless_the_run_continues);
+    tcase_add_test(t, the_final_weights_may_be_the_best);
+    tcase_add_test(t, the_best_weights_stay_if_the_run_continues);
+    tcase_add_test(t, best_weights_of_a_later_step_do_not_count);
     tcase_add_test(t, the_log_of_an_interrupted_run_has_every_step_once);
     tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
     tcase_add_test(t, batches_may_grow_in_number_and_length);

@@ -23,6 +23,8 @@ struct Run {
     bool damaged;       /* the latest checkpoint, so that only the one before it is worth keeping */
     LossCurves curves;
     Spent spent; /* before it was resumed */
+    int best_step;
+    double best; /* run_best() */
 };
 
 static void join(char *to, const char *folder, const char *name)
@@ -35,7 +37,7 @@ static Run *run_new(const Origin *origin)
 {
     Run *run = xmalloc(sizeof *run);
 
-    *run = (Run){ .log = -1, .origin = origin };
+    *run = (Run){ .log = -1, .origin = origin, .best = HUGE_VAL };
     return run;
 }
 
@@ -159,11 +161,26 @@ void run_log(Run *run, LogLine l)
         show_on_board(run, &l);
 }
 
+/* Those of an evaluation at the end may be better than `now` knows. If they are of a later step,
+ * the run may go on differently this time. */
+static void find_best(Run *run, Progress now)
+{
+    char path[PATH_BYTES];
+    Progress p;
+
+    run->best = now.best, run->best_step = now.best_step;
+    join(path, run->path, SAVED_BEST);
+    if (saved_progress(path, &p) && p.best < now.best && p.best_step <= now.step)
+        run->best = p.best, run->best_step = p.best_step;
+}
+
 static void keep_log(Run *run, Progress p)
 {
     char path[PATH_BYTES];
     size_t bytes;
 
+    if (run->best_step > p.evaluated)
+        p.evaluated = run->best_step;
     join(path, run->path, "log.jsonl");
     if (access(path, F_OK) != 0)
         return;
@@ -181,6 +198,7 @@ Run *run_resume(const char *path, const Saved *from, const Origin *origin)
     use_folder(run, path);
     run->damaged = from->previous;
     folder_lock(run->path);
+    find_best(run, p);
     keep_log(run, p);
     open_log(run, 0);
     return run;
@@ -197,13 +215,20 @@ void run_save(Run *run, const Model *model, const Optimiser *o, Progress progres
     folder_drop(); /* of a run that is overwritten */
 }
 
-void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress)
+void run_save_best(Run *run, const Model *model, const Optimiser *o, Progress progress)
 {
     char path[PATH_BYTES];
 
     join(path, run->path, SAVED_BEST);
     folder_check_place();
     saved_write(path, model, o, progress, run->origin);
+    run->best = progress.best, run->best_step = progress.best_step;
+}
+
+double run_best(const Run *run, int *step)
+{
+    *step = run->best_step;
+    return run->best;
 }
 
 Spent run_spent(const Run *run)

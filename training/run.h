@@ -59,7 +59,14 @@ void run_log(Run *run, LogLine line);
 
 /* Saves the latest weights, keeping the previous checkpoint; or saves the best weights. */
 void run_save(Run *run, const Model *model, const Optimiser *o, Progress progress);
-void run_save_best(const Run *run, const Model *model, const Optimiser *o, Progress progress);
+void run_save_best(Run *run, const Model *model, const Optimiser *o, Progress progress);
+
+/*
+ * The lowest validation loss of weights that were saved as the best, and their step; HUGE_VAL: none
+ * were. An evaluation at the end of a run counts here, though its progress forgets it when the run
+ * continues.
+ */
+double run_best(const Run *run, int *step);
 
 /* What it had used up before it was resumed; nothing: it is new, or NULL. */
 Spent run_spent(const Run *run);

@@ -103,6 +103,19 @@ Saved *saved_read(const char *path, bool best)
     return s;
 }
 
+bool saved_progress(const char *path, Progress *progress)
+{
+    Saved s = { .mem = NULL };
+    Text why;
+
+    put_path(&s, path, NULL);
+    if (!exists(path) || try_file(&s, &why) != 0)
+        return false;
+    *progress = s.progress;
+    saved_drop(&s);
+    return true;
+}
+
 void saved_free(Saved *s)
 {
     saved_drop(s);

@@ -201,14 +201,13 @@ static bool validate(Loop *l)
     if (*l->t->stop)
         return false;
     LogLine line = log_evaluation(l, "val", e);
-    bool best = e.loss < p->best;
+    const bool best = e.loss < run_best(l->t->run, &(int){ 0 });
 
     p->evaluated = p->step;
-    if (best) {
+    if (e.loss < p->best)
         p->best = e.loss, p->best_step = p->step;
-        if (!save(l, true))
-            return false;
-    }
+    if (best && !save(l, true))
+        return false;
     display_validation(&line, best);
     return true;
 }
@@ -329,7 +328,7 @@ static bool judge_test(Loop *l, TrainResult *r)
 
 /*
  * Evaluates on all validation data, or what there is time for. The last weights may be the best
- * ones, but the checkpoint does not count this evaluation: if the run is made longer, none was due
+ * ones, but the progress does not count this evaluation: if the run is made longer, none was due
  * here. False: interrupted, or failed.
  */
 static bool judge(Loop *l, TrainResult *r)
@@ -348,8 +347,7 @@ static bool judge(Loop *l, TrainResult *r)
         return false;
     }
     r->whole = rows >= l->pace.all;
-    r->best = p->best;
-    r->best_step = p->best_step;
+    r->best = run_best(l->t->run, &r->best_step);
     if (l->t->test)
         log_evaluation(l, "test", r->test);
     log_evaluation(l, "final", r->last);
@@ -367,7 +365,7 @@ TrainResult train(const Training *t, const TrainOptions *o)
     result.before = l.progress.step;
     result.why = validate_if_due(&l) ? run_steps(&l) : stopped(&l);
     result.steps = l.progress.step;
-    result.best_step = l.progress.best_step;
+    result.best = run_best(t->run, &result.best_step);
     result.step_seconds = pace_median_step(&l.pace);
     if (result.why >= STOP_STEPS && !judge(&l, &result))
         result.why = stopped(&l);

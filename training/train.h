@@ -44,7 +44,7 @@ typedef struct {
     bool whole;      /* or else on all of them */
     Evaluation test; /* the same, on the test data; no targets: there is none */
     bool whole_test;
-    double best;                  /* the lowest loss of the evaluations during training */
+    double best;                  /* the loss of the best weights, run_best() */
     int best_step, steps, before; /* before: the steps that an earlier part of the run had done */
     Text broken;                  /* STOP_DIVERGED: a tensor that is not finite; empty: none is */
     int saved;                    /* the step of the last checkpoint; 0: there is none */
@@ -67,7 +67,9 @@ typedef struct {
  *
  * An evaluation is due every eval_interval steps, and after the last. An interruption adds none,
  * so a run that is interrupted or killed, and resumed, at any step, leaves the same files as one
- * that is not. A signal is heard within a batch. A time limit includes the evaluations at the end.
+ * that is not. The evaluation at the end adds none either, but if the run continues, weights that
+ * it found to be the best stay that until others are better. A signal is heard within a batch. A
+ * time limit includes the evaluations at the end.
  */
 TrainResult train(const Training *t, const TrainOptions *o);
 
