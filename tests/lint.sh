@@ -87,7 +87,7 @@ data 4820
 data/synthetic 1430
 training 5810
 tools 940
-tools/common 4210
+tools/common 4230
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
@@ -98,7 +98,7 @@ tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
-tools/report 2680
+tools/report 2700
 tools/train 2630
 tools/lib 1340
 END
