@@ -69,6 +69,25 @@ START_TEST(runs_that_differ_in_the_seed_are_compared_in_pairs)
 }
 END_TEST
 
+/* A copy is no second seed; threads, and what a run was started from, make no other variant. */
+START_TEST(a_seed_counts_once)
+{
+    static const Made made[] = {
+        { "\"attn\":\"relu\",\"seed\":1,\"threads\":1", 2 },
+        { "\"attn\":\"relu\",\"seed\":2,\"threads\":2,\"config\":\"runs/a\"", 3 },
+        { "\"attn\":\"relu\",\"seed\":1,\"threads\":2,\"recompute\":true", 2 },
+        { "\"attn\":\"exp\",\"seed\":1", 1 },
+    };
+    char *page = page_of_runs(made, COUNT(made), "a");
+
+    check_says(page, VARIANT("exp", "1", "<b>1.000</b>", "–", "–", "–", "span class=\"soft\"")
+                         VARIANT("relu", "2", "<span>2.500</span>", "0.71", "–", "–",
+                                 "span class=\"soft\""));
+    check_says(page, "Not counted: 1 run with the options and the seed of another.</p>");
+    free(page);
+}
+END_TEST
+
 START_TEST(other_options_make_other_variants)
 {
     static const Made made[] = {
@@ -135,6 +154,7 @@ Suite *suite_seeds(void)
     TCase *t = with_folder(s, "seeds");
 
     tcase_add_test(t, runs_that_differ_in_the_seed_are_compared_in_pairs);
+    tcase_add_test(t, a_seed_counts_once);
     tcase_add_test(t, other_options_make_other_variants);
     tcase_add_test(t, there_are_no_means_of_single_runs_or_of_what_cannot_be_compared);
     tcase_add_test(t, half_of_an_interval_is_students);

@@ -2,6 +2,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "tools/common/shown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,15 +218,13 @@ const char *source_field(const Source *s, int column)
     return column < s->csv.columns ? s->csv.field[column] : s->value[column - s->csv.columns];
 }
 
-/* Whether an option is not in a list of names, nor says where or how a run was started. */
+/* Whether an option is not in a list of names, and may be the reason for other numbers. */
 static bool is_new(const char *name, const char *names)
 {
-    static const char *const passing =
-        " seed out_dir threads resume command started host cpu flags "
-        "commit compiler version parameters ";
-    const Text word = text_format(" %s ", name), listed = text_format(" %s,", name);
+    const Text listed = text_format(" %s,", name);
 
-    return !strstr(passing, word.at) && !strstr(text_format(" %s,", names).at, listed.at);
+    return strcmp(name, "seed") != 0 && shown_matters(name) &&
+           !strstr(text_format(" %s,", names).at, listed.at);
 }
 
 void source_differences(const Source *a, const Source *b, Text *names)

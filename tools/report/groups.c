@@ -7,6 +7,7 @@
 
 #include "ops/attention.h"
 #include "ops/base/error.h"
+#include "tools/common/shown.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -77,16 +78,11 @@ static void rank(Group *g)
         g->run[i]->rank = i;
 }
 
-/* Whether it says how a run was started or what it computes, not which run it is. */
+/* Whether it is an option of its own: the mechanism is shown with its settings. */
 static bool is_setting(const char *name)
 {
-    static const char *const other[] = { "attn",   "out_dir",  "resume",     "started", "command",
-                                         "commit", "compiler", "flags",      "version", "texts",
-                                         "host",   "cpu",      "parameters", NULL };
-
-    for (int i = 0; other[i]; i++)
-        if (strcmp(name, other[i]) == 0)
-            return false;
+    if (strcmp(name, "attn") == 0 || !shown_matters(name))
+        return false;
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++)
             if (strcmp(setting_key(s).at, name) == 0)

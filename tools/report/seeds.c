@@ -24,8 +24,8 @@ typedef struct {
     const Group *group;
     int *of;          /* the number of each run's variant; -1: it has no loss */
     Variant *variant; /* the lowest mean first */
-    int n;
-    double *some; /* room for a number of each run */
+    int n, again;     /* variants; runs that are left out, as they are others again */
+    double *some;     /* room for a number of each run */
 } Seeds;
 
 static double loss_of(const Record *r)
@@ -51,6 +51,17 @@ static double mean_of(const double *x, int n, double *sd)
     return mean;
 }
 
+/* Whether a run before this one has the same seed: it is a copy, or repeats it. */
+static bool is_counted(const Seeds *s, int run, int variant)
+{
+    const Text seed = seed_of(s->group->run[run]);
+
+    for (int i = 0; i < run && seed.n; i++)
+        if (s->of[i] == variant && strcmp(seed_of(s->group->run[i]).at, seed.at) == 0)
+            return true;
+    return false;
+}
+
 static void find_variants(Seeds *s)
 {
     const Group *g = s->group;
@@ -68,6 +79,10 @@ static void find_variants(Seeds *s)
             v++;
         if (v == s->n)
             s->variant[s->n++] = (Variant){ .name = name, .number = v };
+        if (is_counted(s, i, v)) {
+            s->again++;
+            continue;
+        }
         s->variant[v].runs++;
         s->of[i] = v;
     }
@@ -153,8 +168,13 @@ static void put_variants(const Seeds *s, FILE *out)
 {
     fputs(
         "<p class=\"soft\">Means over seeds. Differences are from the lowest, in pairs of runs with the same "
-        "seed; ± is half of the 95% interval, and a difference in grey may be chance.</p>\n"
-        "<table class=\"runs\">\n<thead><tr><th scope=\"col\">runs that differ in the seed</th>"
+        "seed; ± is half of the 95% interval, and a difference in grey may be chance.",
+        out);
+    if (s->again)
+        fprintf(out, " Not counted: %d run%s with the options and the seed of another.", s->again,
+                s->again == 1 ? "" : "s");
+    fputs(
+        "</p>\n<table class=\"runs\">\n<thead><tr><th scope=\"col\">runs that differ in the seed</th>"
         "<th scope=\"col\">runs</th><th scope=\"col\">val. loss</th>"
         "<th scope=\"col\">std. dev.</th><th scope=\"col\">difference</th>"
         "<th scope=\"col\">±</th></tr></thead>\n<tbody>\n",
