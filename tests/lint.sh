@@ -85,20 +85,20 @@ ops/attention/plain 3085
 model 4640
 data 4820
 data/synthetic 1430
-training 5810
+training 5820
 tools 940
 tools/common 4230
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
 tools/bench 2400
-tools/eval 810
+tools/eval 820
 tools/figure 1500
 tools/export 400
 tools/import 1490
 tools/fill 460
 tools/gradcheck 700
-tools/report 2700
+tools/report 2720
 tools/train 2630
 tools/lib 1340
 END
