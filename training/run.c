@@ -25,6 +25,7 @@ struct Run {
     Spent spent; /* before it was resumed */
     int best_step;
     double best; /* run_best() */
+    int judged;  /* the step of the evaluation in the log that the progress does not count, or 0 */
 };
 
 static void join(char *to, const char *folder, const char *name)
@@ -141,6 +142,8 @@ void run_log(Run *run, LogLine l)
 {
     Text line = text_format("{\"step\":%d,\"split\":\"%.10s\"", l.step, l.split);
 
+    if (l.step == run->judged && strcmp(l.split, "val") == 0)
+        return; /* a complete run that is resumed evaluates its last weights again */
     field(&line, "loss", l.loss);
     field(&line, "ppl", exp(l.loss));
     field(&line, "bits_per_byte", l.bits);
@@ -180,7 +183,7 @@ static void keep_log(Run *run, Progress p)
     size_t bytes;
 
     if (run->best_step > p.evaluated)
-        p.evaluated = run->best_step;
+        p.evaluated = run->judged = run->best_step;
     join(path, run->path, "log.jsonl");
     if (access(path, F_OK) != 0)
         return;
