@@ -504,6 +504,26 @@ START_TEST(each_protocol_has_a_curve_with_its_errors)
 }
 END_TEST
 
+/* The run has gone on to step 4, and step 2 was the best. */
+START_TEST(rows_of_another_step_or_text_are_not_taken_for_the_runs)
+{
+    put_text("config.json", config);
+    put_text("log.jsonl", "{\"step\":2,\"split\":\"val\",\"loss\":1}\n"
+                          "{\"step\":4,\"split\":\"val\",\"loss\":2}\n");
+    for (int step = 1; step <= 5; step++) {
+        put_text("eval.csv",
+                 text_format("length,protocol,ppl,data,step\n64,disjoint,2,validation,4\n"
+                             "64,disjoint,3,given,%d\n",
+                             step)
+                     .at);
+        Record *r = record_here();
+        ck_assert_str_eq(r->protocol[1], "disjoint, other data");
+        ck_assert_int_eq(noted(r, "is of step"), step == 1 || step == 3);
+        record_free(r);
+    }
+}
+END_TEST
+
 START_TEST(a_damaged_csv_is_read_up_to_the_damage)
 {
     static const char whole[] =
@@ -554,6 +574,7 @@ Suite *suite_report(void)
     tcase_add_test(t, numbers_are_rounded_for_a_reader);
     tcase_add_test(t, columns_of_the_csv_are_known_by_their_names);
     tcase_add_test(t, each_protocol_has_a_curve_with_its_errors);
+    tcase_add_test(t, rows_of_another_step_or_text_are_not_taken_for_the_runs);
     tcase_add_test(t, a_damaged_csv_is_read_up_to_the_damage);
     return s;
 }

@@ -385,6 +385,7 @@ int main(int argc, char **argv)
                     .kind = trained_kind(run),
                     .data = choice.files > 0 || labels ? "given" : "validation",
                     .trained = c->context,
+                    .step = run->progress.step,
                     .trained_horizon = table_horizon(c) };
     check_options(table.kind, saved_texts(run) > 0, choice.files);
     trained_check_outputs(output, 2, argv[0], run, choice);

@@ -176,12 +176,12 @@ void table_csv(FILE *out, void *table)
 
     for (int i = 0; i < NUMBERS; i++)
         fprintf(out, "%s,", columns[i].name);
-    fprintf(out, "protocol,rope_scale,horizon,context,data\n");
+    fprintf(out, "protocol,rope_scale,horizon,context,step,data\n");
     for (const Row *row = t->row; row < t->row + t->n; row++) {
         for (int i = 0; i < NUMBERS; i++)
             fprintf(out, "%s,", text_number(row->number[i]).at);
-        fprintf(out, "%s,%s,%d,%s,%s\n", t->protocol, settings_rope_scale_text(c->rope_scale).at,
-                table_horizon(c), row->context, t->data);
+        fprintf(out, "%s,%s,%d,%s,%d,%s\n", t->protocol, settings_rope_scale_text(c->rope_scale).at,
+                table_horizon(c), row->context, t->step, t->data);
     }
 }
 

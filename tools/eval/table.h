@@ -41,6 +41,7 @@ typedef struct {
     const char *protocol; /* in words */
     const char *data;     /* "validation", "test" or "given" */
     int trained, trained_horizon;
+    int step;                /* of the weights */
     bool by_position, items; /* items: rows have a number of them */
     int n;
     Row *row;

@@ -189,6 +189,7 @@ static void read_log(Record *r)
 static const char *const eval_names[] = {
     [EVAL_LENGTH] = "length", [EVAL_STRIDE] = "stride", [EVAL_LOSS] = "loss",
     [EVAL_PPL] = "ppl",       [EVAL_ERROR] = "error",   [EVAL_PROTOCOL] = "protocol",
+    [EVAL_STEP] = "step",     [EVAL_DATA] = "data",
 };
 
 /* The row's field in that column; empty if there is no such column. */
@@ -234,10 +235,26 @@ static bool read_eval_row(Record *r, const Csv *csv)
         return false;
     if (value[EVAL_STRIDE] > 0 && strncmp(protocol.at, "sliding", 7) == 0)
         protocol = text_format("sliding by %.0f", value[EVAL_STRIDE]);
+    if (strcmp(field_of(csv, EVAL_DATA), "given") == 0)
+        text_add(&protocol, "%sother data", protocol.n ? ", " : "");
     value[EVAL_PROTOCOL] = protocol_in(r, protocol.at);
     if (!isnan(value[EVAL_PROTOCOL]))
         rows_add(&r->eval, value);
     return true;
+}
+
+/* Of rows that say so: the run may have gone on since. */
+static void note_steps(Record *r)
+{
+    const double last = record_most(r, LOG_STEP), best = record_at_best(r, LOG_STEP);
+    const double *step = r->eval.at[EVAL_STEP];
+    int i = 0;
+
+    while (i < r->eval.n && !(step[i] < last && step[i] != best))
+        i++;
+    if (i < r->eval.n)
+        record_note(r, "eval.csv is of step %.0f, but the run has gone on to step %.0f.", step[i],
+                    last);
 }
 
 static void read_eval(Record *r)
@@ -263,6 +280,7 @@ static void read_eval(Record *r)
                     bad > 1 ? "s" : "", bad > 1 ? "are" : "is");
     else if (r->eval.n == 0 && !placed)
         record_note(r, "eval.csv has no perplexities.");
+    note_steps(r);
     csv_close(&csv);
 }
 

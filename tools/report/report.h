@@ -33,7 +33,17 @@ enum {
     LOG_SECONDS,
     FIELDS
 };
-enum { EVAL_LENGTH, EVAL_STRIDE, EVAL_LOSS, EVAL_PPL, EVAL_ERROR, EVAL_PROTOCOL, EVALS };
+enum {
+    EVAL_LENGTH,
+    EVAL_STRIDE,
+    EVAL_LOSS,
+    EVAL_PPL,
+    EVAL_ERROR,
+    EVAL_STEP,
+    EVAL_PROTOCOL,
+    EVAL_DATA,
+    EVALS
+};
 enum { PROTOCOLS = 8 };
 
 /* n lines, stored as one column of numbers per field. */
