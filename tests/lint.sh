@@ -83,7 +83,7 @@ ops/attention 4730
 ops/attention/engine 9260
 ops/attention/plain 3085
 model 4640
-data 4820
+data 4840
 data/synthetic 1430
 training 5820
 tools 940
