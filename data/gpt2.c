@@ -77,14 +77,24 @@ size_t gpt2_digits_piece(Bytes text)
     return piece(text, true);
 }
 
+/* A hint at a valid size would lead nowhere. */
+static int parse_as(const char *name, const char *words, Text *wrong)
+{
+    const int size = tokenizer_sized(words, name, BYTES, wrong);
+
+    if (wrong->n)
+        *wrong = text_format("is that of an imported model and is not learned; bpe:N is");
+    return size;
+}
+
 static int parse(const char *words, Text *wrong)
 {
-    return tokenizer_sized(words, "gpt2", BYTES, wrong);
+    return parse_as("gpt2", words, wrong);
 }
 
 static int parse_digits(const char *words, Text *wrong)
 {
-    return tokenizer_sized(words, "gpt2-digits", BYTES, wrong);
+    return parse_as("gpt2-digits", words, wrong);
 }
 
 /* A new token of these bytes, which may be in place; false: there are too many of either. */

@@ -48,7 +48,7 @@ static Text bar(double done)
     int columns = terminal_columns();
     int cells = columns / 5 < BAR_MOST ? columns / 5 : BAR_MOST, full = (int)(done * cells);
 
-    if (!terminal_styled() || columns < BAR_FROM)
+    if (!terminal_rewrites() || columns < BAR_FROM)
         return (Text){ 0 };
     return text_format("[%.*s%s%*s] ", full,
                        "==============================", full < cells ? ">" : "",

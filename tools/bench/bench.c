@@ -295,7 +295,9 @@ static void compare(Bench *b)
 
 static void print_peak(const Bench *b)
 {
-    printf("peak of %d threads: %.1f GFLOP/s, vectors of %d bits\n", pool_threads(b->tape.pool),
+    const int n = pool_threads(b->tape.pool);
+
+    printf("peak of %d thread%s: %.1f GFLOP/s, vectors of %d bits\n", n, n == 1 ? "" : "s",
            b->peak / 1e9, VECTOR * 8);
     if (b->tape.precision != PRECISION_FLOAT)
         printf("%s products %s\n", precision_names[precision], precision_how(b->tape.precision));

@@ -68,8 +68,9 @@ static const Program program = {
         "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
         "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
         "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
-        "For any other model, DIR contains the Python source of a class that computes it; load it\n"
-        "with from_pretrained(DIR, trust_remote_code=True). DIR/README.md describes it.\n"
+        "For any other text model, DIR contains the Python source of a class that computes it; load\n"
+        "it with from_pretrained(DIR, trust_remote_code=True). DIR/README.md describes it. Models\n"
+        "with --logit-cap, --shortcut, --value-embedding or --ffn relu2 have no such class.\n"
         "\n"
         "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
 };

@@ -116,12 +116,18 @@ static void show_labels(const Show *s)
         train + held_back, 100 * s->source->chance);
 }
 
+/* "12.5%", "0.012%" */
+static Text percent(double share)
+{
+    return text_format(share >= 0.001 ? "%.1f%%" : "%.2g%%", 100 * share);
+}
+
 static void show_task(const Show *s)
 {
     const Synthetic *made = s->job->made;
 
-    say(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %.1f%%", made->name,
-        made->summary, s->model->config.vocab, 100 * s->source->chance);
+    say(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %s", made->name,
+        made->summary, s->model->config.vocab, percent(s->source->chance).at);
 }
 
 /* What --init took over. */
@@ -200,9 +206,8 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
     say(stdout, "%s (%s%.0f targets, %s, context %d)", line.at, whole ? "all " : "", e.targets,
         whole ? "side by side" : "spread over all", c->context);
     if (!isnan(s->source->chance))
-        say(stdout,
-            "for comparison: guessing is right in %.1f%%, the most frequent answer in %.1f%%",
-            100 * s->source->chance,
+        say(stdout, "for comparison: guessing is right in %s, the most frequent answer in %.1f%%",
+            percent(s->source->chance).at,
             100 * source_majority(s->source, c->context, config_outputs(c)));
 }
 
