@@ -67,7 +67,8 @@ static Option options[] = {
 
 static const Program program = {
     .usage = "./analyse [options] RUN [TEXT...], or ./analyse --exponent N",
-    .summary = "Analyses the attention matrices of a model; RUN is a run's folder or a checkpoint.",
+    .summary =
+        "Analyses the attention matrices of a model of texts (causal or masked); RUN is a run's folder or a checkpoint.",
     .options = options,
     .notes =
         "Without a TEXT the run's validation text is used. A is the matrix that multiplies a\n"

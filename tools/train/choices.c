@@ -29,9 +29,9 @@ static const char *const speedrun[][2] = {
     { NULL, NULL },
 };
 static const char *const fastformer_paper[][2] = {
-    { "attn", "fastformer" }, { "interaction", "mul" }, { "share", "qv,layers" },
-    { "n-layer", "2" },       { "n-head", "16" },       { "n-embd", "256" },
-    { NULL, NULL },
+    { "task", "classify" },   { "pool", "attention" },  { "attn", "fastformer" },
+    { "interaction", "mul" }, { "share", "qv,layers" }, { "n-layer", "2" },
+    { "n-head", "16" },       { "n-embd", "256" },      { NULL, NULL },
 };
 #define LRA                                                                                        \
     { "task", "classify" }, { "n-layer", "2" }, { "n-head", "2" }, { "n-embd", "64" },             \
@@ -80,7 +80,7 @@ const Preset choice_presets[] = {
     { "speedrun", "a megabyte of characters in a minute: 3 x 96, context 64, batch 8, muon, conv 4",
       speedrun },
     { "fastformer-paper",
-      "the paper's text classifier: 2 x 256, 16 heads, W_q = W_v, shared layers",
+      "the paper's classifier, with --labels: 2 x 256, 16 heads, W_q = W_v, shared layers",
       fastformer_paper },
     { "lra-text", "the Long Range Arena's byte-level text task, with --labels", lra_text },
     { "lra-retrieval", "its retrieval task, two texts of 4000 bytes, with --labels",
