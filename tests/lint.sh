@@ -87,7 +87,7 @@ data 4840
 data/synthetic 1430
 training 5820
 tools 940
-tools/common 4230
+tools/common 4235
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
