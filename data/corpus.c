@@ -184,6 +184,10 @@ Corpus corpus_read(CorpusFiles files)
     memcpy(path, files.path, (size_t)files.n * sizeof *path);
     if (files.validation_path)
         path[files.n] = files.validation_path;
+    for (int i = 0; files.validation_path && i < files.n; i++)
+        if (file_same(path[i], files.validation_path))
+            warn(PATH " is trained on and validated on: losses say nothing of other texts",
+                 path[i]);
     const bool stays =
         files.may_stay && too_large(path, n, files.most ? files.most : file_text_room());
     Corpus corpus = stays ? on_disk(path, n, &files) : in_memory(&files);

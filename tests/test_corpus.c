@@ -158,6 +158,16 @@ START_TEST(texts_that_are_missing_or_empty_are_refused)
 }
 END_TEST
 
+START_TEST(a_text_that_is_validated_on_as_well_causes_a_warning)
+{
+    put_bytes("long", 0, 100), put_bytes("other", 0, 100);
+    ck_assert_int_eq(exit_code_of(read_and_validate_on, "other"), 0);
+    ck_assert_str_eq(said, "");
+    ck_assert_int_eq(exit_code_of(read_and_validate_on, "long"), 0);
+    ck_assert_ptr_nonnull(strstr(said, "long is trained on and validated on"));
+}
+END_TEST
+
 START_TEST(a_text_that_resembles_another_format_is_read_as_text)
 {
     static const char *const name[] = { "page", NULL };
@@ -403,6 +413,7 @@ Suite *suite_corpus(void)
     tcase_add_test(t, a_text_is_cut_between_characters);
     tcase_add_test(t, a_corpus_is_recognised_and_any_change_is_detected);
     tcase_add_test(t, texts_that_are_missing_or_empty_are_refused);
+    tcase_add_test(t, a_text_that_is_validated_on_as_well_causes_a_warning);
     tcase_add_test(t, a_text_that_resembles_another_format_is_read_as_text);
     t = group(s, "batches");
     tcase_add_test(t, a_batch_depends_on_its_seed_and_number_alone);

@@ -116,8 +116,11 @@ static bool has_no_reader(void)
 
 void options_finish(void)
 {
+    errno = 0;
     const bool failed = fflush(stdout) || ferror(stdout);
-    const int cause = errno;
+    int cause = errno;
+    if (failed && cause == 0) /* an earlier write has failed, and its reason is gone */
+        cause = write(STDOUT_FILENO, "\n", 1) < 0 ? errno : EIO;
 
     if (failed && !has_no_reader())
         die(EXIT_IO, "cannot write to standard output: %s", strerror(cause));
