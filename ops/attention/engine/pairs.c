@@ -200,6 +200,12 @@ static void find_met(const Pairs *op, const View *v, bool *met)
         }
 }
 
+/* Blocks are drawn among those that are not padding. */
+static bool depends_on_length(const Pairs *op, const View *v)
+{
+    return v->random && !v->causal && op->in.length;
+}
+
 static void fill_patterns(void *ctx, int begin, int end)
 {
     const Pairs *op = ctx;
@@ -207,7 +213,7 @@ static void fill_patterns(void *ctx, int begin, int end)
     for (int b = begin; b < end; b++) {
         View v = pairs_view(&op->in, b);
 
-        if (op->patterns == 1)
+        if (!depends_on_length(op, &v))
             v.length = op->T;
         if (op->drawn) {
             int *drawn = op->drawn + (size_t)b * view_drawn(&v, rows_end(op));
@@ -219,14 +225,14 @@ static void fill_patterns(void *ctx, int begin, int end)
     }
 }
 
-/* What depends on V(i) of a sequence without padding; blocks are drawn of those without it. */
+/* What depends on V(i): that of all positions, if it is the same without some of the last. */
 static void find_patterns(Pairs *op)
 {
     View v = pairs_view(&op->in, 0);
 
     v.length = op->T;
     op->parts = pairs_parts(&v, op->T, op->H);
-    op->patterns = v.random && !v.causal && op->in.length ? op->B : 1;
+    op->patterns = depends_on_length(op, &v) ? op->B : 1;
     if (view_is_span(&v))
         return;
     const size_t n = (size_t)op->patterns;

@@ -125,7 +125,7 @@ typedef struct {
     const real *angles, *tau, *divisor; /* for rows that see 0 .. T keys; divisor may be NULL */
     const real *gain, *turns;           /* f of bias.h, likewise, and its angles; NULL: no bias */
     real *w, *dw;                       /* (H, 2 T); (B, H, parts, 2 T) */
-    int patterns;                       /* 1: all sequences have that of T positions; or B */
+    int patterns;                       /* 1: all sequences have the same; or B */
     int *drawn;                         /* of View, (patterns, view_drawn()) */
     bool *met;                          /* of Tiles, (patterns, tiles, tiles) */
     RowState *row;                      /* (B, H, T) */
