@@ -87,7 +87,7 @@ data 4840
 data/synthetic 1430
 training 5820
 tools 940
-tools/common 4235
+tools/common 4245
 tools/draw 1100
 tools/analyse 1180
 tools/attend 710
@@ -99,7 +99,7 @@ tools/import 1490
 tools/fill 460
 tools/gradcheck 700
 tools/report 2720
-tools/train 2630
+tools/train 2620
 tools/lib 1340
 END
 
