@@ -96,15 +96,17 @@ static void take_header(LabelledTexts *t, const Fields *f, int label)
 {
     int texts = 0;
 
+    if (f->fields > FIELDS)
+        die(EXIT_DATA, LINE "%d columns are more than %d", t->path, f->line, f->fields, FIELDS);
     t->column[0] = label;
     for (int i = 0; i < f->fields; i++) {
-        if (i == label || (i < FIELDS && numbers_rows(f->field[i])))
+        if (i == label || numbers_rows(f->field[i]))
             continue;
         if (texts < LABEL_TEXTS)
             t->column[1 + texts] = i;
         texts++;
     }
-    if (texts < 1 || texts > LABEL_TEXTS || f->fields > FIELDS)
+    if (texts < 1 || texts > LABEL_TEXTS)
         die(EXIT_DATA,
             LINE "beside 'label' and row numbers there must be one column of texts, or two, not %d",
             t->path, f->line, texts);

@@ -132,7 +132,7 @@ START_TEST(errors_name_the_file_and_the_line)
           "x.csv:2: beside 'label' and row numbers there must be "
           "one column of texts, or two, not 0" },
         { "x.csv", "by,id,title,text,label\n", "one column of texts, or two, not 3" },
-        { "x.csv", "label,,,,,,,,,,,,,,,,\n", "one column of texts, or two, not 1" },
+        { "x.csv", "label,,,,,,,,,,,,,,,,\n", "x.csv:1: 17 columns are more than 16" },
         { "x.tsv", "a\t1\n\t2\n", "x.tsv:2: the label is empty" },
         { "x.tsv", "a\t1\nb\t\n", "x.tsv:2: the text is empty" },
         { "x.tsv", "a\t\t1\n", "x.tsv:1: the first text is empty" },

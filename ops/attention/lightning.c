@@ -10,8 +10,8 @@
  *
  *     g = -2^(-8 (h + 1) / H) (1 - l / L)
  *
- * Unrolled, and without counting padding, A_ij = e^(g |i - j|) q_i.k_j for j in V(i), which also
- * holds bidirectionally.
+ * Unrolled, A_ij = e^(g |i - j|) q_i.k_j for j in V(i), which also holds bidirectionally; positions
+ * in the padding do not add to the distance.
  * engine/decay.c has the forward and the backward pass. The layer applies silu to q and k,
  * normalises each head's output, which can become much larger than v, and gates it. The authors are
  * those of cosFormer, whose denominator this replaces.

@@ -192,6 +192,14 @@ typedef bool SkipOption(const char *name, const Json *value, const Json *config)
 void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
                     Arena *mem);
 
+/* Whether an entry of config.json is a fact of the run, not an option: when, where and from what it
+ * was made. */
+bool options_fact(const char *key);
+
+/* Whether an entry can change the numbers of a run, and not only its speed, what it prints and what
+ * it saves. */
+bool options_matter(const char *key);
+
 /* Parses the number [-]digits[.digits][e[-+]digits] at s, and returns its end in `end`; false:
  * there is none, or it is not finite. */
 bool options_number(const char *s, const char **end, double *value);

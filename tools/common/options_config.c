@@ -18,6 +18,34 @@ static noreturn void refuse_key(const Program *program, const char *path, const 
         near.name ? text_format(": did you mean %s?", near.name).at : "");
 }
 
+bool options_fact(const char *key)
+{
+    static const char *const facts[] = { "command", "texts",   "parameters",  "version",
+                                         "commit",  "flags",   "compiler",    "cpu",
+                                         "host",    "started", "label_names", NULL };
+
+    return text_is_one(key, facts);
+}
+
+bool options_matter(const char *key)
+{
+    static const char *const passing[] = { "out_dir",
+                                           "overwrite",
+                                           "resume",
+                                           "config",
+                                           "threads",
+                                           "allow_corpus_change",
+                                           "recompute",
+                                           "save_interval",
+                                           "log_interval",
+                                           "sample_tokens",
+                                           "temperature",
+                                           "tensorboard",
+                                           NULL };
+
+    return !options_fact(key) && !text_is_one(key, passing);
+}
+
 /* The value as on the command line, in `mem`; NULL: it cannot be one. */
 static const char *value_of(const Json *j, Arena *mem)
 {

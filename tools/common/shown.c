@@ -59,23 +59,6 @@ static void add_character(Text *text, const unsigned char *at, int n, uint32_t c
         text_add(text, "%.*s", n, (const char *)at);
 }
 
-bool shown_matters(const char *key)
-{
-    static const char *const passing[] = {
-        "out_dir",       "overwrite",   "resume",        "allow_corpus_change",
-        "config",        "command",     "started",       "texts",
-        "label_names",   "parameters",  "version",       "commit",
-        "compiler",      "flags",       "cpu",           "host",
-        "threads",       "recompute",   "save_interval", "log_interval",
-        "sample_tokens", "temperature", "tensorboard",   NULL
-    };
-
-    for (int i = 0; passing[i]; i++)
-        if (strcmp(key, passing[i]) == 0)
-            return false;
-    return true;
-}
-
 Text shown_token(Bytes token)
 {
     Text text = { 0 };

@@ -16,12 +16,6 @@ Text shown_name(const char *path);
 /* The same with its folder: "nice/text"; if the path has none, as shown_name(). */
 Text shown_place(const char *path);
 
-/*
- * Whether an entry of config.json can change what a run computes. Others say where it ran and when,
- * how fast, and what it printed and saved.
- */
-bool shown_matters(const char *key);
-
 /* A token, escaped as in a C string: \n, \", \xc3. */
 Text shown_token(Bytes token);
 

@@ -2,7 +2,7 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "tools/common/shown.h"
+#include "tools/common/options.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +223,7 @@ static bool is_new(const char *name, const char *names)
 {
     const Text listed = text_format(" %s,", name);
 
-    return strcmp(name, "seed") != 0 && shown_matters(name) &&
+    return strcmp(name, "seed") != 0 && options_matter(name) &&
            !strstr(text_format(" %s,", names).at, listed.at);
 }
 

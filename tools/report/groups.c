@@ -7,7 +7,7 @@
 
 #include "ops/attention.h"
 #include "ops/base/error.h"
-#include "tools/common/shown.h"
+#include "tools/common/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void rank(Group *g)
 /* Whether it is an option of its own: the mechanism is shown with its settings. */
 static bool is_setting(const char *name)
 {
-    if (strcmp(name, "attn") == 0 || !shown_matters(name))
+    if (strcmp(name, "attn") == 0 || !options_matter(name))
         return false;
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++)

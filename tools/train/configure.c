@@ -75,8 +75,8 @@ static bool is_skipped(const char *name, const Json *value, const Json *config)
 {
     static const char *const kept[] = { "init", "max-time", "recompute", "save-interval", NULL };
 
-    if (job_is_fact(name) || !is_of_run(config))
-        return job_is_fact(name);
+    if (options_fact(name) || !is_of_run(config))
+        return options_fact(name);
     if (value->kind == JSON_NUMBER && value->number == follows_from(config, name))
         return true;
     if (replaced && was_default(name, value))

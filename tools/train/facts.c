@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool job_is_fact(const char *name)
-{
-    static const char *const facts[] = { "command", "texts",   "parameters",  "version",
-                                         "commit",  "flags",   "compiler",    "cpu",
-                                         "host",    "started", "label_names", NULL };
-
-    return text_is_one(name, facts);
-}
-
 static void put_command(FILE *out, void *ctx)
 {
     const Job *j = ctx;

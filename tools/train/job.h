@@ -128,9 +128,6 @@ typedef struct {
     const char *between, *space; /* how JSON is laid out */
 } Facts;
 
-/* Whether a member of config.json is a fact, not an option. */
-bool job_is_fact(const char *name);
-
 /* Logs the start of the run, and writes its config.json. */
 void job_record(const Job *job, Run *run, Facts facts);
 

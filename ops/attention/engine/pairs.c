@@ -225,7 +225,8 @@ static void fill_patterns(void *ctx, int begin, int end)
     }
 }
 
-/* What depends on V(i): that of all positions, if it is the same without some of the last. */
+/* What depends on V(i). Padding only removes keys from it, so that of a sequence without padding
+ * serves all, unless blocks are drawn. */
 static void find_patterns(Pairs *op)
 {
     View v = pairs_view(&op->in, 0);
