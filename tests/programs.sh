@@ -1555,7 +1555,7 @@ again() { # what was exported, as a run
 }
 check 'a model that is exported and imported' again
 refused 'import without a run'                2 'takes DIR and RUN' "$import" ../out/exported
-refused 'import into an existing run'               2 '--overwrite'       "$import" ../out/exported ../out/imported
+refused 'import into an existing run'               2 './train --resume continues it' "$import" ../out/exported ../out/imported
 refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
 refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
 refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported

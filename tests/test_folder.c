@@ -170,7 +170,7 @@ START_TEST(an_existing_run_is_not_replaced_by_a_new_one)
     for (int i = 0; i < 2; i++) { /* of another program */
         put_text(telling[i], "x");
         check_dies(check_new, folder, EXIT_USAGE, telling[i]);
-        check_dies(check_overwrite, folder, EXIT_USAGE, "choose another --out-dir");
+        check_dies(check_overwrite, folder, EXIT_USAGE, "choose another folder");
         remove(in_folder(telling[i]));
     }
     put_text("log.jsonl", "x"); /* of one that was killed early */

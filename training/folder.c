@@ -51,7 +51,7 @@ void folder_make(const char *path)
 {
     make_all(path);
     if (!file_is_folder(path))
-        die(EXIT_IO, "%.200s is not a folder; choose another --out-dir", path);
+        die(EXIT_IO, "%.200s is not a folder; choose another name", path);
 }
 
 void folder_make_numbered(char path[FOLDER_PATH], const char *name)
@@ -109,7 +109,7 @@ static void check_lock(int lock, const char *path)
     struct flock who = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
     if (fcntl(lock, F_GETLK, &who) == 0 && who.l_type != F_UNLCK)
-        die(EXIT_IO, "%s is using the run in %.200s; wait for it, or choose another --out-dir",
+        die(EXIT_IO, "%s is using the run in %.200s; wait for it, or choose another folder",
             who.l_pid > 0 ? text_format("process %ld", (long)who.l_pid).at : "another process",
             path);
 }
@@ -140,11 +140,10 @@ void folder_check(const char *path, bool overwrite)
         return;
     check_use(dir, path);
     if (found && !exists(dir, "log.jsonl") && !exists(dir, ASIDE))
-        die(EXIT_USAGE, "%.200s has a %s, but no log of a run; choose another --out-dir", path,
-            found);
+        die(EXIT_USAGE, "%.200s has a %s, but no log of a run; choose another folder", path, found);
     if (found && !overwrite)
         die(EXIT_USAGE, "%.200s has a run already%s --overwrite starts over", path,
-            has_checkpoint(dir) ? ": --resume continues it," : ", but no checkpoint:");
+            has_checkpoint(dir) ? ": ./train --resume continues it," : ", but no checkpoint:");
     close(dir);
 }
 
