@@ -247,6 +247,30 @@ START_TEST(an_update_has_singular_values_of_about_one_whatever_the_gradients)
 }
 END_TEST
 
+/* Of a gradient of rank 3, whose other singular values are rounding errors. */
+START_TEST(no_number_of_steps_makes_singular_values_too_large)
+{
+    enum { ROWS = 10, COLS = 24, RANK = 3 };
+    Single *s = single_open(ROWS, COLS, 2);
+    real *g = arena_zeros(s->mem, s->w->n * sizeof *g), left[ROWS * RANK], right[RANK * COLS];
+    double range[2];
+
+    s->o.hyper.ns_steps = _i;
+    fill(left, ROWS * RANK, 4, 1);
+    fill(right, RANK * COLS, 5, 1);
+    for (int i = 0; i < ROWS * COLS; i++)
+        for (int k = 0; k < RANK; k++)
+            g[i] += left[i / COLS * RANK + k] * right[k * COLS + i % COLS];
+    double *u = update_of(s, g, 1);
+    for (int i = 0; i < ROWS * COLS; i++)
+        u[i] /= 0.2 * sqrt(COLS);
+    singular_values(u, ROWS, COLS, range);
+    ck_assert_double_ge(range[1], 0.68);
+    ck_assert_double_le(range[1], 1.21);
+    single_close(s);
+}
+END_TEST
+
 START_TEST(a_transposed_gradient_has_the_transposed_update)
 {
     for (int k = 0; k < COUNT(sizes); k++) {
@@ -376,6 +400,7 @@ Suite *suite_muon(void)
     tcase_add_test(t, the_momentum_rises_from_its_first_value);
     tcase_add_loop_test(t, muon_matches_the_textbook, 0, COUNT(sizes));
     tcase_add_test(t, an_update_has_singular_values_of_about_one_whatever_the_gradients);
+    tcase_add_loop_test(t, no_number_of_steps_makes_singular_values_too_large, 3, 21);
     tcase_add_test(t, a_transposed_gradient_has_the_transposed_update);
     tcase_add_test(t, the_size_of_a_gradient_does_not_matter_to_muon);
     tcase_add_test(t, without_a_gradient_a_matrix_only_decays);

@@ -40,6 +40,11 @@
  * all P. All of these are polynomials of the first A: they commute, each product
  * of two is symmetric, and only half of it needs to be computed.
  *
+ * This does not go on forever. An eigenvalue of A is a square, but if it is small, what is
+ * computed of it is mostly rounding error and may be negative. Near 0 each step multiplies it by
+ * a^2 = 11.9, and p keeps nothing bounded that comes from below 0. So after five steps X is
+ * multiplied by Q, and A computed again.
+ *
  * O has min(rows, cols) singular values near 1, so the sum of its squares is that, and its
  * RMS is 1 / sqrt(max(rows, cols)). The factor makes it 0.2, about the RMS of an AdamW
  * update (Liu et al., 2025, arXiv:2502.16982), so that one learning rate and one decay
@@ -175,7 +180,8 @@ static void multiply(Pool *pool, Matrix to, Matrix f, Matrix g)
     gemm(pool, (Product){ .c = to, .a = f, .b = g, .symmetric = true });
 }
 
-static void orthogonalise(Pool *pool, Work *w)
+/* o: x after so many steps with one A. */
+static void iterate(Pool *pool, Work *w, int steps)
 {
     const bool tall = w->rows > w->cols;
     const Matrix x = w->x, t = transposed(x);
@@ -183,7 +189,7 @@ static void orthogonalise(Pool *pool, Work *w)
     multiply(pool, w->A, tall ? t : x, tall ? x : t);
     make_P(pool, w);
     memcpy(w->Q.at, w->P.at, product(w->P.rows, w->P.cols) * sizeof(real));
-    for (int step = 1; step < w->u->hyper->ns_steps; step++) {
+    for (int step = 1; step < steps; step++) {
         Matrix Q = w->Q;
 
         multiply(pool, w->T, w->P, w->A);
@@ -193,6 +199,20 @@ static void orthogonalise(Pool *pool, Work *w)
         w->Q = w->T, w->T = Q;
     }
     gemm(pool, (Product){ .c = w->o, .a = tall ? x : w->Q, .b = tall ? w->Q : x });
+}
+
+static void orthogonalise(Pool *pool, Work *w)
+{
+    enum { AT_A_TIME = 5 };
+    int left = w->u->hyper->ns_steps;
+
+    for (; left > AT_A_TIME; left -= AT_A_TIME) {
+        const Matrix x = w->x;
+
+        iterate(pool, w, AT_A_TIME);
+        w->x = w->o, w->o = x;
+    }
+    iterate(pool, w, left);
 }
 
 static void move(void *ctx, int begin, int end)
