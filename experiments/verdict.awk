@@ -46,16 +46,16 @@ function parse(terms,    word, words, i, half, sign, c) {
 }
 
 # The sums within the seeds that all cells have; worst[j] is the largest gain of their runs.
-function sums(j,    k, cell, whole, total) {
+function sums(j,    k, cell, cells, lacking, total) {
     worst[j] = limit == "none" ? "none" : 0
     for (k = 1; k <= seeds; k++) {
-        total = constant; whole = 0
+        total = constant; lacking = cells = 0
+        for (cell in weight) { cells++; if (!((cell, seed[k]) in value)) lacking++ }
+        if (lacking || !cells) continue
         for (cell in weight) {
-            if (!((cell, seed[k]) in value)) { whole = 0; break }
-            whole = 1; total += weight[cell] * value[cell, seed[k]]
+            total += weight[cell] * value[cell, seed[k]]
             if (value[cell, seed[k]] !~ /^[-+0-9.e]+$/) diverged[j] = 1
         }
-        if (!whole) continue
         d[j, ++n[j]] = total
         for (cell in weight)
             if (worst[j] != "none" && worst[j] != "unknown")

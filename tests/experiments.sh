@@ -300,6 +300,9 @@ check 'of a screen the best position counts, with its rate' best
         f,4,64,1,2.02 f,5,64,1,1.98; do
         echo "$cell,,1,3"
     done
+    for name in kda aa zz elu exp relu; do # awk visits these before or after `a`
+        printf '%s,64,1,%s,,1,3\n' $name,1 2.16 $name,2 2.24 $name,3 2.2 $name,4 2.21 $name,5 2.19 $name,6 inf
+    done
 } >cells.csv
 awk -F , -v OFS=, 'NR > 1 { $5 = $1 == "b" && $2 == 2 ? late : 0.001 } $1 != "f" { print }' late=0.009 cells.csv >gains.csv
 awk -F , -v OFS=, 'NR > 1 { $5 = $1 == "b" && $2 == 2 ? late : 0.001 } { print }' late=0.011 cells.csv >late.csv
@@ -342,6 +345,12 @@ check 'few seeds decide nothing' says '(open: 5 seeds)' 'e is worse: e/64 - a/64
 check 'nor does one' says '(open: 5 seeds)' 'c is worse: c/64 - a/64'
 check 'the fewest seeds are a setting' with setting least=10 says '(open: 10 seeds)' "$b_a"
 check 'what diverged decides nothing' says '(open: diverged)' 'd is worse: d/64 - a/64'
+alone() { # NAME: a has no seed 6
+    says '0.2000 ± 0.0124 (holds)' "worse: $1/64 - a/64"
+}
+for name in kda aa zz elu exp relu; do
+    check "but not what has no partner ($name)" alone $name
+done
 check 'only seeds that all cells have count' says '| 0.2000 ± 0.0000 | 0.0000 | 3 |' 'by some: e/64 - a/64'
 check 'what has not converged is not judged' with gains_file late.csv says '**C0: not converged.** b is worse: 0.2000' "$b_a"
 check 'unless that is no question' with gains_file late.csv with setting limit=none says '**C0: reproduced.**' "$b_a"
