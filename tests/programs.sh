@@ -1316,6 +1316,10 @@ check 'a run of two mechanisms' part 0 listed $small --n-layer 2 --attn softmax,
 check 'analyse of it, into files' analyses --csv ../out/list.csv --activations ../out/lists.csv ../out/listed
 check 'no two columns have one name' [ -z "$(head -n 1 ../out/list.csv | tr , '\n' | sort | uniq -d)" ]
 check 'its mechanisms are one field' eval 'grep -q ",\"softmax,relu\",causal," ../out/list.csv && grep -q ",\"softmax,relu\"," ../out/lists.csv'
+check 'a run of gated units with two heads' part 0 units $small --attn gau --n-layer 1 --n-head 2 $text
+check 'analyse of it, into a file' analyses --csv ../out/units.csv ../out/units
+check 'its four heads have four numbers' [ "$(cut -d , -f 1-3 ../out/units.csv | grep -c '^head,1,[1-4]$')" -eq 4 ]
+check 'which differ' [ -z "$(cut -d , -f 1-3 ../out/units.csv | sort | uniq -d)" ]
 refused 'a table into standard output twice'  2 'standard output has the table' "$evaluate" --csv - $whole
 unread() { # into a pipe that nobody reads any more
     { (sleep 0.2; "$evaluate" --lengths 4,8,16 --csv ../out/unread.csv $whole 2>/dev/null; echo $? >"$dir/code") | true; }

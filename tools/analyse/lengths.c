@@ -72,7 +72,7 @@ static void each_mean(const Lengths *l, Show *show, void *ctx)
         Line line = { .of = l, .name = text_format("%d", layer_of_mix(c, m)) };
 
         if (is_gated(c))
-            text_add(&line.name, ".%d", head_of_mix(c, m, 0));
+            text_add(&line.name, ".%d", unit_of_mix(c, m));
         line.kind = text_format("layer,%s,", line.name.at);
         show_mean(line, m, m + 1, show, ctx);
     }

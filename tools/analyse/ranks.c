@@ -29,7 +29,7 @@ static void print_mix(const Sheet *s, int m, int which)
         for (int i = 0; i < TOLERANCES; i++)
             mean[i] += a->head[m * a->heads + h].ranks[which][i] / a->heads;
     printf("%7d%6s%9s", layer_of_mix(s->config, m),
-           is_gated(s->config) ? text_format("%d", head_of_mix(s->config, m, 0)).at : "",
+           is_gated(s->config) ? text_format("%d", unit_of_mix(s->config, m)).at : "",
            names[which]);
     print_ranks(mean);
 }

@@ -41,9 +41,14 @@ int layer_of_mix(const Config *c, int m)
     return is_gated(c) ? m / 2 + 1 : m + 1;
 }
 
+int unit_of_mix(const Config *c, int m)
+{
+    return is_gated(c) ? m % 2 + 1 : 1;
+}
+
 int head_of_mix(const Config *c, int m, int h)
 {
-    return is_gated(c) ? m % 2 + 1 : h + 1;
+    return (unit_of_mix(c, m) - 1) * c->heads + h + 1;
 }
 
 static bool is_rank(int column)
@@ -57,7 +62,7 @@ typedef struct {
 
 static void print_header(const Sheet *s, Range c)
 {
-    printf("%7s%6s", "layer", is_gated(s->config) ? "unit" : "head");
+    printf("%7s%6s", "layer", is_gated(s->config) && s->found->heads == 1 ? "unit" : "head");
     for (int i = c.from; i < c.to; i++) {
         printf("%*s", columns[i].width, columns[i].name);
         if (is_rank(i))
