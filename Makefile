@@ -82,11 +82,12 @@ $(OUT)/export.linked: $(patsubst %.py,$(OUT)/%.o,$(wildcard tools/export/*.py))
 # The test process forks often; this limits the freed memory that its sanitizer keeps.
 export ASAN_OPTIONS ?= quarantine_size_mb=8
 
-# The slowest first. Suites also run programs; SUITES="ops model" runs only these.
+# The slowest first. Suites also run programs; SUITES="ops model" runs only these. Without programs
+# (PROGRAMS= DOUBLE=) the other suites are not even compiled.
 START := $(shell date +%s)
 test: test-proof test-programs test-float test-fuzz test-gradcheck $(if $(SAN),,test-experiments test-install)
 	@echo "all passed in $$(($$(date +%s) - $(START))) s"
-test-float test-proof: test-%: $(OUT)/%/check all
+test-float test-proof: test-%: $(OUT)/%/$(or $(and $(SUITES),$(if $(PROGRAMS),,alone)),check) all
 	$(if $(SUITES),for suite in $(SUITES); do CK_RUN_SUITE=$$suite $< || exit; done,$<)
 test-gradcheck: all # a sample; ./gradcheck checks every derivative
 	./gradcheck --elements 2
@@ -165,6 +166,19 @@ $(OUT)/%/check: | needs-check
 	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $(CHECK) -lm -o $@
 $(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
+# The same with the tests of SUITES alone, and of what tests share, what these need.
+ALONE  = $(SUITES:%=tests/test_%.c) $(LIB)
+SHARED = $(filter-out tests/main.c tests/test_%.c,$(wildcard tests/*.c))
+$(OUT)/float/alone: $(call objects,float,$(ALONE)) $(OUT)/float/shared.a
+$(OUT)/proof/alone: $(call objects,proof,$(ALONE)) $(OUT)/proof/shared.a
+$(OUT)/%/alone: tests/main.c force | needs-check
+	$(SAY)$(CC) $(ALL) $(if $(findstring proof,$*),-DPROOF) '-DSUITES(ROW, ONCE)=$(patsubst %,ROW(%),$(SUITES))' \
+	    $< $(filter $(OUT)/$*/tests/%,$^) $(filter %.a,$^) $(filter-out $(OUT)/$*/tests/%,$(filter %.o,$^)) $(CHECK) -lm -o $@
+$(OUT)/float/shared.a: $(call objects,float,$(SHARED))
+$(OUT)/proof/shared.a: $(call objects,proof,$(SHARED))
+$(OUT)/%/shared.a:
+	@rm -f $@
+	@ar rc $@ $^
 
 # ONLY=ops/norm.c, a folder or the name of a bug tries only these, PART=2/3 a third of them, BUDGET=600
 # those that can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.

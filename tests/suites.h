@@ -7,6 +7,7 @@
 
 #include <check.h>
 
+#ifndef SUITES /* of the Makefile, which then compiles the tests of these alone */
 #define SUITES(ROW, ONCE)                                                                          \
     ROW(base)          /* arena, pool, random numbers, tape */                                     \
     ONCE(processors)   /* how many a process may use */                                            \
@@ -96,6 +97,7 @@
     ROW(library)       /* attention of the library, as its users call it */                        \
     ROW(library_model) /* and models */                                                            \
     ONCE(print)        /* manual pages and completion */
+#endif
 
 #define SUITE_DECLARE(name) Suite *suite_##name(void);
 SUITES(SUITE_DECLARE, SUITE_DECLARE)
