@@ -8,10 +8,10 @@
  *     selective-copy   . 3 . 1 4 . => => =>        anywhere (as Mamba, arXiv:2312.00752)
  *                                   3  1  4
  *
- * In copy and reverse a model sees its answers, as in a text that it continues. In selective-copy,
- * as in the papers, "=>" stands in their places, so that it has to keep count (S4,
- * arXiv:2111.00396, copies like that, too). The sizes of selective-copy are those of MAD
- * (arXiv:2403.17844), where no blank follows the last symbol.
+ * In copy and reverse a model sees its answers, as in a text that it continues. In selective-copy
+ * "=>" stands in their places, so that it has to keep count (S4, arXiv:2111.00396, copies like
+ * that, too). The sizes of selective-copy are those of MAD (arXiv:2403.17844), which has one "=>"
+ * and then blanks, spaces the symbols almost evenly, and has no blank after the last one.
  *
  * To copy from fixed places positions are enough; to select takes content. Without blanks the state
  * of a linear mechanism has to hold half of the row.

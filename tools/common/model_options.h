@@ -84,7 +84,7 @@ extern const char model_gammas[];
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
         { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
         { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
-          .help = "apply weight decay only to weights whose update moves them towards 0" },        \
+          .help = "no weight decay for weights whose update moves them away from 0" },             \
         { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \
           .max = 1, .below = true, .help = "decay of the first moment" },                          \
         { "beta2",  OPTION_REAL,   &(hyper).beta2,                                                 \

@@ -108,8 +108,8 @@ static Option options[] = {
     { "min-lr", OPTION_REAL, &job.training.schedule.least,
       .help = "final learning rate; default: a tenth of the peak" },
     { "warmup-iters", OPTION_INT, &job.training.schedule.warmup, .max = 100000000,
-      .help = "updates until the peak rate; default: 100, but at most a tenth of all updates "
-              "(muon: a thirtieth)" },
+      .help = "updates until the peak rate; default: 100, but at most a tenth of "
+              "--lr-decay-iters (muon: a thirtieth)" },
     { "lr-decay-iters", OPTION_INT, &job.training.schedule.decay, .max = 100000000,
       .help = "updates until the final rate; 0: --max-iters" },
     { "cooldown", OPTION_REAL, &job.training.schedule.cooldown, .max = 1,
