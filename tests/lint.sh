@@ -89,7 +89,7 @@ training 5820
 tools 940
 tools/common 4245
 tools/draw 1100
-tools/analyse 1180
+tools/analyse 1200
 tools/attend 710
 tools/bench 2400
 tools/eval 820
