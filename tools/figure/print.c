@@ -37,7 +37,7 @@ static int decimals(const Cell *c)
 static void put_number(FILE *out, double x, int digits)
 {
     if (fabs(x) < 1e15 && digits < DECIMALS_MOST)
-        fprintf(out, "%.*f", digits, x);
+        fprintf(out, "%.*f", digits, fabs(x) < 0.5 * pow(10, -digits) ? 0 : x); /* not -0.000 */
     else
         fputs(number_text(x, SIGNIFICANT).at, out);
 }
