@@ -122,7 +122,7 @@ START_TEST(muon_matches_the_textbook)
                    cols,
                    0.95,
                    0.1,
-                   5 - _i % 5 };
+                   7 - _i % 7 };
     Moment m[OPTIMISER_MOMENTS];
 
     s->o.hyper.ns_steps = b.ns_steps;
