@@ -166,7 +166,7 @@ $(OUT)/%/check: | needs-check
 	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $(CHECK) -lm -o $@
 $(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
-# The same with the tests of SUITES alone, and of what tests share, what these need.
+# The same with only the tests of SUITES, and the shared files that they need.
 ALONE  = $(SUITES:%=tests/test_%.c) $(LIB)
 SHARED = $(filter-out tests/main.c tests/test_%.c,$(wildcard tests/*.c))
 $(OUT)/float/alone: $(call objects,float,$(ALONE)) $(OUT)/float/shared.a

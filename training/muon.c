@@ -40,10 +40,10 @@
  * all P. All of these are polynomials of the first A: they commute, each product
  * of two is symmetric, and only half of it needs to be computed.
  *
- * This does not go on forever. An eigenvalue of A is a square, but if it is small, what is
- * computed of it is mostly rounding error and may be negative. Near 0 each step multiplies it by
- * a^2 = 11.9, and p keeps nothing bounded that comes from below 0. So after five steps X is
- * multiplied by Q, and A computed again.
+ * This works for a few steps only. The eigenvalues of A are squares, but a small one is mostly
+ * rounding error, and may be computed as a negative number. Each step multiplies it by about
+ * a^2 = 11.9, and what starts below 0 has no bound. So after five steps X is multiplied by Q, and A
+ * is computed again.
  *
  * O has min(rows, cols) singular values near 1, so the sum of its squares is that, and its
  * RMS is 1 / sqrt(max(rows, cols)). The factor makes it 0.2, about the RMS of an AdamW
@@ -180,7 +180,7 @@ static void multiply(Pool *pool, Matrix to, Matrix f, Matrix g)
     gemm(pool, (Product){ .c = to, .a = f, .b = g, .symmetric = true });
 }
 
-/* o: x after so many steps with one A. */
+/* o: x after `steps` steps, with one A. */
 static void iterate(Pool *pool, Work *w, int steps)
 {
     const bool tall = w->rows > w->cols;

@@ -7,7 +7,7 @@
 
 enum { ROWS_HELD_BACK = 2000 };
 
-/* A stream of its own. The few possible rows of a very short length occur in training as well. */
+/* A stream of its own; very short rows, of which there are few, occur in training as well. */
 static Random held_back(void)
 {
     return random_stream(0, RANDOM_HELD_BACK, 0);

@@ -36,8 +36,10 @@ void ranks_activations(FILE *out, void *sheet);
 void ranks_csv_header(FILE *out);
 void ranks_csv(FILE *out, const Findings *f);
 
-/* Of mix m, from 1. A gated layer has two units, and its heads are numbered through; "layer 1, unit
- * 2". */
+/*
+ * Of mix m, from 1. A gated layer has two units; heads of the second follow those of the first.
+ * A name is "layer 1, unit 2".
+ */
 bool is_gated(const Config *c);
 int layer_of_mix(const Config *c, int m);
 int unit_of_mix(const Config *c, int m);

@@ -296,7 +296,7 @@ const char *held_back_name(const HeldBack *h, bool given)
         return given ? "the same number of windows of each text"
                      : "the same number of windows of each validation text";
     if (!h->folder)
-        return "rows drawn apart from those of training";
+        return "rows drawn independently of training";
     return given            ? "all images of the given files"
            : h->test        ? "the test data"
            : h->task->image ? "the last tenth of the images"
