@@ -2,12 +2,20 @@
 # one for each seed, and a floor, bound[j]; judge() finds mean[j], sd[j], level[j], half[j], which is half
 # of the interval, found[j] and, where that is "open", need[j]: the seeds that would close it.
 
-# P(|T| < t) of Student's T: finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+# P(|T| < t) of Student's T: finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4). Continued without an
+# end, they give 1, so that P(|T| >= t) is the rest, which is as exact where it is far below 1e-16.
 function t_within(t, df,    angle, i, term, sum) {
     angle = atan2(t, sqrt(df)); term = df % 2 ? cos(angle) : 1
     for (i = 2 + df % 2; i <= df; i += 2) { sum += term; term *= cos(angle) ^ 2 * (i - 1) / i }
     sum *= sin(angle)
     return df % 2 ? (angle + sum) * 2 / atan2(0, -1) : sum
+}
+function t_beyond(t, df,    square, i, term, sum) {
+    square = df / (df + t * t); term = df % 2 ? sqrt(square) : 1
+    if (square > 0.5) return 1 - t_within(t, df)
+    for (i = 2 + df % 2; i <= df; i += 2) term *= square * (i - 1) / i
+    for (; sum + term > sum; i += 2) { sum += term; term *= square * (i - 1) / i }
+    return sum * sqrt(1 - square) * (df % 2 ? 2 / atan2(0, -1) : 1)
 }
 
 # The t that T stays within with a probability of 1 - a.
@@ -27,7 +35,7 @@ function abs(x) { return x < 0 ? -x : x }
 # How probable it is to be `away` from the truth, or further, to either side.
 function p_of(away, j) {
     if (n[j] < 2 || away <= 0) return 1
-    return sd[j] ? 1 - t_within(away / (sd[j] / sqrt(n[j])), n[j] - 1) : 0
+    return sd[j] ? t_beyond(away / (sd[j] / sqrt(n[j])), n[j] - 1) : 0
 }
 
 # Holm's correction: the smallest of m values of p is compared with 0.05 / m, the next with 0.05 / (m - 1),
