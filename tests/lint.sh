@@ -90,7 +90,7 @@ tools 940
 tools/common 4245
 tools/draw 1100
 tools/analyse 1200
-tools/attend 710
+tools/attend 770
 tools/bench 2400
 tools/eval 820
 tools/figure 1500
