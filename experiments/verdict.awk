@@ -81,6 +81,13 @@ function sums(j,    k, cell, cells, lacking, total) {
     sums(j)
 }
 
+# A number with four decimals, or with four digits if it is one that has more before the point: times in
+# ns, ranks. `scale` is the number whose size decides.
+function shown(x, scale) {
+    scale = abs(scale)
+    return sprintf("%.*f", scale < 10 ? 4 : scale < 100 ? 2 : scale < 1000 ? 1 : 0, x)
+}
+
 # What is found of statement j for the claim.
 function outcome(j) {
     if (worst[j] ~ /^[0-9]/ && worst[j] >= limit) return "not converged"
@@ -97,12 +104,13 @@ END {
     for (j = 1001; j <= 1000 + asides; j++) judge(j, j, least)
     for (i = 1; i <= all; i++) {
         j = order[i]; result = outcome(j)
-        interval = half[j] == "" ? "" : sprintf(" ± %.4f", half[j])
-        table = table sprintf("| %s | %.4f%s | %s | %d | %s | %s |\n", (j > 1000 ? "*beside:* " : "") about[j], \
-            mean[j], interval, sprintf(half[j] == "" ? "" : "%.4f", sd[j]), n[j], \
+        interval = half[j] == "" ? "" : " ± " shown(half[j], mean[j])
+        table = table sprintf("| %s | %s%s | %s | %d | %s | %s |\n", (j > 1000 ? "*beside:* " : "") about[j], \
+            shown(mean[j], mean[j]), interval, half[j] == "" ? "" : shown(sd[j], mean[j]), n[j], \
             worst[j] ~ /^[0-9]/ ? sprintf("%.1f%%", 100 * worst[j]) : worst[j], result)
         if (j > 1000) continue
-        numbers = numbers (numbers == "" ? "" : "; ") sprintf("%s: %.4f%s (%s)", about[j], mean[j], interval, result)
+        numbers = numbers (numbers == "" ? "" : "; ") \
+            sprintf("%s: %s%s (%s)", about[j], shown(mean[j], mean[j]), interval, result)
         met += result == (equal[j] ? "no difference" : "holds")
         contrary += result == "contrary"; early += result == "not converged"
     }

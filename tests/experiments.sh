@@ -340,8 +340,9 @@ check 'a difference that is none is no difference' says '**C0: undecided.**' 'mo
 check 'one contrary statement decides' says '**C0: not reproduced.**' 'by more: b/64 - a/64 - 0.19 > 0' 'no: a/64 - b/64'
 check 'weights and constants count' says 'half: 0.3000 ± 0.0062' 'half: 1/2 b/64 - 1/2 a/64 + 0.2'
 check 'more statements, wider intervals' says '0.2000 ± 0.0156' "$b_a" 'no: b/64 - a/64 - 0.2'
-check 'the most certain one has the widest, however small its p' says 'far: 1000.2000 ± 0.0124' \
-    'far: b/64 - a/64 + 1000' 'further: b/64 - a/64 + 100000'
+check 'the most certain one has the widest, however small its p' says 'far: 5.2000 ± 0.0124' \
+    'far: b/64 - a/64 + 5' 'further: b/64 - a/64 + 100000'
+check 'large numbers are rounded' says '| far | 1000 ± 0 | 0 | 5 |' 'far: b/64 - a/64 + 1000'
 check 'what is in brackets does not count' says '**C0: reproduced.** b is worse: 0.2000 ± 0.0124' "$b_a" '(no: a/64 - b/64)'
 check 'few seeds decide nothing' says '(open: 5 seeds)' 'e is worse: e/64 - a/64'
 check 'nor does one' says '(open: 5 seeds)' 'c is worse: c/64 - a/64'

@@ -41,7 +41,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_memorization = {
     .name = "memorization",
-    .summary = "tell the value that a key has in every row (arXiv:2403.17844)",
+    .summary = "recall a key's value, the same in all rows (arXiv:2403.17844)",
     .takes = SYNTHETIC_SYMBOLS,
     .symbols = 256,
     .length = 32,

@@ -1,9 +1,7 @@
-# How far every mechanism is from the true entropy of the built-in stories. Those that c03-perplexity
-# has take its learning rates, the others look for their own. Mechanisms with parameters of their own
+# How far every mechanism is from the true entropy of the built-in stories. Mechanisms with parameters of their own
 # have fewer inner units, so all models are of one size; the largest difference is 1.2%.
 lengths = 256,64,16
-tried   = $(shell cut -d , -f 3 experiments/c03-perplexity/results.csv)
-swept   = $(if $(filter $(tried),$(1)),c03:)$(call rates,$(1))
+spread  = 0
 units_of = based:576 mamba2:536 deltanet:504 hedgehog:480 retnet:448 decay:448 lightning:448 \
            poolingformer:448 nystromformer:448 gated-delta:440 gla:432 kda:424 synthesizer:384 rwkv7:304 \
            linformer:192
@@ -14,5 +12,5 @@ masked  = softmax relu linformer nystromformer
 narrow  = $(if $(filter linformer,$(attn)),--rank 32)
 plan    = $(foreach attn,$(call those_of,causal),$(call series,stories,$(call swept,$(attn)), \
               --task causal --attn $(attn) $(layers) $(call batch,256) $(muon) $(tiny)))
-plan   += $(foreach attn,$(masked),$(call series,stories,$(call rates,$(attn)), \
+plan   += $(foreach attn,$(masked),$(call series,stories,$(call swept,$(attn)), \
               --task mlm --attn $(attn) $(narrow) $(layers) $(call batch,256) $(muon) $(tiny)))

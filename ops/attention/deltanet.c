@@ -3,11 +3,11 @@
  * arXiv:2406.06484): linear attention that overwrites. Before the value of a key is added to the
  * state, a share beta_t of the value that the state already stores for this key is removed,
  *
- *     S_t = (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
+ *     S_t = (I - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
  * or S_t = S_t-1 + k_t u_t^T with u_t = beta_t (v_t - S_t-1^T k_t): a step of gradient descent, of
  * size beta_t, on the squared error |S^T k_t - v_t|^2 / 2. The layer normalises keys to length 1,
- * so that 1 - beta k k^T has the eigenvalues 1 and 1 - beta. With beta = sigmoid(w.h) they are not
+ * so that I - beta k k^T has the eigenvalues 1 and 1 - beta. With beta = sigmoid(w.h) they are not
  * negative; with --negative, beta = 2 sigmoid(w.h), they can approach -1, and the state can change
  * its sign from one position to the next, which counting modulo 2 requires (Grazzi et al., 2024,
  * arXiv:2411.12537).

@@ -2,7 +2,7 @@
  * Gated DeltaNet (Yang, Kautz and Hatamizadeh, 2024, arXiv:2412.06464): the delta rule with the
  * decay of Mamba-2, so that the state can also be cleared,
  *
- *     S_t = e^(g_t) (1 - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
+ *     S_t = e^(g_t) (I - beta_t k_t k_t^T) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
  * or S_t = e^(g_t) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - e^(g_t) S_t-1^T k_t), and
  *

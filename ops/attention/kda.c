@@ -2,7 +2,7 @@
  * Kimi Delta Attention (Kimi Team, 2025, arXiv:2510.26692): the delta rule with a separate decay
  * for each feature of the keys, that is for each row of the state,
  *
- *     S_t = (1 - beta_t k_t k_t^T) diag(e^(g_t)) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
+ *     S_t = (I - beta_t k_t k_t^T) diag(e^(g_t)) S_t-1 + beta_t k_t v_t^T       o_t = S_t^T q_t
  *
  * or S_t = diag(e^(g_t)) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - S_t-1^T (e^(g_t) * k_t)), where
  * * is elementwise, g_t has D entries (the operand is called ga), and

@@ -25,7 +25,7 @@
  *
  *     ds_ij = e^s_ij / (sum over l of N_il e^s_il) (dA_ij - delta_i)
  *
- * k_j = q_j / |q_j| has the derivative (1 - k_j k_j^T) / |q_j|, so summed over the rounds,
+ * k_j = q_j / |q_j| has the derivative (I - k_j k_j^T) / |q_j|, so summed over the rounds,
  *
  *     dk_j = sum over i and rounds of ds_ij q_i / sqrt(D)
  *     dq_i = sum over j and rounds of ds_ij k_j / sqrt(D) + (dk_i - k_i (k_i . dk_i)) / |q_i|
@@ -344,7 +344,8 @@ static const Engine engine = {
 
 const Attention attention_reformer = {
     .name = "reformer",
-    .summary = "softmax over the keys in the query's hash bucket, O(n) (arXiv:2001.04451)",
+    .summary =
+        "softmax over the keys near the query in the order of their hashes, O(n) (arXiv:2001.04451)",
     .traits = HAS_MATRIX | IS_LINEAR | AVERAGES | SMOOTH | BLOCKED | ALONE_FIXED | KEYLESS,
     .keys_are_q = true,
     .operands = (const Operand[]){ { .name = "omega",

@@ -8,6 +8,7 @@
  */
 #include "tools/attend/family.h"
 #include "tools/attend/input.h"
+#include "tools/attend/operands.h"
 
 #include "model/checkpoint.h"
 #include "ops/base/error.h"
@@ -38,7 +39,7 @@ static Option options[] = {
       .help = "attend only to the query's position and earlier ones" },
     { "rope", OPTION_FLAG, &rope, .help = "apply RoPE to q and k, or to their features" },
     { "rope-scale", OPTION_TEXT, &rope_scale, .word = "KIND:S",
-      .help = "divide positions by S: linear:4; or only for the slowest rotations: ntk:4" },
+      .help = "slow RoPE's rotations: linear:S all by S; ntk:S the slowest by S, the fastest not" },
     { "layer", OPTION_INT, &layer, .max = 100000,
       .help = "index of the layer in its model, from 0, for decays that depend on it" },
     { "layers", OPTION_INT, &layers, .min = 1, .max = 100000,
@@ -77,16 +78,7 @@ static void put_notes(FILE *to, void *unused)
           "  dout [B,N,H,e]                the gradient of out; optional, enables gradients\n"
           "  lengths [B] (I32 or I64)      lengths of the sequences; later keys are padding\n",
           to);
-    for (const Attention *const *a = attentions; *a; a++)
-        for (const Operand *o = (*a)->operands; o && o->name; o++) {
-            const Text name =
-                text_format("%s %s", o->name, input_wanted(&(Input){ 0 }, o->shape).at);
-
-            fprintf(to, "  %-29s %s: %s", name.at, (*a)->name, o->help);
-            if (o->with)
-                fprintf(to, " (--%s%s%s)", o->with, o->is ? " " : "", o->is ? o->is : "");
-            fputs("\n", to);
-        }
+    put_operands(to);
     fputs("\n"
           "OUT, in " NUMBERS "\n"
           "  out [B,N,H,e]                 with dout also dq, dk, dv, dpool_q, ...\n"

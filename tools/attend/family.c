@@ -41,7 +41,8 @@ Choice family_choice(int i)
         return settings_attention(i);
     return row < 0 ? (Choice){ 0 }
                    : (Choice){ .name = attentions[row]->family,
-                               .summary = "a family: the operands in IN select the mechanism" };
+                               .summary =
+                                   "a family: the member that takes exactly the operands in IN" };
 }
 
 int family_row(int choice)

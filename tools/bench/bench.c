@@ -58,7 +58,8 @@ static Option options[] = {
     { "bidirectional", OPTION_FLAG, &bidirectional, .help = "bidirectional attention, not causal" },
     { .name = "Training step" },
     { "recompute", OPTION_FLAG, &recompute,
-      .help = "store only the activations between blocks; recompute each block when going back" },
+      .help =
+          "store only the activations between blocks; recompute each block in the backward pass" },
     { .name = "Attention alone" },
     { "most-quadratic", OPTION_INT, &most_quadratic, .max = 1 << 24,
       .help = "skip quadratic attentions beyond this length unless named in --attn; 0: never" },

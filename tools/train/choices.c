@@ -111,7 +111,7 @@ Choice choice_task(int i)
         [TASK_CAUSAL] = { "causal", "the next token of a text", NULL },
         [TASK_MLM] = { "mlm", "masked tokens, from the context on both sides", NULL },
         [TASK_CLASSIFY] = { "classify",
-                            "the label of a text (--labels), or the file that it is from", NULL },
+                            "the label of a text (--labels), or which file it comes from", NULL },
     };
     if (i < TASKS_OF_TEXT)
         return of_text[i];

@@ -4,7 +4,7 @@
  *     Z_t = diag(e^g_t) S_t-1        u_t = beta_t (v_t - Z_t^T k_t)
  *     S_t = Z_t + k_t u_t^T          o_t = S_t^T q_t
  *
- * which is S_t = (1 - beta_t k_t k_t^T) Z_t + beta_t k_t v_t^T. At padding S_t = S_t-1.
+ * which is S_t = (I - beta_t k_t k_t^T) Z_t + beta_t k_t v_t^T. At padding S_t = S_t-1.
  *
  * Backward, from the last position to the first, with R_t the gradient of S_t, and do_t that of
  * o_t, since g is the decay's logarithm here:
