@@ -3,6 +3,7 @@
 #include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/hash.h"
+#include "ops/base/machine.h"
 #include "ops/base/text.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@
 enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: an upper bound of a configuration's keys */
 
 #define HASH "attnc.hash"
+#define PATH "%.200s"
 
 /*
  * Since version 4 the configuration's keys are CONFIG.<name>, and settings at their defaults are
@@ -141,7 +143,7 @@ static const char *meta_of(const Safetensors *s, const char *path, const char *k
     const char *value = safetensors_meta(s, key);
 
     if (!value)
-        die(EXIT_DATA, "%s has no %s: it is not a checkpoint of attn.c", path, key);
+        die(EXIT_DATA, PATH " has no %s: it is not a checkpoint of attn.c", path, key);
     return value;
 }
 
@@ -159,10 +161,10 @@ static void load_value(const Safetensors *s, const char *path, int i, Config *c)
     snprintf(name, sizeof name, "%s%s", is_version(s, OLDEST) ? "attnc." : CONFIG,
              setting_key(key).at);
     if (c->listed && !config_has(c, i) && safetensors_meta(s, name))
-        die(EXIT_DATA, "%s: %s is for a single mechanism, not for a list", path, name);
+        die(EXIT_DATA, PATH ": %s is for a single mechanism, not for a list", path, name);
     const char *words = config_needs(i) ? meta_of(s, path, name) : safetensors_meta(s, name);
     if (words && !setting_parse(key, words, config_value(c, i)))
-        die(EXIT_DATA, "%s: %s is '%.40s', which this version does not know", path, name, words);
+        die(EXIT_DATA, PATH ": %s is '%.40s', which this version does not know", path, name, words);
 }
 
 /* An unknown setting with a value other than "0" changes the model: refuses it. */
@@ -179,8 +181,8 @@ static void refuse_unknown(const Safetensors *s, const char *path)
             if (strcmp(setting_key(key).at, s->meta[m].key + n) == 0)
                 break;
         if (!key)
-            die(EXIT_DATA, "%s: %.60s is '%.40s', a setting that this version does not know", path,
-                s->meta[m].key, s->meta[m].value);
+            die(EXIT_DATA, PATH ": %.60s is '%.40s', a setting that this version does not know",
+                path, s->meta[m].key, s->meta[m].value);
     }
 }
 
@@ -189,19 +191,19 @@ static Config load_config(const Safetensors *s, const char *path)
     Config c = { .vocab = 0 };
 
     if (strcmp(meta_of(s, path, "attnc.version"), VERSION) != 0 && !is_version(s, OLDEST))
-        die(EXIT_DATA, "%s has format %.40s, but this program reads %s to %s", path,
+        die(EXIT_DATA, PATH " has format %.40s, but this program reads %s to %s", path,
             safetensors_meta(s, "attnc.version"), OLDEST, VERSION);
     Text why = config_read_mechanisms(&c, meta_of(s, path, "attnc.attn"));
     if (why.n)
-        die(EXIT_DATA, "%s: %s", path, why.at);
+        die(EXIT_DATA, PATH ": %s", path, why.at);
     for (int i = 0; config_key(i); i++)
         load_value(s, path, i, &c);
     refuse_unknown(s, path);
     why = config_misfit(&c);
     if (c.task == TASK_CLASSIFY && c.classes < 1)
-        die(EXIT_DATA, "%s is a classifier without classes", path);
+        die(EXIT_DATA, PATH " is a classifier without classes", path);
     if (why.n)
-        die(EXIT_DATA, "%s: its configuration does not fit together: %s", path, why.at);
+        die(EXIT_DATA, PATH ": its configuration does not fit together: %s", path, why.at);
     return c;
 }
 
@@ -211,7 +213,7 @@ static void check_hash(const Safetensors *s, const char *path, const char *key, 
 
     snprintf(want, sizeof want, "%016llx", (unsigned long long)is);
     if (strcmp(meta_of(s, path, key), want) != 0)
-        die(EXIT_DATA, "%s is damaged: %s is %.40s, but the contents give %s", path, key,
+        die(EXIT_DATA, PATH " is damaged: %s is %.40s, but the contents give %s", path, key,
             safetensors_meta(s, key), want);
 }
 
@@ -234,16 +236,16 @@ void checkpoint_fill(const Safetensors *s, const char *path, Entry want)
                 memcmp(e->dim, want.dim, (size_t)want.ndim * sizeof *want.dim) == 0;
 
     if (!e)
-        die(EXIT_DATA, "%s has no tensor %s", path, want.name);
+        die(EXIT_DATA, PATH " has no tensor %s", path, want.name);
     if (!fits)
         die(EXIT_DATA,
-            "%s: %s is %s with %d dimensions from %zu, but the model needs %s with %d from %zu",
+            PATH ": %s is %s with %d dimensions from %zu, but the model needs %s with %d from %zu",
             path, want.name, dtype_name(e->dtype), e->ndim, e->ndim ? e->dim[0] : 1,
             dtype_name(want.dtype), want.ndim, want.dim[0]);
     memcpy(to, e->data, want.bytes);
     for (size_t i = 0; i < want.bytes / sizeof(real); i++)
         if (!isfinite(to[i]))
-            die(EXIT_DATA, "%s: number %zu of %s is not finite", path, i, want.name);
+            die(EXIT_DATA, PATH ": number %zu of %s is not finite", path, i, want.name);
 }
 
 static bool is_beside(const Entry *e)
@@ -258,10 +260,14 @@ static void check_size(const Safetensors *s, const char *path, const Config *c)
     double parameters = config_matrix_parameters(c) + config_fixed_parameters(c) + positions;
     size_t size = 0;
 
+    if (c->position == POSITION_SINUSOIDAL && /* a table that is not in the file */
+        (double)c->context * c->width * sizeof(real) > machine_memory())
+        die(EXIT_MEMORY, PATH ": its table of %d positions does not fit into memory", path,
+            c->context);
     for (int i = 0; i < s->entries; i++)
         size += is_beside(&s->entry[i]) ? 0 : s->entry[i].bytes / sizeof(real);
     if (parameters > (double)size) /* a lower bound: tables, gains and biases are not counted */
-        die(EXIT_DATA, "%s has fewer numbers than its configuration needs", path);
+        die(EXIT_DATA, PATH " has fewer numbers than its configuration needs", path);
 }
 
 void checkpoint_model(const Safetensors *s, const char *path, Model *model, Arena *mem)
@@ -274,7 +280,7 @@ void checkpoint_model(const Safetensors *s, const char *path, Model *model, Aren
     for (int i = 0; i < s->entries; i++)
         entries += !is_beside(&s->entry[i]);
     if (entries != model->params.count)
-        die(EXIT_DATA, "%s has %d tensors, but its configuration needs %d", path, entries,
+        die(EXIT_DATA, PATH " has %d tensors, but its configuration needs %d", path, entries,
             model->params.count);
     for (const Param *p = model->params.first; p; p = p->next)
         checkpoint_fill(s, path, checkpoint_entry(p->name, p->tensor, p->tensor->data));

@@ -87,10 +87,12 @@ static double angles(const Config *c)
     return s.rope ? (double)c->context * attention_rotated(&s) : 0;
 }
 
-/* Numbers in a step that do not depend on its tokens: fixed parameters and angles. */
+/* Numbers in a step that do not depend on its tokens: fixed parameters, angles and sinusoids. */
 static double fixed(const Config *c)
 {
-    return config_fixed_parameters(c) + config_sum(c, angles);
+    const double table = c->position == POSITION_SINUSOIDAL ? (double)c->context * c->width : 0;
+
+    return config_fixed_parameters(c) + config_sum(c, angles) + table;
 }
 
 double config_memory(const Config *c, Load load)

@@ -175,6 +175,8 @@ refused 'help for an unknown option'       2 'unknown option'            $train 
 refused 'help for a misspelt option'     2 'did you mean --n-layer?'   $train help n-layers
 refused 'a configuration that is not there' 4 'No such file'             $train --config ../in/nowhere
 refused 'an invalid configuration'     5 'has no'                    $train --config $text
+{ printf '{"lengths":[1'; printf '%064d' 0 | sed 's/0/,1/g'; echo ']}'; } >../in/many.json
+refused 'a configuration with a long list' 5 'lengths' $train --config ../in/many.json
 refused 'a configuration and a run'        2 '--resume'                  $train --resume --config $text ../in
 refused 'an option unlike any other'     2 '--help lists all'          $t --zzzzzzzzz $text
 refused 'an unknown option with an escape' 2 'unknown option'            $t "--${escape}[31m" $text
@@ -294,6 +296,10 @@ refused 'figure of a folder without a run'     4 'folder/log.jsonl'          $f 
 refused 'figure of an empty file'              5 'line 1: no column names'          $f ../in/empty
 refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclosed quote' \
     $f $csv ../in/damaged.csv
+printf '[1]\n' >../in/array.jsonl
+{ printf '{"step":1,"split":"train",'; printf '%070000d' 0 | tr 0 ' '; echo '"loss":2}'; } >../in/long.jsonl
+refused 'figure of a log line that is no object' 5 'array.jsonl, line 1: is not an object' "$figure" --y loss ../in/array.jsonl
+refused 'figure of a very long log line' 5 'long.jsonl, line 1: has 70' "$figure" --y loss ../in/long.jsonl
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
 refused 'figure of a column unlike any other'     2 '--by: no column is called' $f --by attn,optimizer $csv
 refused 'figure of rows that are not there'    5 'there are softmax, relu'    $f --where attn=gau $csv
@@ -1219,6 +1225,8 @@ refused 'eval of items where there are none'  2 'does not apply to parity' "$eva
 refused 'eval with --show of a masked run'                 2 '--show is for'     "$evaluate" --show 5 ../out/masked
 refused 'eval with a seed but no --show' 2 '--seed selects'  "$evaluate" --seed 5 ../out/made
 refused 'eval of a synthetic task with a protocol'    2 '--protocol is for' "$evaluate" --protocol sliding:4 ../out/made
+refused 'eval that shows rows without room for the items' 2 '--show has rows of the trained length' \
+    "$evaluate" --items 100 --show 1 --lengths 4096 ../out/made
 refused 'eval of a synthetic task with --max-tokens'    2 '--max-tokens is for' "$evaluate" --max-tokens 4 ../out/made
 refused 'eval of a part of what was held back' 2 '--val-share is for' "$evaluate" --val-share 0.5 $whole
 refused 'eval of rows of an odd length'       2 'even number'       "$evaluate" --lengths 63,65 ../out/made

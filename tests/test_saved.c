@@ -157,6 +157,23 @@ START_TEST(a_model_has_as_many_tokens_as_its_tokenizer)
 }
 END_TEST
 
+START_TEST(a_model_is_for_the_task_of_its_run)
+{
+    Config c = small_variant(0);
+    Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
+
+    c.vocab = 256;
+    for (int i = 0; task_names[i]; i++) {
+        save_model(c, &(Origin){ .task = task_names[i], .tokenizer = t });
+        if (i == c.task)
+            ck_assert_int_eq(exit_code_of(resume_nothing, in_folder("changed")), 0);
+        else
+            check_dies(resume_nothing, in_folder("changed"), EXIT_DATA, "its model is for causal");
+    }
+    tokenizer_free(t);
+}
+END_TEST
+
 static void read_labels(const char *path)
 {
     saved_labels(saved_read(path, false));
@@ -358,6 +375,7 @@ Suite *suite_saved(void)
     tcase_add_test(t, a_tokenizer_of_tomorrow_is_refused);
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
     tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
+    tcase_add_test(t, a_model_is_for_the_task_of_its_run);
     tcase_add_test(t, a_classifier_has_as_many_labels_as_classes);
     tcase_add_test(t, texts_are_found_where_they_were);
     tcase_add_test(t, names_of_options_may_have_any_length);

@@ -12,6 +12,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The bytes `from` in the text become `to`. */
 static void change(char **text, const char *from, const char *to)
@@ -176,6 +177,47 @@ START_TEST(the_two_files_of_gpt2_are_a_tokenizer)
 }
 END_TEST
 
+/* The vocab.json of t, and what else is in the folder. */
+static void check_specials(const Tokenizer *t, const char *file, const char *json)
+{
+    char *want = tokenizer_save(t);
+
+    put(in_folder(file), json, strlen(json));
+    Tokenizer *got = import_tokenizer(folder, tokenizer_size(t));
+    char *saved = tokenizer_save(got);
+    ck_assert_str_eq(saved, want);
+    unlink(in_folder(file));
+    free(saved), free(want);
+    tokenizer_free(got);
+}
+
+START_TEST(files_beside_these_two_say_what_is_special)
+{
+    Tokenizer *t = gpt2("gpt2:258", " 97,98 '3c733e");
+    size_t bytes;
+    char *text = print_to_memory(put_tokenizer, t, &bytes);
+    const char *vocab = strchr(strstr(text, "\"vocab\""), '{');
+    const char *end = strstr(vocab, "},\n\"merges\"") + 1, *token = strstr(vocab, ",\n\"<s>\"");
+
+    vocabulary = 258;
+    put(in_folder("merges.txt"), "a b\n", 4);
+    put(in_folder("vocab.json"), vocab, (size_t)(end - vocab));
+    check_specials(t, "special_tokens_map.json",
+                   "{\"pad_token\": \"[PAD]\", \"bos_token\": \"<s>\"}");
+    check_specials(t, "special_tokens_map.json", "{\"bos_token\": {\"content\": \"<s>\"}}");
+    check_specials(t, "special_tokens_map.json", "{\"additional_special_tokens\": [\"<s>\"]}");
+    put(in_folder("merges.txt"), "a b\n\0x", 6);
+    check_dies(import_its_tokenizer, folder, EXIT_DATA, "byte 4 is NUL");
+    put(in_folder("merges.txt"), "a b\n", 4);
+    char *less = strndup(vocab, (size_t)(token - vocab + 1));
+    less[token - vocab] = '}';
+    put(in_folder("vocab.json"), less, strlen(less));
+    check_specials(t, "added_tokens.json", "{\"<s>\": 257}");
+    free(less), free(text);
+    tokenizer_free(t);
+}
+END_TEST
+
 Suite *suite_vocabulary(void)
 {
     Suite *s = suite_create("vocabulary");
@@ -184,6 +226,7 @@ Suite *suite_vocabulary(void)
     tcase_add_test(t, saved_tokenizers_are_read_back);
     tcase_add_test(t, tokenizers_of_other_programs_are_read);
     tcase_add_test(t, the_two_files_of_gpt2_are_a_tokenizer);
+    tcase_add_test(t, files_beside_these_two_say_what_is_special);
     tcase_add_test(t, exported_tokenizers_that_were_changed_are_refused);
     tcase_add_loop_test(t, a_tokenizer_that_differs_is_refused, 0, COUNT(wrong));
     return s;

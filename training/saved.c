@@ -213,22 +213,27 @@ static void read_progress(Saved *s)
             text_number(p->best).at);
 }
 
-/* Tasks of text need a tokenizer; synthetic ones have none. */
-static bool is_of_text(const Saved *s)
+/* Its index in task_names; -1: it is not a task of text. */
+static int text_task(const Saved *s)
 {
     const char *task = saved_task(s);
 
     for (int i = 0; task_names[i]; i++)
         if (strcmp(task, task_names[i]) == 0)
-            return true;
-    return false;
+            return i;
+    return -1;
 }
 
+/* Tasks of text need a tokenizer; synthetic ones have none. */
 static void read_tokenizer(Saved *s)
 {
     const char *saved = safetensors_meta(s->file, TOKENIZER);
+    const int task = text_task(s), modelled = (int)s->model.config.task;
 
-    if (is_of_text(s) != (saved != NULL))
+    if (task >= 0 && task != modelled)
+        die(EXIT_DATA, PATH ": its task is %.40s, but its model is for %s", s->path, saved_task(s),
+            task_names[modelled]);
+    if ((task >= 0) != (saved != NULL))
         die(EXIT_DATA, PATH ": its task is %.40s, but it has %s", s->path, saved_task(s),
             saved ? "a tokenizer" : "no tokenizer");
     if (!saved)

@@ -42,7 +42,7 @@ Text held_back_class(const Saved *run, int i)
 /* The number of a size that the run set; 0: the task's default. */
 static int size_of(const Saved *run, const char *option)
 {
-    return saved_option(run, option) ? (int)trained_number(run, option) : 0;
+    return saved_option(run, option) ? (int)trained_number(run, option, 0, TOKENS_MAX) : 0;
 }
 
 /* The index of the name that the option had; 0: it had none. */
@@ -70,6 +70,15 @@ static const Synthetic *task_of(const Saved *run)
         run->path, saved_task(run));
 }
 
+/* Whether the model's inputs and outputs are those of the task. */
+static bool is_for(const Config *c, const Synthetic *task, SyntheticShape shape)
+{
+    const int kind = task->classes > 0 ? TASK_CLASSIFY : TASK_CAUSAL;
+
+    return c->task == kind && c->classes == task->classes &&
+           c->vocab == synthetic_vocab(task, shape);
+}
+
 /* The alphabet stays as it was at the trained length, the number of items may grow. */
 static void open_rows(HeldBack *h, const Saved *run, int items)
 {
@@ -85,7 +94,7 @@ static void open_rows(HeldBack *h, const Saved *run, int items)
                           .noise = noise && strcmp(noise, "on") == 0,
                           .difficulty = choice_of(run, "difficulty", synthetic_difficulties) };
     const Text why = synthetic_misfit(h->task, h->shape);
-    if (why.n || synthetic_vocab(h->task, h->shape) != c->vocab)
+    if (why.n || !is_for(c, h->task, h->shape))
         die(EXIT_DATA, "%.200s does not fit its task %s%s%s", run->path, h->task->name,
             why.n ? ": " : "", why.at);
     if (h->task->takes & SYNTHETIC_SYMBOLS)
@@ -154,8 +163,8 @@ static void open_own_classes(HeldBack *h, const Saved *run)
     if (n < run->model.config.classes)
         die(EXIT_DATA, "%.200s does not record its files: give texts as arguments", run->path);
     for (int i = 0; i < run->model.config.classes; i++) {
-        Corpus corpus = corpus_read((CorpusFiles){
-            .path = &file[i], .n = 1, .held_back = trained_number(run, "val-share") });
+        Corpus corpus =
+            corpus_read((CorpusFiles){ .path = &file[i], .n = 1, .held_back = trained_share(run) });
         hash = corpus.hash + 3 * hash;
         h->classes.validation[h->classes.n] = tokens_of(run->tokenizer, corpus.validation);
         h->label[h->classes.n++] = i;
@@ -216,6 +225,8 @@ static void put_labels(HeldBack *h, const Saved *run, const LabelledTexts *texts
     Labels names = saved_labels(run);
     const char *each = saved_texts(run) > 1 ? "two texts" : "one text";
 
+    if (config_has_towers(&run->model.config) && saved_texts(run) != 2)
+        die(EXIT_DATA, "%.200s compares two texts, but was trained on rows of one", run->path);
     if (texts->texts != saved_texts(run))
         die(EXIT_DATA, "%s has rows of %d text%s, but %.200s was trained on rows of %s",
             text_cut(texts->path, SHOWN).at, texts->texts, texts->texts > 1 ? "s" : "", run->path,

@@ -51,6 +51,8 @@ static const char *value_of(const Json *j, Arena *mem)
 {
     const char *text = "";
 
+    if (j->kind == JSON_ARRAY && j->count > OPTION_TEXTS_MAX)
+        return NULL;
     if (j->kind == JSON_STRING || (j->kind == JSON_NUMBER && j->string))
         return j->string;
     if (j->kind == JSON_NUMBER)

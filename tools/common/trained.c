@@ -82,14 +82,22 @@ void trained_introduce(const Config *c)
             set.n ? " (" : "", set.at, set.n ? ")" : "", c->layers, c->width, c->context);
 }
 
-double trained_number(const Saved *run, const char *option)
+double trained_number(const Saved *run, const char *option, double least, double most)
 {
     const char *words = saved_option(run, option), *end;
     double number;
 
     if (!words || !options_number(words, &end, &number) || *end)
         die(EXIT_DATA, "%.200s does not record its --%s", run->path, option);
+    if (!(number >= least && number <= most))
+        die(EXIT_DATA, "%.200s: its --%s is %.40s, which is not between %g and %g", run->path,
+            option, words, least, most);
     return number;
+}
+
+double trained_share(const Saved *run)
+{
+    return trained_number(run, "val-share", 0, 0.9);
 }
 
 Masking trained_masking(const Saved *run)
@@ -98,7 +106,7 @@ Masking trained_masking(const Saved *run)
     Masking how = { 0 };
 
     if (saved_option(run, "mask-share"))
-        how.share = trained_number(run, "mask-share");
+        how.share = trained_number(run, "mask-share", 0, 1);
     if (words && strcmp(words, "on") == 0)
         how.words = run->tokenizer;
     return how;
@@ -106,7 +114,7 @@ Masking trained_masking(const Saved *run)
 
 static uint64_t seed_of(const Saved *run)
 {
-    trained_number(run, "seed"); /* checks that it is a number */
+    trained_number(run, "seed", 0, (double)UINT64_MAX); /* checks that it is a number */
     return strtoull(saved_option(run, "seed"), NULL, 10);
 }
 
@@ -115,14 +123,15 @@ static Corpus read_stories(const Saved *run)
 {
     const bool given = saved_option(run, "story-bytes");
 
-    return corpus_stories(seed_of(run),
-                          given ? (size_t)trained_number(run, "story-bytes") : STORIES_BYTES);
+    return corpus_stories(seed_of(run), given
+                                            ? (size_t)trained_number(run, "story-bytes", 1, 1 << 30)
+                                            : STORIES_BYTES);
 }
 
 LabelCorpus trained_labels(const Saved *run)
 {
     const LabelFiles files = { saved_option(run, "labels"), saved_option(run, "labels-val"),
-                               trained_number(run, "val-share"), seed_of(run) };
+                               trained_share(run), seed_of(run) };
     LabelCorpus labels = label_corpus(files);
 
     if (labels.hash != saved_corpus(run))
@@ -149,7 +158,7 @@ static Corpus read_own_corpus(const Saved *run)
         n > 0 ? corpus_read((CorpusFiles){ .path = file,
                                            .n = n,
                                            .validation_path = saved_option(run, "val-file"),
-                                           .held_back = trained_number(run, "val-share"),
+                                           .held_back = trained_share(run),
                                            .may_stay = of_bytes(run) })
               : read_stories(run);
     free(file);
@@ -163,7 +172,7 @@ void trained_warn(const Saved *run, TextChoice choice)
     for (int i = 0; i < choice.files; i++)
         for (int k = 0; saved_file(run, k); k++) {
             const bool whole = saved_option(run, "val-file") != NULL;
-            const double held_back = whole ? 0 : trained_number(run, "val-share");
+            const double held_back = whole ? 0 : trained_share(run);
 
             if (file_same(choice.file[i], saved_file(run, k)) && !(choice.share <= held_back))
                 warn("the model was trained on %s: omit it to use only held-back data",

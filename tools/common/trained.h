@@ -21,8 +21,12 @@ unsigned trained_kind(const Saved *run);
  * the program. */
 Saved *trained_read(const char *path, bool best, unsigned kinds, const char *program);
 
-/* The number that an option of the run was; dies (EXIT_DATA) if the run does not record it. */
-double trained_number(const Saved *run, const char *option);
+/* The number that an option of the run was; dies (EXIT_DATA) if the run does not record it, or if
+ * it is not in this range. */
+double trained_number(const Saved *run, const char *option, double least, double most);
+
+/* The share of its text that the run held back. */
+double trained_share(const Saved *run);
 
 /* How a masked run hides tokens. */
 Masking trained_masking(const Saved *run);

@@ -35,6 +35,9 @@ static int show_row(Tape *tape, const Model *model, const HeldBack *h, Batch row
 void show_rows(Tape *tape, const Model *model, const HeldBack *h, int n, uint64_t seed)
 {
     const int T = model->config.context;
+    const Text why = held_back_misfit(h, T);
+    if (why.n)
+        die(EXIT_USAGE, "--show has rows of the trained length, %d: %s", T, why.at);
     Arena *mem = arena_new();
     const Batch row = source_shape(source_batch(h->source, mem, T), 1, T);
     int asked = 0, right = 0;

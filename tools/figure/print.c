@@ -9,13 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS_MOST = 1000000, SIGNIFICANT = 4, DECIMALS_MOST = 15 };
+enum { CELLS_MOST = 1000000, SIGNIFICANT = 4, DECIMALS_MOST = 15, WORD_BYTES = 1000 };
 
-/* A text as a single cell, whatever characters it has. */
+/* A text as a single cell, whatever characters it has; control characters become '?'. */
 static void put_word(FILE *out, const char *s)
 {
-    for (; *s; s++)
-        fprintf(out, *s == '|' ? "\\%c" : "%c", *s == '\n' || *s == '\r' ? ' ' : *s);
+    Text word = text_cut(s, WORD_BYTES);
+
+    for (char *c = word.at; *c; c++)
+        if (*c == '\n' || *c == '\r')
+            *c = ' ';
+    text_plain(word.at);
+    for (const char *c = word.at; *c; c++)
+        fprintf(out, *c == '|' ? "\\%c" : "%c", *c);
 }
 
 /* How many digits after the point show n significant digits of x. */

@@ -3,12 +3,13 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/options.h"
+#include "tools/common/shown.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { SHOWN = 120, KEYS_MOST = 64, CONFIG_BYTES = 1 << 16 };
+enum { SHOWN = 120, KEYS_MOST = 64, CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 16 };
 
 /* The lines of a log as CSV: its first row has the names of all their members. */
 typedef struct {
@@ -17,20 +18,26 @@ typedef struct {
     size_t bytes;
     const char *key[KEYS_MOST];
     int keys;
-    Arena *mem;
+    Arena *mem, *line; /* of the names, and of one line at a time */
 } Log;
 
 /* A line of numbers; NULL: it says how the run was started, or is cut off at the end. */
 static const Json *line_of(const Log *log, size_t from, size_t *next, int number)
 {
     const char *at = (const char *)log->text + from, *end = memchr(at, '\n', log->bytes - from);
-    Text why;
+    Text why = { 0 };
 
     *next = end ? (size_t)(end + 1 - (const char *)log->text) : log->bytes;
     if (!end)
         return NULL;
-    const Json *j = json_read(log->mem, at, (size_t)(end - at), &why);
-    if (!j)
+    if (end - at > LINE_BYTES)
+        die(EXIT_DATA, "%s, line %d: has %td bytes", text_cut(log->path, SHOWN).at, number,
+            end - at);
+    arena_reset(log->line);
+    const Json *j = json_read(log->line, at, (size_t)(end - at), &why);
+    if (j && j->kind != JSON_OBJECT)
+        text_add(&why, "is not an object");
+    if (why.n)
         die(EXIT_DATA, "%s, line %d: %s", text_cut(log->path, SHOWN).at, number, why.at);
     return json_find(j, "run") ? NULL : j;
 }
@@ -43,7 +50,7 @@ static void add_keys(Log *log, const Json *line)
         while (i < log->keys && strcmp(log->key[i], j->name) != 0)
             i++;
         if (i == log->keys && i < KEYS_MOST)
-            log->key[log->keys++] = j->name;
+            log->key[log->keys++] = arena_string(log->mem, j->name);
     }
 }
 
@@ -79,12 +86,13 @@ static void print_csv(FILE *out, void *ctx)
 
 static unsigned char *read_log(const char *path, size_t *bytes)
 {
-    Log log = { .path = path, .mem = arena_new() };
+    Log log = { .path = path, .mem = arena_new(), .line = arena_new() };
     unsigned char *text = file_read(path, &log.bytes);
 
     log.text = text;
     char *csv = print_to_memory(print_csv, &log, bytes);
     arena_free(log.mem);
+    arena_free(log.line);
     free(text);
     return (unsigned char *)csv;
 }
@@ -140,7 +148,7 @@ static void add_columns(Source *s)
     s->value[n++] = s->run;
     for (const Json *j = s->config ? s->config->first : NULL; j; j = j->next) {
         s->extra[n] = j->name;
-        s->value[n++] = arena_string(s->mem, json_text(j).at);
+        s->value[n++] = arena_string(s->mem, shown_plain(json_text(j).at).at);
     }
 }
 

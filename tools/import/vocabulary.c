@@ -225,7 +225,39 @@ static void read_lines(Vocabulary *v, char *text)
     }
 }
 
-/* GPT-2's own files. They do not say which tokens are special; GPT2Tokenizer has this one. */
+/* What bos_token and the like name: a string, an object with one, or several. */
+static void mark_special(Vocabulary *v, const Json *j)
+{
+    const char *text = j->kind == JSON_STRING ? j->string : json_string(j, "content");
+    const int token = text ? find(v, text, strlen(text)) : -1;
+
+    if (token >= 0)
+        v->special[token] = true;
+    for (const Json *part = j->kind == JSON_ARRAY ? j->first : NULL; part; part = part->next)
+        mark_special(v, part);
+}
+
+/* The two files that say which tokens are special, where a tokenizer was saved with them. */
+static void read_specials(Vocabulary *v, const char *dir)
+{
+    static const char added[] = "added_tokens.json", named[] = "special_tokens_map.json";
+    char path[PATH_BYTES];
+
+    if (import_has(dir, added)) {
+        const Json *tokens = import_json(v->mem, import_path(dir, added, path));
+
+        v->path = arena_string(v->mem, path);
+        read_vocab(v, tokens);
+        for (const Json *j = tokens->first; j; j = j->next)
+            v->special[find(v, j->name, strlen(j->name))] = true;
+    }
+    if (import_has(dir, named))
+        for (const Json *j = import_json(v->mem, import_path(dir, named, path))->first; j;
+             j = j->next)
+            mark_special(v, j);
+}
+
+/* GPT-2's own files. They need not say which tokens are special; GPT2Tokenizer has this one. */
 void vocabulary_files(Vocabulary *v, const char *dir)
 {
     char path[PATH_BYTES];
@@ -234,8 +266,11 @@ void vocabulary_files(Vocabulary *v, const char *dir)
 
     v->path = arena_string(v->mem, path);
     read_vocab(v, vocab);
+    read_specials(v, dir);
     char *merges = (char *)file_read(import_path(dir, "merges.txt", path), &bytes);
     v->path = arena_string(v->mem, path);
+    if (strlen(merges) < bytes)
+        die(EXIT_DATA, "%.180s: byte %zu is NUL, which no merge has", v->path, strlen(merges));
     read_lines(v, merges);
     const int end = find(v, "<|endoftext|>", 13);
     if (end >= 0)

@@ -114,7 +114,8 @@ static void find_differences(Group *g)
         const Json *config = g->run[i]->config;
 
         for (const Json *j = config ? config->first : NULL; j && j->name; j = j->next) {
-            bool seen = g->differing == DIFFERING;
+            bool seen =
+                g->differing == DIFFERING || (i > 0 && json_find(g->run[0]->config, j->name));
 
             for (int k = 0; k < g->differing && !seen; k++)
                 seen = strcmp(g->differs[k], j->name) == 0;

@@ -168,7 +168,7 @@ static void read_log(Record *r)
     Arena *mem = arena_new();
     Lines l = { .next = (const char *)text, .end = (const char *)text + bytes };
     while (next_line(&l)) {
-        if (l.next == l.end)
+        if (l.next == l.end && l.n <= LINE_BYTES)
             keep(r, &r->last, &l);
         if (read_log_line(r, mem, &l, &why))
             continue;
