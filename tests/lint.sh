@@ -97,10 +97,10 @@ tools/figure 1520
 tools/export 400
 tools/import 1520
 tools/fill 460
-tools/gradcheck 700
+tools/gradcheck 710
 tools/report 2720
 tools/train 2620
-tools/lib 1340
+tools/lib 1360
 END
 
 twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)
