@@ -1,5 +1,7 @@
 /* What compares derivatives has to notice wrong ones; without this, nothing else here proves much.
  */
+#include "ops/base/error.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 
@@ -74,6 +76,44 @@ START_TEST(a_wrong_derivative_is_over_the_tolerance)
     }
 }
 END_TEST
+
+#ifdef PROOF /* ./gradcheck, which is in double alone, on a single op */
+#include "tools/gradcheck/case.c"
+
+static Mistake mistaken;
+static size_t compared;
+
+static void gradcheck_the_cube(const char *unused)
+{
+    Report r = { .tape = tape_open(1), .mem = arena_new(), .most = compared };
+    Arena *mem = arena_new();
+    Subject s = { leaf(mem, 1, 1, SHAPE(3, 4)), mistaken };
+    Case c = { .name = "cube", .f = cube, .ctx = &s };
+
+    (void)unused;
+    ck_assert_ptr_nonnull(freopen("/dev/null", "w", stdout));
+    put_operand(&c, "x", s.x);
+    check(&r, &c);
+    sum_up(&r, "cube", "");
+    conclude(&r);
+    tape_close(&r.tape);
+    arena_free(r.mem);
+    arena_free(mem);
+}
+
+START_TEST(gradcheck_ends_with_an_error_if_a_derivative_is_wrong)
+{
+    for (compared = 1; compared <= 12; compared += 11) {
+        mistaken = RIGHT;
+        ck_assert_int_eq(exit_code_of(gradcheck_the_cube, ""), 0);
+        for (int i = SCALED; i <= ZERO; i++) {
+            mistaken = (Mistake)i;
+            check_dies(gradcheck_the_cube, "", EXIT_FAILED, "the derivatives of 1 operands differ");
+        }
+    }
+}
+END_TEST
+#endif
 
 START_TEST(a_derivative_along_a_direction_is_the_same_twice)
 {
@@ -162,9 +202,12 @@ END_TEST
 Suite *suite_derivative(void)
 {
     Suite *s = suite_create("derivative");
-    TCase *t = group(s, "derivative");
+    TCase *t = with_folder(s, "derivative");
 
     tcase_add_test(t, a_wrong_derivative_is_over_the_tolerance);
+#ifdef PROOF
+    tcase_add_test(t, gradcheck_ends_with_an_error_if_a_derivative_is_wrong);
+#endif
     tcase_add_test(t, a_derivative_along_a_direction_is_the_same_twice);
     tcase_add_test(t, a_relative_error_is_never_nan);
     tcase_add_test(t, a_slope_is_the_derivative);

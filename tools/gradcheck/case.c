@@ -125,3 +125,12 @@ void sum_up(Report *r, const char *name, const char *where)
     fflush(stdout);
     r->these = (Tally){ 0 };
 }
+
+void conclude(const Report *r)
+{
+    if (r->all.over)
+        die(EXIT_FAILED, "the derivatives of %d operands differ by more than %.0e; the largest: %s",
+            r->all.over, DERIVATIVE_TOLERANCE, r->all.what);
+    if (!(r->all.apart <= TWIN_TOLERANCE))
+        die(EXIT_FAILED, "a plain twin differs from its mechanism by %.1e", r->all.apart);
+}

@@ -63,10 +63,6 @@ int main(int argc, char **argv)
     arena_free(r.tape.mem);
     arena_free(r.mem);
     options_finish();
-    if (r.all.over)
-        die(EXIT_FAILED, "the derivatives of %d operands differ by more than %.0e; the largest: %s",
-            r.all.over, DERIVATIVE_TOLERANCE, r.all.what);
-    if (!(r.all.apart <= TWIN_TOLERANCE))
-        die(EXIT_FAILED, "a plain twin differs from its mechanism by %.1e", r.all.apart);
+    conclude(&r);
     return 0;
 }

@@ -68,6 +68,9 @@ void sum_up(Report *r, const char *name, const char *where);
 
 void print_header(const Report *r);
 
+/* Dies (EXIT_FAILED) if a derivative, or a twin, is further off than is allowed. */
+void conclude(const Report *r);
+
 /* Every op, every setting of an attention, and every parameter of a small model with it. */
 void check_ops(Report *r);
 void check_mixes(Report *r, const Attention *a);
