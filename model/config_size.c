@@ -222,10 +222,16 @@ bool config_learns_positions(const Config *c)
     return any;
 }
 
-/* What the state of the layers grows by if the sequence is twice as long. */
+/* What the state of the layers grows by if the sequence is twice as long. A length that is fitted
+ * to the context, as cosformer's, does not count: beyond it there is a second state, and no third.
+ */
 static double growth(const Config *c)
 {
     MixSize size = config_mix_size(c);
+
+    for (const Setting *s = c->attention->settings; s && s->name; s++)
+        if (s->length == CONTEXT_AT_LEAST)
+            *setting_at(&size.set, s->name) = 0;
     const size_t within = attention_state(&size);
 
     size.T *= 2;

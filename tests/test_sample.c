@@ -206,6 +206,20 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
 }
 END_TEST
 
+START_TEST(a_horizon_at_the_context_is_no_reason_to_start_over)
+{
+    Config c = small_variant(0);
+
+    c.attention = &attention_cosformer, c.set = settings_default(c.attention);
+    for (int horizon = 0; horizon <= 2 * c.context; horizon += c.context) {
+        *setting_at(&c.set, "horizon") = horizon;
+        ck_assert(!config_keeps_keys(&c));
+    }
+    *setting_at(&c.set, "window") = 2 * c.context;
+    ck_assert(config_keeps_keys(&c));
+}
+END_TEST
+
 START_TEST(the_likeliest_token_is_the_first_of_the_largest)
 {
     for (int n = 1; n <= 70; n++)
@@ -375,6 +389,7 @@ Suite *suite_sample(void)
     tcase_add_test(t, samples_are_the_same_in_any_batch);
     tcase_add_test(t, each_token_of_a_sample_is_drawn_anew);
     tcase_add_loop_test(t, at_temperature_0_the_likeliest_token_follows, 7, 9);
+    tcase_add_test(t, a_horizon_at_the_context_is_no_reason_to_start_over);
     tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
     tcase_add_test(t, top_k_and_top_p_keep_what_sorting_would_keep);
     tcase_add_test(t, ties_are_resolved_in_favour_of_lower_tokens);
