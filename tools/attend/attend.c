@@ -305,10 +305,7 @@ static void check_files(int files, char **file)
 
 static void check_layer(const Attention *a)
 {
-    const bool given = options_given(&program, "layer") || options_given(&program, "layers");
-
-    if (given && !(a->traits & BY_LAYER))
-        die(EXIT_USAGE, "--layer and --layers mean nothing to --attn %s", a->name);
+    settings_check_layer(&program, a);
     if (layer >= layers)
         die(EXIT_USAGE, "--layer is %d, but there are %d --layers, counted from 0", layer, layers);
 }

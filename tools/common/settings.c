@@ -189,6 +189,13 @@ void settings_check_rotated(const Program *program, bool rope, const char *by)
             die(EXIT_USAGE, "--%s needs %s", settings_at(i)->name, by);
 }
 
+void settings_check_layer(const Program *program, const Attention *a)
+{
+    if ((options_given(program, "layer") || options_given(program, "layers")) &&
+        !(a->traits & BY_LAYER))
+        die(EXIT_USAGE, "--layer and --layers mean nothing to --attn %s", a->name);
+}
+
 const char *settings_given(const Program *program)
 {
     for (int i = 0; settings_at(i); i++)

@@ -61,6 +61,8 @@ static void settle(attnc_attention *a, const char *words)
     Mix *mix = &a->mix;
     mix->attention = settings_of(&program, &wanted.settings, &mix->set);
     settings_check_rope(&program, "rope", mix->attention);
+    settings_check_rotated(&program, wanted.rope, "--rope");
+    settings_check_layer(&program, mix->attention);
     mix->causal = wanted.causal;
     mix->rope = wanted.rope;
     mix->layer = wanted.layer;

@@ -22,14 +22,29 @@ const char *attnc_error(void)
     return here.line;
 }
 
+/* The tables' own strings are filled in when they are asked for. */
+static Choice row(int i)
+{
+    Choice found = { 0 };
+
+    pthread_mutex_lock(&tables);
+    for (int at = 0; at <= i; at++) {
+        found = settings_attention(at);
+        if (!found.name)
+            break;
+    }
+    pthread_mutex_unlock(&tables);
+    return i < 0 ? (Choice){ 0 } : found;
+}
+
 const char *attnc_mechanism(int i)
 {
-    return i < 0 ? NULL : settings_attention(i).name;
+    return row(i).name;
 }
 
 const char *attnc_mechanism_summary(int i)
 {
-    return i < 0 ? NULL : settings_attention(i).summary;
+    return row(i).summary;
 }
 
 /* Numbers have decimal points here, whatever the locale of the program. */
