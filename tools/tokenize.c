@@ -100,6 +100,10 @@ static void check_words(int left, char **argv)
         die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong.at);
     if (run_path && options_given(&program, "tokenizer"))
         die(EXIT_USAGE, "--run has a tokenizer, so it takes no --tokenizer");
+    if (left == 1 && run_path && other_path)
+        die(EXIT_USAGE,
+            "--run has a tokenizer: with --text there is no TEXT to learn from, but %.60s",
+            argv[0]);
     if (left != 1 && !(left == 0 && run_path && other_path))
         die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
             left ? argv[1] : "");
