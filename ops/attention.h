@@ -3,8 +3,9 @@
  * T, H, E) comes out. V(i) is the set of keys visible to position i: all keys of its sequence or,
  * if causal, those up to i; never padding (positions past the sequence's length), and with a
  * window only keys within that distance. A position that sees no key outputs zeros and passes no
- * gradient. Padding may hold any numbers, even NaN, and its gradients are exactly 0: what is
- * applied to q or k before an engine must skip it.
+ * gradient. Keys and values of padding (and its queries, where keys are made of q) may hold any
+ * numbers, even NaN, and their gradients are exactly 0: what is applied to them before an engine
+ * must skip it.
  *
  * A mechanism is a row of a table: its name, its capabilities, its operands other than q, k and v,
  * its settings, the layer that contains it, and the engine that computes it. Everything else

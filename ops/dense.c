@@ -15,13 +15,15 @@
  * rows of g W that are still in cache. g W is computed DENSE_ROWS rows at a time, and dx is
  * written over x if it is the first contribution.
  *
- * On a tape with `bf16` all three products round f(x), W and g to bf16 as they pack them.
+ * On a tape whose `precision` is not float all three products round f(x), W and g to bf16 as they
+ * pack them.
  *
  * The few rows of a decoder's step, one for each sequence, read each number of W once, where gemm
  * would first pack them all. So on its tape y_o = W_o . f(x) is computed for one o after another,
  * in about the time of reading W. The order of these sums differs from gemm's; hence the tape
- * selects the method, never the number of rows, and the bits of a row do not depend on its batch.
- * A W that is also stored in bf16 (params_narrow()) is read from there; f(x) is not rounded.
+ * selects the method (decode.c: for a step of one position), and the bits of a row do not depend on
+ * its batch. A W that is also stored in bf16 (params_narrow()) is read from there; f(x) is not
+ * rounded.
  */
 #include "ops/base/error.h"
 #include "ops/kernel/elementary.h"

@@ -35,7 +35,7 @@ static void gather(Settings *s, const Setting *of)
 
 static const Settings *settings(void)
 {
-    static Settings all; /* filled in before any other thread exists */
+    static Settings all; /* filled in before other threads exist; in the library, under its lock */
 
     if (all.n == 0)
         for (const Attention *const *a = attentions; *a; a++)

@@ -28,7 +28,7 @@ typedef struct {
 typedef struct {
     const char *task;           /* what --task takes */
     const Tokenizer *tokenizer; /* NULL: not trained on text */
-    uint64_t corpus;            /* corpus_hash(), or 0 */
+    uint64_t corpus;            /* Corpus.hash, or 0 */
     const Meta *option;         /* names and values, as the command line takes them */
     int options;
 } Origin;

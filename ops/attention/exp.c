@@ -34,7 +34,7 @@ static int one(int F)
     return 1;
 }
 
-/* n with 2^n <= x < 2^(n+1); -FAR for 0. */
+/* n with 2^n <= x < 2^(n+1); for 0 one less than the least exponent of a normal number. */
 static inline real exponent(real x)
 {
 #ifdef PROOF

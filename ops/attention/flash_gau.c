@@ -190,7 +190,7 @@ static void leave(const Across *x, Grad to, Rows from, int n)
     head_scatter(&x->head, to, from, x->op->D);
 }
 
-/* dql = w S g, where St is the sum of v kl^T; and optionally R += w ql g^T. */
+/* dql = w S g, where St is the sum of v kl^T. */
 static void undo_queries(Across *x, int t0, int c)
 {
     const Flash *op = x->op;

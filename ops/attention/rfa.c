@@ -91,7 +91,7 @@ static void rfa_apply(const MapRows *m, const real *x, real *f)
         replace(f, inverse(length_of(x, m->D)), m->F / 2, f + m->F / 2);
 }
 
-/* Replaces the first half of df by h. */
+/* Replaces the first half of df by u. */
 static void chain_features(const MapRows *m, const real *x, const real *f, real *df)
 {
     const int half = m->F / 2;

@@ -302,7 +302,7 @@ static void back_rights(const Chunk *x, const Room *r, const Side *s)
     }
 }
 
-/* c += f e b and d += f e a, for a left row a with gradient c and a right row b with gradient d */
+/* dleft += d e right and dright += d e left, with e the decay between both rows */
 typedef struct {
     const real *left, *right;
     real *dleft, *dright;

@@ -4,8 +4,8 @@
  *     s_ij = tau_i q_i . k_j      A_ij = w(s_ij) / c_i      o_i = sum over j of A_ij v_j
  *
  * over j in V(i), where c_i is either a function of the number of keys or the sum of w(s_ij).
- * The matrix is computed a tile at a time and never stored; softmax.c, gau.c and flash_gau.c
- * define w, tau and c. The derivation is at the head of tiles.c.
+ * The matrix is computed a tile at a time and never stored; softmax.c, weights.c, gau.c
+ * and flash_gau.c define w, tau and c. The derivation is at the head of tiles.c.
  */
 #ifndef OPS_ATTENTION_ENGINE_TILES_H
 #define OPS_ATTENTION_ENGINE_TILES_H
