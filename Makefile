@@ -95,6 +95,8 @@ test-programs: all
 	tests/programs.sh
 	tests/effects.sh
 	! command -v python3 >/dev/null || python3 tests/tensorboard.py
+	! command -v python3 >/dev/null || \
+	    python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' tools/export/*.py tests/*.py
 test-experiments: all
 	tests/experiments.sh
 test-install: all lib
@@ -130,6 +132,7 @@ covered: $(OUT)/float/check all
 	umask 0; EVERY_SUITE=1 CK_TIMEOUT_MULTIPLIER=20 $< # other users write counters, too
 	umask 0; tests/programs.sh
 check-full: test faults kills abuse same portability
+	tests/browser.sh
 
 LONG  = attention promises masks tape headers
 QUICK_SUITES = $(filter-out $(LONG),$(shell sed -n 's/^ *\(ROW\|ONCE\)(\([a-z0-9]*\)).*/\2/p' tests/suites.h))

@@ -26,5 +26,5 @@ done | awk -v files="${FILES:-0}" '
         }
         close("sort")
         print row("all", l, ls, b, bs)
-        exit !(ls > 0)
+        exit !(ls > 0 && l >= 0.95 * ls && b >= 0.90 * bs)
     }'

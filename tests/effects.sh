@@ -227,7 +227,8 @@ losses() { # OPTION...: of a run with these
 }
 prints() { # PROGRAM WORD...; times are no results
     program=$1 && shift
-    timeout 60 "$root/$program" "$@" 2>out </dev/null | sed 's/ in [0-9.]* s.*//;s/"seconds":[^,]*//'
+    timeout 60 "$root/$program" "$@" >printed 2>out </dev/null || return
+    sed 's/ in [0-9.]* s.*//;s/"seconds":[^,]*//' printed
     [ ! -e page ] || { cat page && rm page; }
     ! grep 'attn.c: error:' out
 }
@@ -238,7 +239,7 @@ compare() { # COMMAND, with the option last or the program first
         case $option in *' no') with="--no-${option% no}" ;; *) with="--$option" ;; esac
         if ! $first ${program-} $others >before || ! $first ${program-} $others $with >after; then
             fail "${program-train} $with beside$others: $(tail -n 1 out)"
-        elif cmp -s before after || [ ! -s before ]; then
+        elif cmp -s before after || [ ! -s before ] || [ ! -s after ]; then
             fail "${program-train} $with changes nothing"
         else
             passed=$((passed + 1))

@@ -376,7 +376,8 @@ done
 tiny() { (cd all && make -f experiments/Makefile claims CLAIMS='e1-causal e2-masked e4-lengths' JOBS=2 OUT=tiny); }
 each_claim() {
     for i in $(seq 35); do [ "$(grep -c "^| C$i | .* |" all/tiny/README.md)" -eq 1 ] || return; done
-    [ "$(grep -c '^| C.* undecided | ' all/tiny/README.md)" -eq "$(cat all/tiny/*/README.md | grep -c '^\*\*C[0-9]')" ]
+    [ "$(cat all/tiny/*/README.md | grep -c '^\*\*C[0-9]')" -ge 10 ] &&
+        [ "$(grep -c '^| C.* undecided | ' all/tiny/README.md)" -eq "$(cat all/tiny/*/README.md | grep -c '^\*\*C[0-9]')" ]
 }
 judged_have_figures() { ! grep '^| C.* undecided | ' all/tiny/README.md | grep -v ' | \[figure\]([a-z0-9-]*/[a-z0-9]*\.svg) | '; }
 tables_apart() { # the row of dashes is the second line of a table, or two tables have become one

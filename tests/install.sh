@@ -34,6 +34,9 @@ check 'make install into a folder with a space' $make install PREFIX="$dir/a pre
 check 'puts everything there' [ "$(find "$dir/a prefix" -type f | wc -l)" = "$(find "$dir/root" -type f | wc -l)" ]
 version=$(sed -n 's/^.define ATTNC_VERSION "\(.*\)"/\1/p' tools/lib/attnc.h)
 programs=$(cd "$prefix/bin" && ls)
+check 'all programs are there' [ "$(echo $programs)" = "$(echo attnc-analyse attnc-attend attnc-attend64 attnc-bench \
+    attnc-classify attnc-eval attnc-export attnc-figure attnc-fill attnc-gradcheck attnc-import attnc-report \
+    attnc-sample attnc-tokenize attnc-train)" ]
 
 # --- programs ------------------------------------------------------------------------------------
 

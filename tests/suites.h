@@ -29,6 +29,7 @@
     ROW(activation)    /* activations at large arguments, and of NaN */                            \
     ROW(kernel)        /* the kernel of the matrix product, elementary functions */                \
     ROW(bf16)          /* products of 16-bit operands */                                           \
+    ROW(precision)     /* which operands have 16 bits */                                           \
     ROW(rope)          /* RoPE */                                                                  \
     ROW(attention)     /* every attention against its twin, alone and in a block */                \
     ROW(delta)         /* states that are corrected, at extreme numbers */                         \

@@ -396,5 +396,7 @@ Suite *suite_display(void)
     tcase_add_test(t, the_width_is_the_terminals_or_that_of_columns);
     if (access("./train", X_OK) == 0)
         tcase_add_loop_test(run, a_run_fits_the_terminal, 0, 4);
+    else
+        fprintf(stderr, "skipped: there is no ./train\n");
     return s;
 }

@@ -108,10 +108,17 @@ START_TEST(padding_has_no_gradient)
 
     loss_along(t, 0);
     must_work(attnc_attention_backward(t->a, t->g));
-    const real *last =
-        t->dx[1] + (B * N - 1) * H * D; /* k of the last position, which is padding */
-    for (int j = 0; j < H * D; j++)
-        ck_assert(last[j] == 0);
+    for (int i = 1; i < 3;
+         i++) { /* k and v: the last two positions are padding, that before is not */
+        const real *end = t->dx[i] + B * N * H * D;
+        double before = 0;
+
+        for (int j = 1; j <= 2 * H * D; j++)
+            ck_assert(end[-j] == 0);
+        for (int j = 1; j <= H * D; j++)
+            before += fabs((double)end[-2 * H * D - j]);
+        ck_assert(before > 0);
+    }
     trial_free(t);
 }
 END_TEST

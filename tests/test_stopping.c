@@ -235,6 +235,8 @@ Suite *suite_stopping(void)
     tcase_add_test(t, a_run_with_no_time_takes_a_step_and_a_short_evaluation);
     if (screen_exists())
         tcase_add_test(t, a_run_on_a_terminal_ends_its_line);
+    else
+        fprintf(stderr, "skipped: there is no pseudo-terminal\n");
     tcase_add_test(t, a_run_that_is_asked_to_stop_leaves_its_weights);
     return s;
 }

@@ -185,8 +185,11 @@ START_TEST(the_final_weights_may_be_the_best)
 {
     Arena *mem = arena_new();
 
-    for (int steps = 3; steps <= 6; steps += 3) { /* before an evaluation is due, and after one */
+    for (int i = 0; i < 4; i++) { /* before an evaluation is due, and after one */
+        const int steps = i % 2 ? 6 : 3;
+
         job.options.steps = steps;
+        job.options.optimiser.hyper.ema = i < 2 ? 0 : 0.8; /* both are the averages */
         check_trains();
         const Model last = model_of("model.safetensors", mem),
                     best = model_of("best.safetensors", mem);
@@ -310,6 +313,23 @@ START_TEST(every_batch_has_one_of_the_lengths_and_as_many_tokens)
     check_same_files(&one, &plain, "the context as the only length");
     weights_free(mixed), weights_free(again), weights_free(shorter), weights_free(one),
         weights_free(plain);
+}
+END_TEST
+
+START_TEST(every_length_is_as_frequent)
+{
+    static const int length[] = { 4, 8, 16 };
+    const TrainOptions o = { .length = length, .lengths = 3, .batch = 2, .steps = 3000 };
+    int n[3] = { 0 };
+
+    for (uint64_t k = 0; k < 3000; k++) {
+        const int T = batches_length(&o, 16, 5, k);
+
+        ck_assert(T == 4 || T == 8 || T == 16);
+        n[T / 8]++;
+    }
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(abs(n[i] - 1000) < 150, "%d times %d", n[i], length[i]);
 }
 END_TEST
 
@@ -534,6 +554,8 @@ START_TEST(a_number_out_of_range_ends_a_run_or_stays_in_its_place)
         if (!isfinite(numbers[i])) {
             ck_assert_int_eq(code, EXIT_FAILED);
             ck_assert_int_eq(saved_step(), 5);
+        } else {
+            ck_assert(code == 0 || code == EXIT_FAILED);
         }
         model_of("model.safetensors", mem); /* dies if a number is not finite */
         arena_free(mem);
@@ -556,6 +578,7 @@ Suite *suite_training(void)
     tcase_add_test(t, best_weights_of_a_later_step_do_not_count);
     tcase_add_test(t, the_log_of_an_interrupted_run_has_every_step_once);
     tcase_add_test(t, every_batch_has_one_of_the_lengths_and_as_many_tokens);
+    tcase_add_test(t, every_length_is_as_frequent);
     tcase_add_test(t, batches_may_grow_in_number_and_length);
     tcase_add_test(t, the_tokens_of_a_run_are_those_of_its_updates);
     tcase_add_test(t, checkpoints_record_their_validation_loss);

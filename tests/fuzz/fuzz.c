@@ -25,6 +25,7 @@ static void *piece[PIECES];
 static int pieces;
 
 static bool running;
+static int returned;
 static jmp_buf back;
 static const uint8_t *contents;
 static size_t length;
@@ -119,7 +120,13 @@ bool fuzz_run(void (*f)(void *ctx), void *ctx)
     running = false;
     while (pieces > 0)
         __real_free(piece[--pieces]);
+    returned += !died;
     return !died;
+}
+
+int fuzz_returned(void)
+{
+    return returned;
 }
 
 int fuzz_pieces(void)

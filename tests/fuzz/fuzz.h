@@ -27,6 +27,9 @@ void fuzz_file(const uint8_t *data, size_t n);
 /* Calls f(ctx): true if it returns, false if it dies or exits. */
 bool fuzz_run(void (*f)(void *ctx), void *ctx);
 
+/* How often it has returned true. */
+int fuzz_returned(void);
+
 /* The number of allocations that were not freed. */
 int fuzz_pieces(void);
 
