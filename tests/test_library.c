@@ -123,6 +123,28 @@ START_TEST(padding_has_no_gradient)
 }
 END_TEST
 
+START_TEST(the_list_of_mechanisms_has_an_end)
+{
+    int n = 0;
+
+    while (attnc_mechanism(n))
+        ck_assert_ptr_nonnull(attnc_mechanism_summary(n++));
+    ck_assert_int_ge(n, 33);
+    for (int i = n; i < n + 100; i++)
+        ck_assert(!attnc_mechanism(i) && !attnc_mechanism_summary(i));
+    ck_assert(!attnc_mechanism(-1) && !attnc_mechanism(INT_MAX));
+}
+END_TEST
+
+START_TEST(layers_are_refused_where_they_mean_nothing)
+{
+    ck_assert_ptr_null(attnc_attention_new("--attn softmax --layer 3 --layers 4"));
+    ck_assert_ptr_nonnull(strstr(attnc_error(), "mean nothing to --attn softmax"));
+    ck_assert_ptr_null(attnc_attention_new("--attn cosformer --rope-ladder d"));
+    ck_assert_ptr_nonnull(strstr(attnc_error(), "--rope-ladder needs --rope"));
+}
+END_TEST
+
 START_TEST(operands_that_are_drawn_need_no_numbers)
 {
     attnc_attention *a[2];
@@ -273,6 +295,8 @@ Suite *suite_library(void)
         count++;
     tcase_add_loop_test(t, gradients_match_differences, 0, count);
     tcase_add_test(t, padding_has_no_gradient);
+    tcase_add_test(t, the_list_of_mechanisms_has_an_end);
+    tcase_add_test(t, layers_are_refused_where_they_mean_nothing);
     tcase_add_test(t, operands_that_are_drawn_need_no_numbers);
     tcase_add_test(t, mistakes_are_returned);
     tcase_add_test(t, each_thread_has_its_own_error);

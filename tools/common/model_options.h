@@ -44,7 +44,7 @@ extern const char model_gammas[];
         { "layer-norm", OPTION_CHOICE, &(config).norm, .choices = norm_names,                      \
           .help = "RMSNorm or LayerNorm" },                                                        \
         { "norm-eps", OPTION_CHOICE, &(config).eps, .choices = eps_names,                          \
-          .help = "epsilon of the norms" },                                                        \
+          .help = "epsilon of the norms before layers and at the end" },                           \
         { "n-inner", OPTION_INT, &(config).hidden, .max = INNER_MOST,                              \
           .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },         \
         { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                     \

@@ -68,7 +68,9 @@ ATTNC_API const char *attnc_mechanism_summary(int i);
  * Some mechanisms take more operands, such as fastformer's pool_q.
  *
  * Options: --attn NAME, --causal, --rope, --rope-scale KIND:S, --threads N (0, the default: all
- * available processors), --seed N (for random operands), and the settings of the mechanism.
+ * available processors), --seed N (for random operands), --layer L and --layers N (for decays that
+ * depend on the layer), --features N (random directions per head), and the settings of the
+ * mechanism.
  */
 typedef struct attnc_attention attnc_attention;
 
