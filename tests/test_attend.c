@@ -490,14 +490,25 @@ static void execute_help(const char *path)
     _exit(127);
 }
 
-/* Whether a line begins with `start`, after spaces, and contains `words`. */
-static bool help_says(const char *start, const char *words)
+/* Whether a line begins with `start` and names the mechanism, and it or the next one has `help`. */
+static bool help_says(const char *start, const char *name, const char *help)
 {
-    for (const char *line = said; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
-        const char *first = line + strspn(line, " "), *at = strstr(line, words);
+    char named[2][64];
 
-        if (strncmp(first, start, strlen(start)) == 0 && at &&
-            !memchr(line, '\n', (size_t)(at - line)))
+    snprintf(named[0], sizeof named[0], " %s,", name);
+    snprintf(named[1], sizeof named[1], " %s:", name);
+    for (const char *line = said; line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+        char entry[400];
+        const size_t first = strcspn(line, "\n");
+        const size_t more = line[first] ? strcspn(line + first + 1, "\n") : 0;
+
+        if (strncmp(line + strspn(line, " "), start, strlen(start)) != 0)
+            continue;
+        snprintf(entry, sizeof entry, "%.*s", (int)first, line);
+        if (!strstr(entry, named[0]) && !strstr(entry, named[1]))
+            continue;
+        snprintf(entry, sizeof entry, "%.*s", (int)(first + 1 + more), line);
+        if (strstr(entry, help))
             return true;
     }
     return false;
@@ -509,11 +520,11 @@ START_TEST(help_names_every_operand)
     ck_assert_int_eq(exit_code_of(execute_help, program), 0);
     for (const Attention *const *a = attentions; *a; a++)
         for (const Operand *o = (*a)->operands; o && o->name; o++) {
-            char start[64], why[200];
+            char start[64];
 
             snprintf(start, sizeof start, "%s [%c", o->name, o->shape[0]);
-            snprintf(why, sizeof why, "%s: %s", (*a)->name, o->help);
-            ck_assert_msg(help_says(start, why), "no line '%s ...  %s' in: %s", start, why, said);
+            ck_assert_msg(help_says(start, (*a)->name, o->help), "no '%s' for %s: %s", start,
+                          (*a)->name, o->help);
         }
 }
 END_TEST
