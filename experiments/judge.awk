@@ -2,8 +2,8 @@
 # one for each seed, and a floor, bound[j]; judge() finds mean[j], sd[j], level[j], half[j], which is half
 # of the interval, found[j] and, where that is "open", need[j]: the seeds that would close it.
 
-# P(|T| < t) of Student's T: finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4). Continued without an
-# end, they give 1, so that P(|T| >= t) is the rest, which is as exact where it is far below 1e-16.
+# P(|T| < t) of Student's T: finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4). The infinite series
+# have the sum 1, so P(|T| >= t) is the sum of the other terms, which is exact even far below 1e-16.
 function t_within(t, df,    angle, i, term, sum) {
     angle = atan2(t, sqrt(df)); term = df % 2 ? cos(angle) : 1
     for (i = 2 + df % 2; i <= df; i += 2) { sum += term; term *= cos(angle) ^ 2 * (i - 1) / i }

@@ -81,8 +81,8 @@ function sums(j,    k, cell, cells, lacking, total) {
     sums(j)
 }
 
-# A number with four decimals, or with four digits if it is one that has more before the point: times in
-# ns, ranks. `scale` is the number whose size decides.
+# x with four decimals; from 10 on, as of ranks and of times in ns, with four digits. The size of `scale`
+# decides.
 function shown(x, scale) {
     scale = abs(scale)
     return sprintf("%.*f", scale < 10 ? 4 : scale < 100 ? 2 : scale < 1000 ? 1 : 0, x)

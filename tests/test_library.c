@@ -108,8 +108,7 @@ START_TEST(padding_has_no_gradient)
 
     loss_along(t, 0);
     must_work(attnc_attention_backward(t->a, t->g));
-    for (int i = 1; i < 3;
-         i++) { /* k and v: the last two positions are padding, that before is not */
+    for (int i = 1; i < 3; i++) { /* k and v; only the last two positions are padding */
         const real *end = t->dx[i] + B * N * H * D;
         double before = 0;
 

@@ -71,7 +71,7 @@ void settings_check_rope(const Program *program, const char *option, const Atten
 /* Dies if a setting of RoPE was given without RoPE; `by` is the option that turns it on. */
 void settings_check_rotated(const Program *program, bool rope, const char *by);
 
-/* Dies (EXIT_USAGE) if --layer or --layers is given, and the mechanism is the same in all layers.
+/* Dies (EXIT_USAGE) if --layer or --layers is given to a mechanism that is the same in all layers.
  */
 void settings_check_layer(const Program *program, const Attention *a);
 
