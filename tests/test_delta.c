@@ -130,14 +130,18 @@ START_TEST(decays_of_all_sizes_are_those_of_the_plain_twin)
 }
 END_TEST
 
-static void check_length(const Mix *in, const Operand *o, const real *row)
+/* Of each row of a tensor of such rows, the square of the length; at most a little above 1. */
+static void check_lengths(const Tensor *x, const char *name, double least)
 {
-    double square = 0;
+    const int n = x->dim[x->ndim - 1];
 
-    for (int d = 0; d < in->k->dim[3]; d++)
-        square += (double)(row[d] * row[d]);
-    ck_assert_msg(square > 0.9 && square < 1.001, "%s: |%s|^2 = %g", in->attention->name, o->name,
-                  square);
+    for (const real *row = x->data; row < x->data + x->n; row += n) {
+        double square = 0;
+
+        for (int d = 0; d < n; d++)
+            square += (double)(row[d] * row[d]);
+        ck_assert_msg(square > least && square < 1 + 1e-6, "%s: %g", name, square);
+    }
 }
 
 /* Vectors have length 1; a product with one is smaller, number by number. */
@@ -149,8 +153,8 @@ static void check_vectors(void *ctx, const Mix *in)
         const bool product = o->from && o->from->times;
         const real *other = product ? mix_tensor(in, o->from->times)->data : NULL;
 
-        for (size_t j = 0; o->unit && !product && j < in->x[i]->n; j += (size_t)in->k->dim[3])
-            check_length(in, o, in->x[i]->data + j);
+        if (o->unit && !product)
+            check_lengths(in->x[i], in->attention->name, 0.9);
         for (size_t j = 0; product && j < in->x[i]->n; j++)
             ck_assert_double_lt(fabs((double)in->x[i]->data[j]), fabs((double)other[j]));
         *(int *)ctx += o->unit;
@@ -180,6 +184,28 @@ START_TEST(a_layer_normalises_keys_to_length_1)
 }
 END_TEST
 
+/* The vectors that tests and tools draw themselves. */
+START_TEST(drawn_vectors_have_length_1)
+{
+    int seen = 0;
+
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        const Mixing m = mixing(mem, v, (Shape){ 2, 5, 2, 8, 8 }, true);
+        const Operand *o;
+
+        for (int i = 0; (o = attention_operand(m.attention, i)); i++)
+            if (o->unit && m.x[i]) {
+                check_lengths(m.x[i], m.name, 1 - 1e-6);
+                seen++;
+            }
+        arena_free(mem);
+    }
+    ck_assert_int_ge(seen, 4);
+}
+END_TEST
+
 Suite *suite_delta(void)
 {
     Suite *s = suite_create("delta");
@@ -189,5 +215,6 @@ Suite *suite_delta(void)
     tcase_add_test(t, a_repeated_key_is_corrected_each_time);
     tcase_add_test(t, decays_of_all_sizes_are_those_of_the_plain_twin);
     tcase_add_test(t, a_layer_normalises_keys_to_length_1);
+    tcase_add_test(t, drawn_vectors_have_length_1);
     return s;
 }
