@@ -1,7 +1,7 @@
 # The runs of an experiment. Reads the rows in `folder` and those of c03-perplexity, then the plan on
 # stdin, one series per line (see Makefile). Prints the runs that have no rows yet: `todo:` and the
 # name; `other:` if another PART has it; `later:` and the series while its rate is unknown. With
-# page=1 it prints the rows of each series at its rate instead.
+# page=1 it prints the rows of each series at its rate instead. converging=1: see judged().
 BEGIN {
     tests = split(lengths, length_, ",") # none: each run names its own
     if (lengths == "-") length_[1] = "" # the row of the training's own evaluation has no length
@@ -22,7 +22,7 @@ function read(folder, own,    command, field, options, id) {
         if (own && options[2] == "") looked["_task+" field[2] "_attn+" field[1] "_"]
         else if (own && !seen[id, field[11]]++) {
             rows[id]++; text[id] = text[id] $0 "\n"
-            if (tests ? field[11] == length_[1] : rows[id] == 1) loss[id] = field[12]
+            if (tests ? field[11] == length_[1] : rows[id] == 1) { loss[id] = field[12]; gain[id] = field[18] }
         } else if (!own && field[1] == "wikitext-2" && field[7] == 1 && field[11] == 256)
             loss["_task+" field[2] "_attn+" field[3] "_", field[6]] = field[12]
     }
@@ -74,10 +74,31 @@ function choose(    best, i, next_one, m, tied) {
             else if (m < least) { next_one = i; least = m }
         }
         if (next_one == "missing") return ""
-        if (next_one == "") return best
+        if (next_one == "") return judged(best)
         best = next_one
     }
     return best
+}
+
+# The rule (README.md): a run has converged if the last fifth of its updates gained less than 1%.
+function converges(i,    s) {
+    for (s = 1; s <= seeds; s++)
+        if ((name(rate[i], s) in gain) && gain[name(rate[i], s)] >= 0.01) return 0
+    return 1
+}
+
+# The best rate; with `converging`, where a run at it has not converged, the better one of its neighbours whose
+# runs have and whose mean of two seeds is within `spread` of it, if there is one.
+function judged(best,    i, m, of_best, found, least) {
+    if (!converging || converges(best)) return best
+    found = best
+    for (i = best - 1; i <= best + 1; i++) {
+        if (diverges(i) || !converges(i) || mean(i, 1) > mean(best, 1) + spread) continue
+        m = mean(i, 2); of_best = mean(best, 2)
+        if (m == "" || of_best == "") return ""
+        if (m <= of_best + spread && (found == best || m < least)) { least = m; found = i }
+    }
+    return found
 }
 
 function todo(id) { if (!page && (tests ? rows[id] != tests : !rows[id]) && !asked[id]++) print (mine ? "todo:" : "other:") id }

@@ -222,8 +222,13 @@ check 'nothing is made then' eval '[ -z "$(find none -type f)" ] && nothing_left
 
 # --- learning rates ----------------------------------------------------------------------------
 
-# The runs that a sweep from 0.004 on asks for next. Given: RATE SEED LOSS...
-sweep() { # RUN... -- RATE SEED LOSS...
+with() ( # VARIABLE VALUE COMMAND...
+    eval "$1=\$2"
+    shift 2
+    "$@"
+)
+# The runs that a sweep from 0.004 on asks for next. Given: RATE SEED LOSS [GAIN]...
+sweep() { # RUN... -- RATE SEED LOSS [GAIN]...
     want=
     while [ "$1" != -- ]; do
         want="$want $1"
@@ -233,10 +238,10 @@ sweep() { # RUN... -- RATE SEED LOSS...
     mkdir -p sweep/one/rows
     for loss in "$@"; do
         echo "$loss" | tr ' ' , | awk -F , -v OFS=, -v length_="$length" '{ print "t,causal,elu,,8," $1, $2, "1,1,1," length_, $3,
-            ",,,,,,,,\"--task causal --attn elu --x 1 --learning-rate " $1 " --seed " $2 "\"" }'
+            ",,,,," $4 ",,,\"--task causal --attn elu --x 1 --learning-rate " $1 " --seed " $2 "\"" }'
     done >sweep/one/rows/all.csv
     got=$(echo '0.004,..@t_task+causal_attn+elu_x+1' | awk -v folder=sweep/one -v lengths="${length:--}" -v seeds="${seeds:-3}" \
-        -v part=1/1 -v spread=0.02 -f experiments/runs.awk |
+        -v part=1/1 -v spread=0.02 -v converging="$converging" -f experiments/runs.awk |
         sed -n 's/^todo:.*rate+\(.*\)_seed+\(.*\)/ \1:\2/p' | tr -d '\n')
     [ "$got" = "$want" ] || { echo "not$want but$got" && false; }
 }
@@ -257,6 +262,19 @@ check 'a rate that diverges is not the best, and is an edge' sweep 0.004:2 0.004
 check 'nor is one that diverges with another seed' sweep 0.001:1 -- \
     '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1' '0.004 2 2.0' '0.004 3 inf'
 check 'nothing is missing in the end' sweep -- '0.004 1 2.0' '0.002 1 2.1' '0.008 1 2.1' '0.004 2 2.0' '0.004 3 2'
+near() { # RUN... -- MORE...: with two rates as good as the best one, 0.004, a run at which has not converged
+    sweep "$@" '0.004 1 2.0 0.01' '0.004 2 2.0 0.009' '0.002 1 2.015 0.009' '0.002 2 2.015 0.009' \
+        '0.008 1 2.01 0.009' "0.008 2 ${second:-2.01} 0.009"
+}
+check 'the best counts, converged or not' near 0.004:3 --
+converging=1
+check 'unless the plan says otherwise: then the better of its neighbours' near 0.008:3 --
+check 'whose mean of two seeds is as good' with second 2.06 near 0.002:3 --
+check 'and whose runs have all converged' near 0.002:3 -- '0.008 3 2.0 0.01'
+check 'without one it is the best again' near 0.004:3 -- '0.008 3 2.0 0.01' '0.002 3 2.0 0.02'
+check 'a worse rate is none, though it converges' sweep 0.004:2 0.004:3 -- \
+    '0.004 1 2.0 0.01' '0.002 1 2.1 0.001' '0.008 1 2.1 0.001'
+converging=
 length=
 check 'it goes on where rows have no length' sweep 0.002:1 -- '0.004 1 2.0'
 
@@ -319,11 +337,6 @@ says() { # WORDS STATEMENT...
     printf '%s\n' "$@" | judged "${gains_file:-gains.csv}" -v "${setting:-x=1}" >verdict
     grep -q -F "$words" verdict
 }
-with() ( # VARIABLE VALUE COMMAND...
-    eval "$1=\$2"
-    shift 2
-    "$@"
-)
 b_a='b is worse: b/64 - a/64'
 check 'what is above its floor and its interval holds' \
     says '**C0: reproduced.** b is worse: 0.2000 ± 0.0124 (holds)' "$b_a"

@@ -3,6 +3,7 @@
 lengths = 32
 tested  = --rows 10000
 seeds   = $(call full,7,1)
+converging = 1
 with    = $(call full,--n-layer 2 --n-embd 32 --n-head 4,--n-layer 2 --n-embd 16 --n-head 2) \
           --block-size 32 --batch-size $(call full,64,4) --eval-iters 0
 shared  = $(subst $(space),$(comma),$(1))

@@ -3,6 +3,7 @@
 lengths = 64,16,32,128,256,512,1024
 tested  = --max-tokens 200000
 seeds   = $(call full,10,1)
+converging = 1
 heads4  = --task mlm --mask-share 0.3 --attn softmax --scale $(scale) --base 512 \
           $(call full,--n-layer 4 --n-embd 64 --n-head 4,--n-layer 1 --n-embd 16 --n-head 2)
 first   = $(call full,0.004$(comma)0.008$(comma)..,0.008)

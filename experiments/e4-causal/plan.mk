@@ -3,6 +3,7 @@
 # length of the runs.
 lengths = 256
 seeds   = $(call full,5,1)
+converging = 1
 also    = experiments/analysed growth run
 single  = $(call full,--n-layer 4 --n-embd $(1) --key-size 32,--n-layer 4 --n-embd 16 --key-size 8)
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
