@@ -3,6 +3,7 @@
 # those of 2 x 128 have left after half of these tokens.
 lengths = 256
 seeds   = $(call full,5,1)
+converging = 1
 also    = experiments/analysed spread run
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
 guess   = $(foreach attn,softmax relu elu exp cosformer performer,$(attn):rope:256:0.008)
