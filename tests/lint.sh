@@ -87,7 +87,7 @@ data 4840
 data/synthetic 1430
 training 5840
 tools 940
-tools/common 4285
+tools/common 4345
 tools/draw 1100
 tools/analyse 1200
 tools/attend 770
