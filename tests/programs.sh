@@ -1274,6 +1274,13 @@ check 'eval warns of that' tell '^attn.c: warning: the model was trained on ../i
 quiet() { ! grep -q warning "$dir/err" || no "$(cat "$dir/err")"; }
 check 'eval of held-back text' table 1 --lengths 16 --val-share 0.1 $whole $text
 check 'eval does not warn of that' quiet
+check 'a setting that needs another' part 0 idle $small $text --base 64
+check 'causes a warning' tell '^attn.c: warning: --base changes nothing: it is for --scale entropy, logn$'
+check 'one that each mechanism has itself' part 0 idle $small $text --attn retnet:decay=3 --decay 4
+check 'causes a warning, too' tell '^attn.c: warning: --decay changes nothing: --attn retnet has its own$'
+check 'one that a layer uses' part 0 idle $small $text --attn retnet:decay=3,retnet --decay 4 --n-layer 2
+check 'causes none' quiet
+check 'nor one with what it needs' eval 'part 0 idle $small $text --scale logn --base 64 && quiet'
 for task in $(made); do
     check "eval of $task" table 2 --rows 20 --lengths 144,256 --csv ../out/one.csv ../out/made-$task
     check "eval of $task has an accuracy" grep -q '^ *256 .* 20 .* [01]\.[0-9]* .* held-back *extrapolation$' "$dir/stdout"

@@ -1,6 +1,7 @@
 /* What follows from a configuration: parameters, operations, what does not fit together. */
 #include "model/mechanisms.h"
 #include "ops/base/error.h"
+#include "tests/folder.h"
 #include "tests/small.h"
 #include "tests/suites.h"
 #include "tools/common/model_options.h"
@@ -345,6 +346,55 @@ START_TEST(settings_without_effect_are_refused)
 }
 END_TEST
 
+/* The options of a model, as of one command line: words with a blank between them. */
+static void settle(const char *words)
+{
+    static ModelOptions model = MODEL_OPTIONS_DEFAULT;
+    static Config c = { CONFIG_DEFAULT };
+    static Option rows[] = { { "attn", OPTION_SEQUENCE, &model.mechanism.layers,
+                               .choice = settings_attention },
+                             MODEL_OPTIONS(model, c),
+                             { 0 } };
+    static Program with_model = { .options = rows };
+    Text text = text_format("%s", words);
+    char *argv[9] = { (char *)(uintptr_t) "./train" };
+    int n = 1;
+
+    for (char *word = strtok(text.at, " "); word; word = strtok(NULL, " "))
+        argv[n++] = word;
+    model_options_add(&with_model, &model);
+    options_parse(&with_model, n, argv);
+    model_options_settle(&with_model, &model, NULL, &c);
+}
+
+START_TEST(a_setting_that_no_layer_uses_causes_a_warning)
+{
+    static const struct {
+        const char *words, *says;
+    } line[] = {
+        { "--attn softmax --base 300",
+          "--base changes nothing: it is for --scale entropy, logn\n" },
+        { "--attn gau --base 300",
+          "--base changes nothing: it is for --norm fixed, entropy, logn\n" },
+        { "--attn retnet,softmax --base 300",
+          "--base changes nothing: it is for --scale entropy, logn\n" },
+        { "--attn retnet:decay=3 --decay 4",
+          "--decay changes nothing: --attn retnet has its own\n" },
+        { "--attn retnet:decay=3,retnet --decay 4", "" },
+        { "--attn softmax --scale logn --base 300", "" },
+        { "--attn relu --gate", "" }, /* which means --out-gate there */
+        { "--attn softmax --window 1000", "" },
+        { "--attn softmax", "" },
+    };
+
+    for (int i = 0; i < COUNT(line); i++) {
+        ck_assert_int_eq(exit_code_of(settle, line[i].words), 0);
+        ck_assert_str_eq(said,
+                         !*line[i].says ? "" : text_format("attn.c: warning: %s", line[i].says).at);
+    }
+}
+END_TEST
+
 START_TEST(gated_units_share_no_list_with_other_layers)
 {
     Config c = gpt2();
@@ -387,6 +437,7 @@ Suite *suite_config(void)
     tcase_add_test(t, heads_of_odd_width_cannot_be_rotated);
     tcase_add_test(t, matrices_too_large_to_index_are_refused);
     tcase_add_test(t, settings_without_effect_are_refused);
+    tcase_add_test(t, a_setting_that_no_layer_uses_causes_a_warning);
     tcase_add_test(t, gated_units_share_no_list_with_other_layers);
     tcase_add_test(t, valid_combinations_are_accepted);
     return s;

@@ -129,6 +129,51 @@ static void check_settings(const Program *program, const OptionSequence *all)
     settings_check_some(program, some);
 }
 
+/* The choices with which a setting has an effect: "--scale entropy, logn". */
+static Text effect_with(const Attention *a, const Setting *s)
+{
+    Text text = { 0 };
+
+    for (const Setting *by = a->settings; by->name; by++)
+        for (int i = 0; by->kind == SETTING_CHOICE && by->choices[i]; i++)
+            for (const char *const *with = s->with; *with; with++) {
+                if (strcmp(*with, by->choices[i]) != 0)
+                    continue;
+                if (!text.n)
+                    text_add(&text, "--%s", by->name);
+                text_add(&text, "%s %s", strchr(text.at, ' ') ? "," : "", *with);
+            }
+    return text;
+}
+
+/* A setting that is given, but that no layer uses; such runs exist, so it is no error. */
+static void warn_of_idle(const Program *program, const SettingsOptions *given,
+                         const Mechanism *list, int n)
+{
+    const Setting *s, *own;
+
+    for (int i = 0; (s = settings_at(i)); i++) {
+        const int value = s->kind == SETTING_FLAG ? given->flag[i] : given->set.at[i];
+        bool idle = options_given(program, s->name);
+        Text why = { 0 };
+
+        for (int j = 0; idle && j < n; j++) {
+            const Mechanism *m = &list[j];
+
+            if (!(own = attention_takes(m->attention, s->name)))
+                idle = !s->elsewhere;
+            else if (!setting_matters(m->attention, &m->set, own))
+                why = text_format("it is for %s", effect_with(m->attention, own).at);
+            else if (setting(&m->set, s->name) == value)
+                idle = false;
+            else if (!why.n)
+                why = text_format("--attn %s has its own", m->attention->name);
+        }
+        if (idle)
+            warn("--%s changes nothing: %s", s->name, why.at);
+    }
+}
+
 /* The mechanisms; a list keeps all that it says, with the settings of options. */
 static void settle_mechanisms(const Program *program, ModelOptions *options, const Config *was,
                               Config *c)
@@ -141,6 +186,9 @@ static void settle_mechanisms(const Program *program, ModelOptions *options, con
     for (int i = 0; i < all->n; i++) {
         list[i] = mechanism_of(program, options, c, i);
         check_layer(program, list[i].attention);
+    }
+    warn_of_idle(program, &options->mechanism, list, all->n);
+    for (int i = 0; i < all->n; i++) {
         settings_fit_context(&list[i].set, list[i].attention, CONTEXT_IF_ASKED,
                              c->context > 1 ? c->context : 2);
         settings_fit_context(&list[i].set, list[i].attention, CONTEXT_AT_LEAST, c->context);
