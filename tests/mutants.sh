@@ -61,22 +61,21 @@ select_bugs()
                 if ($1 == name[i] || $3 == name[i] || index($3, name[i] "/") == 1) return 1
             return !n
         }
-        function random(below) { state = state * 16807 % 2147483647; return state % below + 1 }
+        function place(id,    i) { # by a hash, so that new bugs leave the order of the others as it is
+            id = seed "/" id
+            for (state = i = 1; i <= length(id); i++)
+                state = (state * 16807 + index(letters, substr(id, i, 1))) % 2147483647
+            return state * 48271 % 2147483647 * 48271 % 2147483647
+        }
         BEGIN {
             n = split(only, name, " ")
             for (i = 1; i <= n; i++) sub(/\/$/, "", name[i])
             split(part, of, "/")
-            letters = "0123456789abcdefghijklmnopqrstuvwxyz"
-            for (state = i = 1; i <= length(seed); i++)
-                state = (state * 64 + index(letters, substr(seed, i, 1))) % 2147483646 + 1
+            letters = "0123456789abcdefghijklmnopqrstuvwxyz-_/"
         }
-        asked() && ++count % of[2] == of[1] % of[2] { bug[++m] = $0 }
-        END {
-            for (i = m; seed != "" && i > 1; i--) {
-                j = random(i); swap = bug[i]; bug[i] = bug[j]; bug[j] = swap
-            }
-            for (i = 1; i <= m; i++) print bug[i]
-        }' "$OUT/all"
+        asked() && ++count % of[2] == of[1] % of[2] {
+            printf "%d\t%s\n", seed == "" ? count : place($3), $0
+        }' "$OUT/all" | sort -n -k 1,1 | cut -f 2-
 }
 
 # The first test of program $1 that fails in the suites $2, as "suite: test", or nothing.
