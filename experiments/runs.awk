@@ -88,17 +88,24 @@ function converges(i,    s) {
 }
 
 # The best rate; with `converging`, where a run at it has not converged, the better one of its neighbours whose
-# runs have and whose mean of two seeds is within `spread` of it, if there is one.
-function judged(best,    i, m, of_best, found, least) {
+# runs have and whose losses are as good, if there is one: with each seed that both have, on average.
+function judged(best,    i, m, found, least) {
     if (!converging || converges(best)) return best
     found = best
     for (i = best - 1; i <= best + 1; i++) {
         if (diverges(i) || !converges(i) || mean(i, 1) > mean(best, 1) + spread) continue
-        m = mean(i, 2); of_best = mean(best, 2)
-        if (m == "" || of_best == "") return ""
-        if (m <= of_best + spread && (found == best || m < least)) { least = m; found = i }
+        if (mean(i, 2) == "" || mean(best, 2) == "") return ""
+        m = behind(i, best)
+        if (m <= spread && (found == best || m < least)) { least = m; found = i }
     }
     return found
+}
+function behind(i, best,    s, a, b, n, sum) {
+    for (s = 1; s <= seeds; s++) {
+        a = name(rate[i], s); b = name(rate[best], s)
+        if ((a in loss) && (b in loss)) { sum += loss[a] - loss[b]; n++ }
+    }
+    return sum / n
 }
 
 function todo(id) { if (!page && (tests ? rows[id] != tests : !rows[id]) && !asked[id]++) print (mine ? "todo:" : "other:") id }

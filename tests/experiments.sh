@@ -269,7 +269,8 @@ near() { # RUN... -- MORE...: with two rates as good as the best one, 0.004, a r
 check 'the best counts, converged or not' near 0.004:3 --
 converging=1
 check 'unless the plan says otherwise: then the better of its neighbours' near 0.008:3 --
-check 'whose mean of two seeds is as good' with second 2.06 near 0.002:3 --
+check 'whose losses are as good' with second 2.06 near 0.002:3 --
+check 'with all seeds that both have' near 0.002:3 -- '0.004 3 2.0' '0.008 3 2.1'
 check 'and whose runs have all converged' near 0.002:3 -- '0.008 3 2.0 0.01'
 check 'without one it is the best again' near 0.004:3 -- '0.008 3 2.0 0.01' '0.002 3 2.0 0.02'
 check 'a worse rate is none, though it converges' sweep 0.004:2 0.004:3 -- \
