@@ -1447,6 +1447,13 @@ converse() { printf 'The\n\nAnd' | samples --interactive --temperature 0 --stop 
 ' "$@"; }
 check 'lines to be continued' converse $whole
 check 'have a line each' lines 3 "$dir/stdout"
+carries_on() { # an empty line: as if the first had asked for all of it
+    printf 'The\n\n' | samples --interactive --raw --temperature 0 --tokens 5 $whole || return
+    { printf The && tr -d '\n' <"$dir/stdout"; } >"$dir/both"
+    samples --prompt The --raw --temperature 0 --tokens 10 $whole || return
+    tr -d '\n' <"$dir/stdout" | cmp -s - "$dir/both" || no "$(cat "$dir/stdout"), not $(cat "$dir/both")"
+}
+check 'an empty line continues the last text' carries_on
 refused 'interactive continuation of a prompt' 2 '--interactive' "$sample" --interactive --prompt a $whole
 ends() { # by a signal, though it would go on for hours
     "$sample" --tokens 16000000 $whole >/dev/null 2>&1 &
