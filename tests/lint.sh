@@ -76,10 +76,10 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
-ops 3880
+ops 3900
 ops/base 2950
 ops/kernel 2660
-ops/attention 4730
+ops/attention 4750
 ops/attention/engine 9260
 ops/attention/plain 3085
 model 4640
@@ -90,7 +90,7 @@ tools 940
 tools/common 4345
 tools/draw 1100
 tools/analyse 1200
-tools/attend 770
+tools/attend 790
 tools/bench 2400
 tools/eval 820
 tools/figure 1520
