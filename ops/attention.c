@@ -85,6 +85,15 @@ void operand_fit(const Operand *o, Tensor *x)
         x->data[i] *= R((from->by == 0 ? 1 : from->by) * (from->rate ? -1 : 1));
 }
 
+size_t operand_misfit(const Operand *o, const Tensor *x)
+{
+    size_t i = o->decay ? 0 : x->n;
+
+    while (i < x->n && !(x->data[i] > 0))
+        i++;
+    return i;
+}
+
 Tensor *mix_tensor(const Mix *in, const char *name)
 {
     const Operand *o;

@@ -87,6 +87,7 @@ typedef struct {
     const Projection
         *from;    /* how a layer computes it; NULL: a parameter, or the layer has its own way */
     bool unit;    /* rows have length 1, or at most 1 if multiplied by another operand */
+    bool decay;   /* logarithms of decays: at most 0 */
     bool own_row; /* position i affects only row i of the output, as with q */
 } Operand;
 
@@ -271,6 +272,9 @@ bool operand_learned(const Operand *o, const Values *set);
 
 /* Maps any numbers to those a layer computes for an operand: s f(x) with A = 0, or x / |x|. */
 void operand_fit(const Operand *o, Tensor *x);
+
+/* The index of a number that the operand may not have; x->n if there is none. */
+size_t operand_misfit(const Operand *o, const Tensor *x);
 /* Whether an operand, by the letter c, limits the number of positions of a sequence. */
 bool attention_ends(const Attention *a, const Values *set);
 

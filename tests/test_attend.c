@@ -414,6 +414,23 @@ static void check_too_large(Arena *mem, const Case *c, const Entry *entry, int n
     check_refused(c, WITH(NULL), EXIT_DATA, why);
 }
 
+/* A decay that grows causes a warning. */
+static void check_positive(Arena *mem, const Case *c, const Entry *entry, int n, int i)
+{
+    const real half = R(0.5);
+    Entry more[ENTRIES];
+    char why[100], *data = arena_zeros(mem, entry[i].bytes);
+
+    memcpy(more, entry, sizeof more);
+    memcpy(data, entry[i].data, entry[i].bytes);
+    memcpy(data + sizeof half, &half, sizeof half);
+    more[i].data = data;
+    give(more, n);
+    snprintf(why, sizeof why, ": number 1 of %s is 0.5, but it is a logarithm", entry[i].name);
+    ck_assert_int_eq(attend(c, WITH(NULL)), 0);
+    ck_assert_msg(strstr(said, why) != NULL, "no '%s' in: %s", why, said);
+}
+
 /* Each operand is tried once: by default, or with the setting that calls for it. */
 static bool is_tried_with(const Operand *o, const Trial *t)
 {
@@ -424,6 +441,8 @@ static bool is_tried_with(const Operand *o, const Trial *t)
 
 START_TEST(every_operand_is_checked)
 {
+    int decays = 0;
+
     for (const Attention *const *a = attentions; *a; a++)
         for (int t = 0; t < trial_count; t++) {
             Arena *mem = arena_new();
@@ -437,9 +456,12 @@ START_TEST(every_operand_is_checked)
                     !spared(i + (int)(a - attentions), 3)) {
                     check_missing(&c, entry, n, at);
                     check_too_large(mem, &c, entry, n, at);
+                    if (o->decay)
+                        check_positive(mem, &c, entry, n, at), decays++;
                 }
             arena_free(mem);
         }
+    ck_assert_int_gt(decays, 1);
 }
 END_TEST
 

@@ -232,6 +232,34 @@ START_TEST(forget_gates_are_summed_exactly_over_long_sequences)
 }
 END_TEST
 
+/* The first number above 0 is found; other operands may have any numbers. */
+START_TEST(a_decay_that_grows_is_a_misfit)
+{
+    int seen = 0;
+
+    EACH_VARIANT(v)
+    {
+        Arena *mem = arena_new();
+        const Mixing m = mixing(mem, v, (Shape){ 1, 7, 2, 4, 4 }, true);
+        const Operand *o;
+
+        for (int i = 0; (o = attention_operand(v->attention, i)); i++) {
+            Tensor *x = m.x[i];
+
+            if (!x)
+                continue;
+            ck_assert_uint_eq(operand_misfit(o, x), x->n);
+            x->data[0] = 0, x->data[x->n - 1] = R(1e-3);
+            ck_assert_uint_eq(operand_misfit(o, x), x->n - o->decay);
+            seen += o->decay;
+        }
+        ck_assert(!decays_of(v) || attention_operand(v->attention, decays_of(v))->decay);
+        arena_free(mem);
+    }
+    ck_assert_int_ge(seen, 8);
+}
+END_TEST
+
 /* What a layer computes at first from an input of zeros: b, and f of it. */
 START_TEST(heads_start_with_different_decays)
 {
@@ -324,6 +352,7 @@ Suite *suite_decays(void)
     TCase *extremes = group(s, "extremes");
 
     tcase_add_test(extremes, heads_start_with_different_decays);
+    tcase_add_test(extremes, a_decay_that_grows_is_a_misfit);
     tcase_add_test(extremes, the_contents_of_decoded_padding_have_no_effect);
     tcase_add_loop_test(extremes, extreme_decays_are_those_of_the_plain_twin, 0, 2);
     tcase_add_test(extremes, a_g_of_minus_infinity_forgets_everything);

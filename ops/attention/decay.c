@@ -47,6 +47,7 @@ const Attention attention_decay = {
     .operands = (const Operand[]){ { .name = "g",
                                      .shape = "BNH",
                                      .help = "logarithm of the decay, at most 0",
+                                     .decay = true,
                                      .from = &decay_projection },
                                    { 0 } },
     .settings =

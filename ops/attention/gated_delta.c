@@ -43,6 +43,7 @@ const Attention attention_gated_delta = {
                                    { .name = "g",
                                      .shape = "BNH",
                                      .help = "logarithm of the decay, at most 0",
+                                     .decay = true,
                                      .from = &rate },
                                    { 0 } },
     .settings = (const Setting[]){ SETTINGS_OF_DELTA(1), { 0 } },

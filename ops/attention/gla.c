@@ -41,6 +41,7 @@ const Attention attention_gla = {
     .operands = (const Operand[]){ { .name = "ga",
                                      .shape = "BNHd",
                                      .help = "logarithm of the decay of each feature, at most 0",
+                                     .decay = true,
                                      .from = &log_decay },
                                    { 0 } },
     .settings =

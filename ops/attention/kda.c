@@ -46,6 +46,7 @@ const Attention attention_kda = {
                                    { .name = "ga",
                                      .shape = "BNHd",
                                      .help = "logarithm of the decay of each feature, at most 0",
+                                     .decay = true,
                                      .from = &rate },
                                    { 0 } },
     .settings = (const Setting[]){ SETTINGS_OF_DELTA(1), { 0 } },

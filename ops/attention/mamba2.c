@@ -54,6 +54,7 @@ const Attention attention_mamba2 = {
     .operands = (const Operand[]){ { .name = "g",
                                      .shape = "BNH",
                                      .help = "logarithm of the decay, at most 0",
+                                     .decay = true,
                                      .from = &step },
                                    { 0 } },
     .settings =

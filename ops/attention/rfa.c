@@ -196,6 +196,7 @@ const Attention attention_rfa = {
                                    { .name = "g",
                                      .shape = "BNH",
                                      .help = "logarithm of the decay, at most 0",
+                                     .decay = true,
                                      .with = "gated",
                                      .from = &decay_projection },
                                    { 0 } },

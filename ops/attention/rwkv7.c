@@ -49,6 +49,7 @@ const Attention attention_rwkv7 = {
         (const Operand[]){ { .name = "ga",
                              .shape = "BNHd",
                              .help = "logarithm of the decay of each feature, at most 0",
+                             .decay = true,
                              .from = &decay },
                            { .name = "a",
                              .shape = "BNHd",

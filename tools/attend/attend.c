@@ -140,6 +140,16 @@ static const int *convert_lengths(Arena *mem, const Input *in)
     return length;
 }
 
+/* Such results may be of any size, or NaN. */
+static void warn_of_numbers(const Input *in, const Operand *o, const Tensor *x)
+{
+    const size_t i = operand_misfit(o, x);
+
+    if (i < x->n)
+        warn("%s: number %zu of %s is %g, but it is a %s", in->path.at, i, o->name,
+             (double)x->data[i], o->help);
+}
+
 static Job job_open(const Input *in)
 {
     Job j = { .tape = { .mem = arena_new(), .pool = pool_new(threads) },
@@ -156,8 +166,10 @@ static Job job_open(const Input *in)
     if (in->lengths)
         j.mix.length = convert_lengths(j.mem, in);
     for (int i = 0; i < OPERANDS_MAX; i++)
-        if (in->operand[i])
+        if (in->operand[i]) {
             j.mix.x[i] = convert(j.mem, in->operand[i]);
+            warn_of_numbers(in, attention_operand(in->attention, i), j.mix.x[i]);
+        }
     if (in->dout)
         j.dout = convert(j.mem, in->dout);
     return j;

@@ -84,7 +84,7 @@ enum { FORGETTING_TRAITS = CAUSAL_ONLY | AVERAGES | QUOTIENT | SMOOTH | BY_DISTA
 #define OPERAND_FORGETTING(setting)                                                                \
     {                                                                                              \
         .name = "g", .shape = "BNH", .help = "logarithm of the decay, at most 0", .with = setting, \
-        .is = "forgetting", .from = &decay_projection                                              \
+        .is = "forgetting", .decay = true, .from = &decay_projection                               \
     }
 #define OPERAND_SINK(setting)                                                                      \
     {                                                                                              \
