@@ -2054,7 +2054,7 @@ rm -f ../out/svg ../out/csv
 
 # --help and --version.
 help_word() { [ "$("$1" help)" = "$("$1" --help)" ]; }
-help_fits() { [ "$("$1" --help | awk 'length > 100' | wc -l)" -eq 0 ]; }
+help_fits() { [ "$("$1" --help | awk 'length > 80' | wc -l)" -eq 0 ]; }
 version() { # what it is and how it was built
     [ "$("$1" --version | sed 's/^attn.c [0-9.]*$/1/; s/^commit \([0-9a-f]\{12,\}\(-dirty\)*\|unknown\)$/2/
         s/^compiler \(gcc\|clang\) [0-9].*$/3/; s/^flags .*-march=.*$/4/; s/^vectors of [0-9]* bits$/5/' | tr -d '\n')" = 12345 ]
@@ -2067,7 +2067,7 @@ help_is_whole() { # every option that a run's configuration knows
 for program in "$train" "$evaluate" "$analyse" "$sample" "$fill" "$classify" "$export" "$import" "$bench" "$gradcheck" "$attend" "${attend}64" \
     "$tokenize" "$report" "$figure"; do
     check "${program##*/} help is --help" help_word "$program"
-    check "${program##*/} --help fits 100 columns" help_fits "$program"
+    check "${program##*/} --help fits 80 columns" help_fits "$program"
     check "${program##*/} --version says how it was built" version "$program"
 done
 check 'train --help has every option' help_is_whole

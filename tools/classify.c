@@ -43,10 +43,10 @@ static const Program program = {
     .options = options,
     .notes = "Prints the class, its probability and the name of the text, separated by tabs.\n"
              "Without a FILE, or with -, standard input is one text; with --lines, each of its\n"
-             "lines is one. Classes are named after the files that the run was trained on, or are\n"
-             "the labels of --labels. For a text longer than the trained context, probabilities\n"
-             "are averaged over its windows; with --labels it is cut, as in training, and a model\n"
-             "of pairs takes two texts with a tab between them.\n",
+             "lines is one. Classes are named after the files that the run was trained on, or\n"
+             "are the labels of --labels. For a text longer than the trained context,\n"
+             "probabilities are averaged over its windows; with --labels it is cut, as in\n"
+             "training, and a model of pairs takes two texts with a tab between them.\n",
 };
 
 typedef struct {

@@ -74,15 +74,17 @@ static void put_notes(FILE *to, void *unused)
 {
     (void)unused;
     fputs("IN, in F32 or F64\n"
-          "  q, k [B,N,H,d], v [B,N,H,e]   N positions of B sequences, H heads\n"
-          "  dout [B,N,H,e]                the gradient of out; optional, enables gradients\n"
-          "  lengths [B] (I32 or I64)      lengths of the sequences; later keys are padding\n",
+          "  q, k [B,N,H,d]      N positions of B sequences, H heads\n"
+          "  v [B,N,H,e]         their values\n"
+          "  dout [B,N,H,e]      the gradient of out; optional, enables gradients\n"
+          "  lengths [B]         lengths of the sequences, in I32 or I64; later keys are\n"
+          "                      padding\n",
           to);
     put_operands(to);
     fputs("\n"
           "OUT, in " NUMBERS "\n"
-          "  out [B,N,H,e]                 with dout also dq, dk, dv, dpool_q, ...\n"
-          "  A [B,H,N,N]                   with --matrix; out = A v",
+          "  out [B,N,H,e]       with dout also dq, dk, dv, dpool_q, ...\n"
+          "  A [B,H,N,N]         with --matrix; out = A v",
           to);
 }
 

@@ -40,7 +40,7 @@ static Text takers(const Operand *o)
 
 static void put_operand(FILE *to, const Operand *o)
 {
-    enum { WIDTH = 100, INDENT = 32 };
+    enum { WIDTH = 80, INDENT = 22 };
     const Text name = text_format("%s %s", o->name, input_wanted(&(Input){ 0 }, o->shape).at);
     const Text who = takers(o), what = meaning(o);
     const bool fits = INDENT + strlen(who.at) + 2 + strlen(what.at) <= WIDTH;

@@ -72,23 +72,23 @@ static const Program program = {
     .usage = "./eval [options] RUN [CORPUS...]",
     .summary = "Evaluates a model at different lengths; RUN is a run's folder or a checkpoint.",
     .options = options,
-    .notes =
-        "What is measured depends on the run's task:\n"
-        "  causal         perplexity of tokens and words, bits per byte\n"
-        "  mlm            perplexity and accuracy of masked tokens\n"
-        "  classify       accuracy and macro-F1; a CORPUS is named after its class, or --labels\n"
-        "  mqar, ...      accuracy of answers, fraction of rows with all answers right\n"
-        "Without a CORPUS, the run's validation text is used, or rows held back from training.\n"
-        "\n"
-        "At each length, every token of the text but the first is predicted once:\n"
-        "  disjoint       in adjacent windows\n"
-        "  sliding:S      each window scores its last S tokens, the first window all of its tokens\n"
-        "  by-position    disjoint, with a row for each range of positions in the window\n"
-        "Words are separated by white space.\n"
-        "\n"
-        "Beyond the trained context a model extrapolates, unless its positions are scaled into\n"
-        "the trained range: by --rope-scale, or in cosformer, whose angles span the window or\n"
-        "--horizon, whichever is longer. Learned positions cannot be extended.\n",
+    .notes = "What is measured depends on the run's task:\n"
+             "  causal         perplexity of tokens and words, bits per byte\n"
+             "  mlm            perplexity and accuracy of masked tokens\n"
+             "  classify       accuracy and macro-F1; --labels, or a CORPUS for each class\n"
+             "  mqar, ...      accuracy of answers, fraction of rows with all answers right\n"
+             "Without a CORPUS, the run's validation text or held-back rows are used.\n"
+             "\n"
+             "At each length, every token of the text but the first is predicted once:\n"
+             "  disjoint       in adjacent windows\n"
+             "  sliding:S      each window scores its last S tokens, the first window all of\n"
+             "                 its tokens\n"
+             "  by-position    disjoint, with a row for each range of positions in the window\n"
+             "Words are separated by white space.\n"
+             "\n"
+             "Beyond the trained context a model extrapolates, unless its positions are scaled\n"
+             "into the trained range: by --rope-scale, or in cosformer, whose angles span the\n"
+             "window or --horizon, whichever is longer. Learned positions cannot be extended.\n",
 };
 
 /* Applies the options to the trained configuration. */

@@ -60,19 +60,19 @@ static const Program program = {
     .usage = "./export [options] RUN DIR",
     .summary = "Exports a model to a folder that Hugging Face's transformers can load.",
     .options = options,
-    .notes =
-        "RUN is a run's folder or a checkpoint. DIR must be empty or not exist.\n"
-        "\n"
-        "A causal model with softmax attention, scale sqrt, no window, and keys as wide as values\n"
-        "maps to one of transformers' own classes if it has\n"
-        "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
-        "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
-        "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
-        "For any other text model, DIR contains the Python source of a class that computes it; load\n"
-        "it with from_pretrained(DIR, trust_remote_code=True). DIR/README.md describes it. Models\n"
-        "with --logit-cap, --shortcut, --value-embedding or --ffn relu2 have no such class.\n"
-        "\n"
-        "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
+    .notes = "RUN is a run's folder or a checkpoint. DIR must be empty or not exist.\n"
+             "\n"
+             "A causal model with softmax attention, scale sqrt, no window, and keys as wide\n"
+             "as values maps to one of transformers' own classes if it has\n"
+             "  --position rope --ffn swiglu --layer-norm rms     LlamaForCausalLM\n"
+             "  --position rope --ffn gelu --layer-norm rms       ArceeForCausalLM\n"
+             "  --position learned --ffn gelu --layer-norm layer  GPT2LMHeadModel\n"
+             "For any other text model, DIR contains the Python source of a class that\n"
+             "computes it; load it with from_pretrained(DIR, trust_remote_code=True).\n"
+             "DIR/README.md describes it. Models with --logit-cap, --shortcut,\n"
+             "--value-embedding or --ffn relu2 have no such class.\n"
+             "\n"
+             "--logits writes tokens [T] in I64 and logits [T,V] in F32, as safetensors.",
 };
 
 typedef struct {

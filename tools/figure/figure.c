@@ -63,15 +63,14 @@ static const Program program = {
     .summary = "Makes a table and a figure from CSV files and runs. Rows that differ only in other "
                "columns, such as seeds, become their mean and standard deviation.",
     .options = options,
-    .notes =
-        "FILE is a CSV file, a log.jsonl, or a run's folder, whose log is read. Every row gets a\n"
-        "column `run`, and those of a run's folder one for each of its options. Columns missing\n"
-        "from a file are empty. Rows without a number in --y or without a value in --x are left\n"
-        "out; a warning says how many. With --versus, a difference whose interval excludes 0 is\n"
-        "in bold. Examples:\n"
-        "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv\n"
-        "  ./figure --x step --y loss --by attn --where split=val --svg loss.svg runs/*\n"
-        "  ./figure --y loss --by attn --where split=final --versus softmax runs/*",
+    .notes = "FILE is a CSV file, a log.jsonl, or a run's folder, whose log is read. Every row\n"
+             "gets a column `run`, and those of a run's folder one for each of its options.\n"
+             "Columns missing from a file are empty. Rows without a number in --y or without a\n"
+             "value in --x are left out; a warning says how many. With --versus, a difference\n"
+             "whose interval excludes 0 is in bold. Examples:\n"
+             "  ./figure --x length --y ppl --by attn --log-x --svg ppl.svg results.csv\n"
+             "  ./figure --x step --y loss --by attn --where split=val --svg loss.svg runs/*\n"
+             "  ./figure --y loss --by attn --where split=final --versus softmax runs/*",
 };
 
 /* A result is a file, and not one of those that are read. */

@@ -39,9 +39,9 @@ static const Program program = {
              "\n"
              "prints the text with the most likely tokens filled in, then the candidates for\n"
              "each token with their probabilities. All blanks are predicted in one pass,\n"
-             "independently of each other. If TEXT is - or missing, each line of standard input\n"
-             "is a text. In a text longer than the trained context, each blank is predicted from\n"
-             "a window around it.\n",
+             "independently of each other. If TEXT is - or missing, each line of standard\n"
+             "input is a text. In a text longer than the trained context, each blank is\n"
+             "predicted from a window around it.\n",
 };
 
 typedef struct {

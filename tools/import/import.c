@@ -35,20 +35,20 @@ static const Program program = {
     .usage = "./import [options] DIR RUN",
     .summary = "Imports a model saved by Hugging Face's transformers as a run.",
     .options = options,
-    .notes =
-        "DIR contains config.json, model.safetensors (or several files and\n"
-        "model.safetensors.index.json), and tokenizer.json or vocab.json and merges.txt.\n"
-        "RUN must not contain a run unless --overwrite is given.\n"
-        "\n"
-        "Supported are LlamaForCausalLM, GPT2LMHeadModel, and ArceeForCausalLM as ./export\n"
-        "writes it. Weights in float16 and bfloat16 are converted to float32, exactly. Keys and\n"
-        "values that several heads share are copied for each head. Models that attn.c cannot\n"
-        "compute are refused: scaled RoPE, other activations, a head_dim other than\n"
-        "hidden_size / num_attention_heads, ...\n"
-        "\n"
-        "A tokenizer is required, since all programs read and write text: byte-level BPE with\n"
-        "GPT-2's pattern, optionally with each digit on its own, or as ./export writes it. A text\n"
-        "has the same tokens as in Hugging Face's tokenizers with add_special_tokens=False.",
+    .notes = "DIR contains config.json, model.safetensors (or several files and\n"
+             "model.safetensors.index.json), and tokenizer.json or vocab.json and merges.txt.\n"
+             "RUN must not contain a run unless --overwrite is given.\n"
+             "\n"
+             "Supported are LlamaForCausalLM, GPT2LMHeadModel, and ArceeForCausalLM as\n"
+             "./export writes it. Weights in float16 and bfloat16 are converted to float32,\n"
+             "exactly. Keys and values that several heads share are copied for each head.\n"
+             "Models that attn.c cannot compute are refused: scaled RoPE, other activations, a\n"
+             "head_dim other than hidden_size / num_attention_heads, ...\n"
+             "\n"
+             "A tokenizer is required, since all programs read and write text: byte-level BPE\n"
+             "with GPT-2's pattern, optionally with each digit on its own, or as ./export\n"
+             "writes it. A text has the same tokens as in Hugging Face's tokenizers with\n"
+             "add_special_tokens=False.",
 };
 
 /* The options of ./train that describe the model: names and values. */
