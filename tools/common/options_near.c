@@ -48,9 +48,12 @@ static size_t distance(const char *a, size_t n, const char *b)
     return row[m];
 }
 
+/* Also without the "n-" of names such as n-layer. */
 void options_nearer(Nearest *near, const char *name)
 {
-    size_t m = strlen(name), d = distance(near->given, near->n, name);
+    const char *rest = strncmp(name, "n-", 2) == 0 ? name + 2 : name;
+    const size_t m = strlen(name), whole = distance(near->given, near->n, name),
+                 part = distance(near->given, near->n, rest), d = part < whole ? part : whole;
 
     if (d <= 2 && 2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
         near->name = name;
@@ -58,11 +61,19 @@ void options_nearer(Nearest *near, const char *name)
     }
 }
 
+/* A name that begins like that is nearer than one in which two letters differ. */
 const char *options_nearest(const Option *o, const char *given, size_t n)
 {
+    enum { SHORTEST = 3 };
     Nearest near = { .given = given, .n = n };
+    const char *name;
 
-    for (int i = 0; options_choice(o, i).name; i++)
-        options_nearer(&near, options_choice(o, i).name);
+    for (int i = 0; (name = options_choice(o, i).name); i++)
+        options_nearer(&near, name);
+    if (near.name && near.distance < 2)
+        return near.name;
+    for (int i = 0; n >= SHORTEST && (name = options_choice(o, i).name); i++)
+        if (options_begins(name, given, n))
+            return name;
     return near.name;
 }
