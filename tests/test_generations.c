@@ -382,6 +382,24 @@ START_TEST(damage_anywhere_selects_the_previous_checkpoint)
 }
 END_TEST
 
+static void read_folder(const char *path)
+{
+    saved_free(saved_read(path, false));
+}
+
+/* What a run killed before its first checkpoint leaves: the files of the other one, aside. */
+START_TEST(a_run_that_was_being_replaced_is_named)
+{
+    const char *const says = "if it was killed, ./train --resume brings the other one back";
+
+    check_dies(read_folder, folder, EXIT_IO, "is not a run's folder");
+    ck_assert_int_eq(mkdir(in_folder(".replaced"), 0777), 0);
+    check_dies(read_folder, folder, EXIT_IO, "is not a run's folder");
+    put(in_folder(".replaced/model.safetensors"), "x", 1);
+    check_dies(read_folder, folder, EXIT_IO, says);
+}
+END_TEST
+
 Suite *suite_generations(void)
 {
     Suite *s = suite_create("generations");
@@ -406,5 +424,6 @@ Suite *suite_generations(void)
     tcase_add_test(t, the_best_weights_have_no_previous_file);
     tcase_add_test(t, a_run_resumes_from_the_checkpoint_before_a_damaged_one);
     tcase_add_test(t, damage_anywhere_selects_the_previous_checkpoint);
+    tcase_add_test(t, a_run_that_was_being_replaced_is_named);
     return s;
 }

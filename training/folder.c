@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #define LOCK ".lock"
-#define ASIDE ".replaced"
 #define EVENTS "events.out.tfevents."
 
 /* The first three tell that there is a run. */
@@ -79,7 +78,7 @@ static const char *telling(int dir)
     for (int i = 0; i < TELLING; i++)
         if (exists(dir, files[i]))
             return files[i];
-    return exists(dir, ASIDE) ? ASIDE : NULL;
+    return exists(dir, FOLDER_ASIDE) ? FOLDER_ASIDE : NULL;
 }
 
 bool folder_has_run(const char *path)
@@ -128,7 +127,7 @@ static void check_use(int dir, const char *path)
 static bool has_checkpoint(int dir)
 {
     return exists(dir, "model.safetensors") || exists(dir, "previous.safetensors") ||
-           exists(dir, ASIDE);
+           exists(dir, FOLDER_ASIDE);
 }
 
 void folder_check(const char *path, bool overwrite)
@@ -139,7 +138,7 @@ void folder_check(const char *path, bool overwrite)
     if (dir < 0)
         return;
     check_use(dir, path);
-    if (found && !exists(dir, "log.jsonl") && !exists(dir, ASIDE))
+    if (found && !exists(dir, "log.jsonl") && !exists(dir, FOLDER_ASIDE))
         die(EXIT_USAGE, "%.200s has a %s, but no log of a run; choose another folder", path, found);
     if (found && !overwrite)
         die(EXIT_USAGE, "%.200s has a run already%s --overwrite starts over", path,
@@ -223,10 +222,10 @@ void folder_put_aside(void)
     if (!telling(held.dir))
         return;
     const bool there =
-        mkdirat(held.dir, ASIDE, 0777) == 0 || errno == EEXIST; /* with other files */
-    const int aside = there ? open_in(held.dir, ASIDE) : -1;
+        mkdirat(held.dir, FOLDER_ASIDE, 0777) == 0 || errno == EEXIST; /* with other files */
+    const int aside = there ? open_in(held.dir, FOLDER_ASIDE) : -1;
     if (aside < 0)
-        die(EXIT_IO, "cannot create %.200s/" ASIDE ": %s", held.path, strerror(errno));
+        die(EXIT_IO, "cannot create %.200s/" FOLDER_ASIDE ": %s", held.path, strerror(errno));
     if (exists(held.dir, *files))
         move_aside(held.dir, *files, aside);
     if (!visit(held.dir, move_aside, aside))
@@ -240,7 +239,7 @@ void folder_put_aside(void)
 static void end_aside(bool back)
 {
     void (*const f)(int dir, const char *name, int to) = back ? move_back : drop;
-    const int aside = open_in(held.dir, ASIDE);
+    const int aside = open_in(held.dir, FOLDER_ASIDE);
 
     if (aside < 0)
         return;
@@ -251,7 +250,7 @@ static void end_aside(bool back)
             if (exists(aside, files[i]))
                 f(aside, files[i], held.dir);
     close(aside);
-    unlinkat(held.dir, ASIDE, AT_REMOVEDIR);
+    unlinkat(held.dir, FOLDER_ASIDE, AT_REMOVEDIR);
 }
 
 void folder_drop(void)

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 
 enum { FOLDER_PATH = 4096 };
+#define FOLDER_ASIDE ".replaced"
 
 /* mkdir -p. */
 void folder_make(const char *path);

@@ -5,6 +5,7 @@
 #include "training/saved.h"
 
 #include "ops/base/error.h"
+#include "training/folder.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,6 +80,22 @@ static void read_either(Saved *s, const char *path)
          s->progress.step);
 }
 
+/* There is no file of that name in the folder; errno says why. */
+static noreturn void refuse_folder(const char *path, const char *name)
+{
+    const int why = errno;
+    Saved before = { .mem = NULL };
+
+    put_path(&before, path, FOLDER_ASIDE "/" SAVED_LAST);
+    if (exists(before.path))
+        die(EXIT_IO,
+            "%.200s: the run that replaces another one here has no checkpoint yet; if it was "
+            "killed, ./train --resume brings the other one back",
+            path);
+    die(EXIT_IO, "%.200s is not a run's folder: there is no %s in it (%s)", path, name,
+        strerror(why));
+}
+
 /* Nothing is allocated before the file is found: a caller of the library may go on without it. */
 Saved *saved_read(const char *path, bool best)
 {
@@ -92,8 +109,7 @@ Saved *saved_read(const char *path, bool best)
     const bool two = folder && !best && exists(found.path);
     put_path(&found, path, name);
     if (folder && !two && !exists(found.path))
-        die(EXIT_IO, "%.200s is not a run's folder: there is no %s in it (%s)", path, name,
-            strerror(errno));
+        refuse_folder(path, name);
     Saved *s = xmalloc(sizeof *s);
     *s = found;
     if (two)
