@@ -319,6 +319,9 @@ int main(int argc, char **argv)
     settle_batch();
     signals_catch(ask_to_stop, (int)SA_RESETHAND);
     Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
+    if (how.extrapolate && config_ends(&w->model.config))
+        die(EXIT_USAGE, "--extrapolate: this model's positions end with its context of %d tokens",
+            w->model.config.context);
     Pool *pool = pool_new(threads);
     if (precision != PRECISION_FLOAT)
         params_narrow(&w->model.params, (Precision)precision);
