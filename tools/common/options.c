@@ -52,7 +52,8 @@ static const char *const elsewhere[][2] = {
     { "gpu", "everything runs on the processor: --threads" },
     { "dtype", "--precision float or bf16 is the format of the operands of products" },
     { "compile", "there is nothing to compile" },
-    { "init-from", "--init RUN starts with the weights of a run, --resume RUN continues it" },
+    { "init-from",
+      "./train --init RUN starts with its weights, ./train --resume RUN continues it" },
     { "eval-only", "./eval RUN evaluates a model" },
     { "decay-lr", "--schedule constant keeps the learning rate" },
     { "dataset", "the files of the text are arguments: ./train FILE..." },
@@ -62,6 +63,9 @@ static const char *const elsewhere[][2] = {
     { "num-samples", "./sample RUN --samples N prints several" },
     { "max-new-tokens",
       "./sample RUN --tokens N sets the length, --sample-tokens that after training" },
+    { "out-dir", "the folder of a run is an argument" },
+    { "backend", "everything runs in one process: --threads" },
+    { "always-save-checkpoint", "the last two checkpoints are always kept, and the best one" },
     { "wandb", "--tensorboard writes files for TensorBoard, and log.jsonl has every number" },
 };
 
