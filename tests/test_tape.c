@@ -323,6 +323,38 @@ START_TEST(the_estimate_of_a_steps_memory_is_close)
 }
 END_TEST
 
+/* What they add by themselves: beside all that a step takes, an estimate without them is close,
+ * too. */
+START_TEST(the_estimate_of_what_options_add_is_close)
+{
+    static const struct {
+        const char *name, *settings[2];
+        bool value_embedding;
+    } row[] = { { "softmax", { NULL }, true },
+                { "fastformer", { NULL }, true },
+                { "gau", { NULL }, true },
+                { "softmax", { "conv", "qk-norm" }, false },
+                { "mamba2", { "conv", "share-keys" }, false } };
+    const int B = 4, T = 128;
+    const Load load = { .tokens = B * T }, none = { 0 };
+
+    for (int i = 0; i < COUNT(row); i++) {
+        Config c = model_of(row[i].name, T, (Config){ .layers = 4 }), plain = c;
+
+        c.value_embedding = row[i].value_embedding;
+        for (int k = 0; k < 2 && row[i].settings[k]; k++) {
+            *setting_at(&plain.set, row[i].settings[k]) = 0;
+            *setting_at(&c.set, row[i].settings[k]) = k ? 1 : 4;
+        }
+        const double want = config_memory(&c, load) - config_memory(&c, none) -
+                            config_memory(&plain, load) + config_memory(&plain, none);
+        const double got = step_memory(&c, B, (Tape){ 0 }) - step_memory(&plain, B, (Tape){ 0 });
+        ck_assert_msg(want > 0 && fabs(want - got) <= 0.2 * want, "%s, %d: %.3f MiB, not %.3f",
+                      row[i].name, i, got / 0x1p20, want / 0x1p20);
+    }
+}
+END_TEST
+
 /* Numbers of weights, gradients, moments and the largest scratch, counted. */
 static double numbers_between_steps(const Optimiser *o)
 {
@@ -381,6 +413,7 @@ Suite *suite_tape(void)
     tcase_add_test(t, after_the_first_step_nothing_is_allocated);
     tcase_add_test(t, forward_only_passes_allocate_nothing_after_the_first);
     tcase_add_test(t, the_estimate_of_a_steps_memory_is_close);
+    tcase_add_test(t, the_estimate_of_what_options_add_is_close);
     tcase_add_test(t, the_estimate_of_the_optimisers_memory_is_close);
     return s;
 }
