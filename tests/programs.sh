@@ -1433,6 +1433,7 @@ check 'a sample of pairs of bytes, beyond the context' samples --tokens 100 ../o
 check 'a sample beyond learned positions' samples --tokens 100 ../out/learned
 check 'a sample beyond the context that attends to all of it' samples --tokens 100 --extrapolate ../out/bpe
 refused 'a sample beyond positions that end' 2 'positions end with its context of ' "$sample" --extrapolate ../out/learned
+check 'one that stays within them' samples --tokens 9 --extrapolate ../out/learned
 check 'the likeliest after a letter' samples --temperature 0 --prompt a $whole
 cp "$dir/stdout" "$dir/free"
 stop=$(tail -c +2 "$dir/free" | tr -cd '[:alnum:]' | cut -c 9) # `?` may stand for any byte

@@ -275,6 +275,17 @@ static void write_samples(const Saved *w, const Prompt *p, Sampler *s, uint64_t 
     free(v);
 }
 
+/* A sampler of n tokens and those to be generated. */
+static Sampler *open_sampler(const Saved *w, Pool *pool, int n)
+{
+    const Config *c = &w->model.config;
+
+    if (how.extrapolate && config_ends(c) && n + tokens > c->context)
+        die(EXIT_USAGE, "--extrapolate: this model's positions end with its context of %d tokens",
+            c->context);
+    return sampler_new(&w->model, pool, how, n + tokens, batch);
+}
+
 static void write_all(const Saved *w, Pool *pool)
 {
     Bytes text = { (const unsigned char *)prompt_text, prompt_text ? strlen(prompt_text) : 0 };
@@ -282,7 +293,7 @@ static void write_all(const Saved *w, Pool *pool)
 
     text.at = file ? file : text.at;
     Prompt prompt = prompt_of(w->tokenizer, text);
-    Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens, batch);
+    Sampler *s = open_sampler(w, pool, prompt.n);
     for (int k = 0; k < samples && !stop; k += batch)
         write_samples(w, &prompt, s, (uint64_t)k, samples - k < batch ? samples - k : batch, NULL);
     sampler_free(s);
@@ -300,7 +311,7 @@ static void converse(const Saved *w, Pool *pool)
             all.n = 0;
         buffer_add(&all, line.at, line.n);
         Prompt prompt = prompt_of(w->tokenizer, (Bytes){ all.at, all.n });
-        Sampler *s = sampler_new(&w->model, pool, how, prompt.n + tokens, batch);
+        Sampler *s = open_sampler(w, pool, prompt.n);
         signals_catch(ask_to_stop, (int)SA_RESETHAND);
         write_samples(w, &prompt, s, number, 1, &all);
         stop = stop == SIGINT ? 0 : stop;
@@ -319,9 +330,6 @@ int main(int argc, char **argv)
     settle_batch();
     signals_catch(ask_to_stop, (int)SA_RESETHAND);
     Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
-    if (how.extrapolate && config_ends(&w->model.config))
-        die(EXIT_USAGE, "--extrapolate: this model's positions end with its context of %d tokens",
-            w->model.config.context);
     Pool *pool = pool_new(threads);
     if (precision != PRECISION_FLOAT)
         params_narrow(&w->model.params, (Precision)precision);
