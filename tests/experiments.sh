@@ -270,6 +270,8 @@ check 'the best counts, converged or not' near 0.004:3 --
 converging=1
 check 'unless the plan says otherwise: then the better of its neighbours' near 0.008:3 --
 check 'whose losses are as good' with second 2.06 near 0.002:3 --
+check 'or the best, if none is' sweep 0.004:3 -- \
+    '0.004 1 2.0 0.01' '0.004 2 2.0 0.009' '0.002 1 2.1 0.001' '0.008 1 2.01 0.001' '0.008 2 2.06 0.001'
 check 'with all seeds that both have' near 0.002:3 -- '0.004 3 2.0' '0.008 3 2.1'
 check 'and whose runs have all converged' near 0.002:3 -- '0.008 3 2.0 0.01'
 check 'without one it is the best again' near 0.004:3 -- '0.008 3 2.0 0.01' '0.002 3 2.0 0.02'
