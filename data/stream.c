@@ -60,7 +60,7 @@ static void take(Stream *s, unsigned char byte)
 
 bool stream_write(Stream *s, Bytes bytes)
 {
-    if (s->raw)
+    if (s->raw && bytes.n > 0) /* fwrite takes no NULL, not even for nothing */
         fwrite(bytes.at, 1, bytes.n, s->out);
     for (size_t i = 0; !s->raw && i < bytes.n; i++)
         take(s, bytes.at[i]);

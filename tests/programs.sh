@@ -1445,12 +1445,15 @@ is_stopped() {
     case $rest in *"$stop"*) no "$rest has $stop" ;; esac
 }
 check 'is its beginning, without the stop string' is_stopped
-converse() { printf 'The\n\nAnd' | samples --interactive --temperature 0 --stop '
-' "$@"; }
-check 'lines to be continued' converse $whole
+converse() { # INPUT OPTION...: no pipe, whose subshell would keep to itself why it failed
+    printf %b "$1" >"$dir/typed"
+    shift
+    samples --interactive --temperature 0 "$@" $whole <"$dir/typed"
+}
+check 'lines to be continued' converse 'The\n\nAnd' --stop "$newline"
 check 'have a line each' lines 3 "$dir/stdout"
 carries_on() { # an empty line: as if the first had asked for all of it
-    printf 'The\n\n' | samples --interactive --raw --temperature 0 --tokens 5 $whole || return
+    converse 'The\n\n' --raw --tokens 5 || return
     { printf The && tr -d '\n' <"$dir/stdout"; } >"$dir/both"
     samples --prompt The --raw --temperature 0 --tokens 10 $whole || return
     tr -d '\n' <"$dir/stdout" | cmp -s - "$dir/both" || no "$(cat "$dir/stdout"), not $(cat "$dir/both")"

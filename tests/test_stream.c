@@ -286,6 +286,20 @@ START_TEST(raw_bytes_are_printed_as_they_are)
 }
 END_TEST
 
+START_TEST(nothing_is_printed_for_no_bytes)
+{
+    for (int raw = 0; raw < 2; raw++) {
+        Printer p;
+
+        printer_open(&p, raw);
+        ck_assert(stream_write(&p.stream, (Bytes){ NULL, 0 })); /* NULL is none of fwrite's */
+        ck_assert(stream_end(&p.stream));
+        ck_assert_uint_eq(p.n, 0);
+        printer_close(&p);
+    }
+}
+END_TEST
+
 START_TEST(write_errors_are_detected)
 {
     Stream s = { .out = fopen("/dev/full", "w") };
@@ -312,6 +326,7 @@ Suite *suite_stream(void)
     tcase_add_test(t, a_character_that_is_not_complete_at_the_end_is_replaced);
     tcase_add_test(t, control_characters_do_not_reach_the_terminal);
     tcase_add_test(t, raw_bytes_are_printed_as_they_are);
+    tcase_add_test(t, nothing_is_printed_for_no_bytes);
     tcase_add_test(t, single_line_output_turns_newlines_into_spaces);
     tcase_add_test(t, write_errors_are_detected);
     return s;
