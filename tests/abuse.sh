@@ -111,7 +111,7 @@ lines() {
         '--val-file /dev/null' '--init ../in/text' '--init ../in' '--config ../in/csv' '--tokenizer bpe:0' \
         '--tokenizer bpe:255' '--tokenizer bpe:x' '--tokenizer bpe:99999999999' '--attn softmax:window=-1' \
         '--attn softmax:' '--attn :' '--attn ,' '--block-size 4096' '--resume' '--resume ../in/text' \
-        '--preset x' '--task x' '--freeze' '--grad-clip -1' '--weight-decay -1' '--momentum 2'; do
+        '--preset x' '--task x' '--freeze' '--grad-clip -1' '--skip-spikes -1' '--weight-decay -1' '--momentum 2'; do
         printf '0,2,4,5\t\t\t%s\t%s\n' "$(command train)" "$(echo "$values" | tr ' ' "$tab")"
     done
     for values in '--batch-size 1000000 --block-size 65536' '--n-embd 16384 --n-layer 1000' '--batch-size 1048576 --n-embd 4096'; do

@@ -71,6 +71,7 @@
     ROW(evaluate)      /* what a model is judged by */                                             \
     ONCE(sources)      /* which rows are drawn, and which are held back */                         \
     ROW(training)      /* the training loop, and resuming */                                       \
+    ROW(skips)         /* updates that are not taken */                                            \
     ROW(stopping)      /* how runs end, and are continued */                                       \
     ONCE(display)      /* progress on terminals, and what time a run takes */                      \
     ROW(perplexity)    /* a trained model at other lengths */                                      \

@@ -120,6 +120,39 @@ START_TEST(progress_that_contradicts_itself_is_refused)
 }
 END_TEST
 
+/* Those of the step that was skipped, and of the losses before. */
+START_TEST(lists_that_contradict_the_progress_are_refused)
+{
+    static const char number[] = "at most 128 finite numbers", order[] = "contradict its progress";
+    static const char *const rows[][3] = {
+        { "attnc.skipped", "six", number },
+        { "attnc.skipped", "11", order },
+        { "attnc.recent_losses", "1 nan", number },
+        { "attnc.recent_losses", "1", order },
+        { "attnc.recent_norms", "1 2 3 4 ", number },
+        { "attnc.recent_norms", "1 2 3 4 5 6 7 8 -9", order },
+    };
+
+    job_open();
+    job.skipped = 1 << 6, job.options.spike = 6;
+    check_trains();
+    file = safetensors_read(in_folder("model.safetensors"));
+    ck_assert_str_eq(safetensors_meta(file, "attnc.skipped"), "6");
+    for (int i = 0; i < COUNT(rows); i++) {
+        const char *before = safetensors_meta(file, rows[i][0]);
+
+        ck_assert_msg(before != NULL, "%s", rows[i][0]);
+        hashes_set(file, rows[i][0], rows[i][1]);
+        write_file(NULL, NULL);
+        check_refused(rows[i][2]);
+        hashes_set(file, rows[i][0], before);
+    }
+    write_file(NULL, NULL);
+    resume(in_folder("changed"));
+    safetensors_free(file);
+}
+END_TEST
+
 START_TEST(a_checkpoint_without_a_loss_has_none)
 {
     open_file();
@@ -373,6 +406,7 @@ Suite *suite_saved(void)
     tcase_add_test(t, progress_that_contradicts_itself_is_refused);
     tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);
     tcase_add_test(t, a_tokenizer_of_tomorrow_is_refused);
+    tcase_add_test(t, lists_that_contradict_the_progress_are_refused);
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);
     tcase_add_test(t, a_model_has_as_many_tokens_as_its_tokenizer);
     tcase_add_test(t, a_model_is_for_the_task_of_its_run);

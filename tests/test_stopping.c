@@ -68,7 +68,7 @@ START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
     job.skipped = 1 << 6;
     const Weights whole = trained_weights(1);
 
-    ck_assert_ptr_nonnull(strstr(said, "warning: step 6: the loss is not finite"));
+    ck_assert_ptr_nonnull(strstr(said, "warning: step 6 skipped: the loss is not finite"));
     check_saved("attnc.updates", "9");
     check_saved("attnc.bad", "0");
     job.options.stop_at = 7;
@@ -77,6 +77,25 @@ START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
     job.options.stop_at = 0, job.resume = true;
     const Weights w = trained_weights(1);
     check_same_files(&w, &whole, "after a step that was skipped");
+    weights_free(w), weights_free(whole);
+}
+END_TEST
+
+/* Of 90 steps several are so high; those before the stop at 75 are compared with. */
+START_TEST(spikes_are_skipped_alike_on_resuming)
+{
+    job.options.steps = job.options.eval_interval = 90;
+    job.options.spike = 1.2;
+    const Weights whole = trained_weights(1);
+
+    ck_assert_ptr_nonnull(strstr(said, " standard deviations above its recent mean\n"));
+    check_saved("attnc.bad", "0");
+    job.options.stop_at = 75;
+    check_trains();
+    job.options.stop_at = 0, job.resume = true;
+    const Weights w = trained_weights(1);
+    ck_assert_ptr_nonnull(strstr(said, " standard deviations"));
+    check_same_files(&w, &whole, "spikes");
     weights_free(w), weights_free(whole);
 }
 END_TEST
@@ -91,7 +110,7 @@ START_TEST(an_evaluation_after_a_skipped_step_saves_nothing)
 }
 END_TEST
 
-/* Five in a row end a run. */
+/* Five in a row end a run; so would eleven of a thousand. */
 START_TEST(only_consecutive_skipped_steps_end_a_run)
 {
     job.skipped = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7 | 1 << 9;
@@ -193,7 +212,7 @@ START_TEST(a_run_on_a_terminal_ends_its_line)
     job.options.schedule.rate = in_double ? 1e300 : 1e30;
     screen_open(&screen, 80);
     ck_assert_int_eq(screen_exit_code_of(&screen, do_job, folder), EXIT_FAILED);
-    ck_assert_ptr_nonnull(strstr(said, "warning: step 5: "));
+    ck_assert_ptr_nonnull(strstr(said, "warning: step 5 skipped: "));
     screen_close(&screen);
     job.options.schedule.rate = 1e-3, job.options.stop_at = 6; /* nothing follows the line */
     screen_open(&screen, 80);
@@ -227,6 +246,7 @@ Suite *suite_stopping(void)
     tcase_add_test(t, a_killed_run_resumes_from_its_last_checkpoint);
     tcase_add_test(t, an_interrupted_step_is_repeated_on_resuming);
     tcase_add_test(t, a_skipped_step_does_not_count_as_an_update_on_resuming);
+    tcase_add_test(t, spikes_are_skipped_alike_on_resuming);
     tcase_add_test(t, an_evaluation_after_a_skipped_step_saves_nothing);
     tcase_add_test(t, only_consecutive_skipped_steps_end_a_run);
     tcase_add_test(t, a_resumed_run_counts_tokens_and_seconds_on_from_its_log);

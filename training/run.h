@@ -24,7 +24,7 @@ typedef struct Run Run;
  */
 typedef struct {
     int step;
-    bool skipped;      /* the loss or the gradient was not finite: weights are unchanged */
+    bool skipped;      /* the update, as skips_add() found: weights are unchanged */
     bool last;         /* the last line of this part of the run, with the peak memory */
     const char *split; /* "train", "val", or at the end "final" and "test": on all validation and
                           test data or, with a time limit, on as much as there was time for */

@@ -27,7 +27,7 @@ static void counts(Progress *p, Count count[PROGRESS])
 {
     count[0] = (Count){ "attnc.step", &p->step };
     count[1] = (Count){ "attnc.evaluated", &p->evaluated };
-    count[2] = (Count){ "attnc.bad", &p->bad };
+    count[2] = (Count){ "attnc.bad", &p->skips.bad };
     count[3] = (Count){ "attnc.best_step", &p->best_step };
     count[4] = (Count){ "attnc.updates", &p->updates };
 }
@@ -53,10 +53,12 @@ static char *room(Parts *parts, size_t bytes)
 static void put_progress(Parts *parts, Progress p)
 {
     Count count[PROGRESS];
+    NamedRecent list[SKIPS_LISTS];
     const double number[] = { p.best, p.loss };
     const char *const key[] = { BEST_LOSS, LAST_LOSS };
 
     counts(&p, count);
+    skips_recent(&p.skips, list);
     for (int i = 0; i < PROGRESS; i++) {
         char *text = room(parts, TEXT_BYTES);
 
@@ -66,6 +68,9 @@ static void put_progress(Parts *parts, Progress p)
     for (int i = 0; i < 2; i++)
         if (isfinite(number[i]))
             put(parts, key[i], arena_string(parts->mem, text_number(number[i]).at));
+    for (int i = 0; i < SKIPS_LISTS; i++)
+        if (list[i].at->n > 0)
+            put(parts, list[i].key, recent_text(list[i].at, parts->mem));
 }
 
 static void put_origin(Parts *parts, const Origin *o, const char *tokenizer)
@@ -111,7 +116,7 @@ static void write_as(const char *path, const char *as, const Model *model, const
 {
     Arena *mem = arena_new();
     char *tokenizer = origin->tokenizer ? tokenizer_save(origin->tokenizer) : NULL;
-    size_t metas = PROGRESS + 5 + (size_t)origin->options;
+    size_t metas = PROGRESS + SKIPS_LISTS + 5 + (size_t)origin->options;
     Parts parts = { .mem = mem,
                     .meta = arena_take(mem, metas * sizeof(Meta)),
                     .entry = arena_take(mem, OPTIMISER_MOMENTS * (size_t)model->params.count *
@@ -194,6 +199,23 @@ static double read_loss(const Saved *s, const char *key, double missing)
     return loss;
 }
 
+static void read_skips(const Saved *s, Skips *skips, int step)
+{
+    NamedRecent list[SKIPS_LISTS];
+
+    skips_recent(skips, list);
+    for (int i = 0; i < SKIPS_LISTS; i++) {
+        const char *value = safetensors_meta(s->file, list[i].key);
+
+        if (!recent_read(list[i].at, value ? value : ""))
+            die(EXIT_DATA, PATH ": %s is not a list of at most %d finite numbers", s->path,
+                list[i].key, SKIPS_WINDOW);
+    }
+    if (!skips_are_possible(skips, step))
+        die(EXIT_DATA, PATH ": its skipped steps or its recent losses contradict its progress",
+            s->path);
+}
+
 static void read_progress(Saved *s)
 {
     Progress *p = &s->progress;
@@ -204,13 +226,14 @@ static void read_progress(Saved *s)
         *count[i].at = read_count(s, count[i].key);
     p->best = read_loss(s, BEST_LOSS, HUGE_VAL);
     p->loss = read_loss(s, LAST_LOSS, (double)NAN);
-    if (p->evaluated > p->step || p->best_step > p->evaluated || p->bad > p->step - p->updates ||
-        (p->best_step > 0) != isfinite(p->best))
+    if (p->evaluated > p->step || p->best_step > p->evaluated ||
+        p->skips.bad > p->step - p->updates || (p->best_step > 0) != isfinite(p->best))
         die(EXIT_DATA,
             PATH ": its progress contradicts itself: %d steps, %d of them updates and %d skipped "
                  "at the end, evaluated at %d, best at %d with the loss %s",
-            s->path, p->step, p->updates, p->bad, p->evaluated, p->best_step,
+            s->path, p->step, p->updates, p->skips.bad, p->evaluated, p->best_step,
             text_number(p->best).at);
+    read_skips(s, &p->skips, p->step);
 }
 
 /* Its index in task_names; -1: it is not a task of text. */

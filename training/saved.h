@@ -10,15 +10,16 @@
 #include "data/tokenizer.h"
 #include "model/checkpoint.h"
 #include "training/optimiser.h"
+#include "training/skips.h"
 
 /* The progress of a run. Batches depend only on the seed and the step, so this is all of it. */
 typedef struct {
     int step, evaluated; /* the last step, and the last one with an evaluation */
-    int updates;         /* of the weights: the steps with a finite gradient */
-    int bad;             /* the steps since the last finite gradient */
+    int updates;         /* of the weights: the steps that were not skipped */
     int best_step;       /* of the lowest validation loss; 0: no evaluation yet */
     double best;         /* that loss; HUGE_VAL: none */
     double loss;         /* of the last weights, by the evaluation at the end; NaN: unknown */
+    Skips skips;
 } Progress;
 
 /* The task of a model whose tokens are its program's own, as only the library makes them. */

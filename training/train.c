@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-/* After BAD_STEPS in a row without a finite gradient the run has failed. */
-enum { BAD_STEPS = 5 };
 static const double redraw_seconds = 0.25; /* of the line on a terminal */
 
 typedef struct {
@@ -25,7 +23,7 @@ typedef struct {
     double asked;                     /* the share of positions whose logits were computed last */
     double start, saved_at, drawn_at; /* when: the loop; the last checkpoint; the line */
     int saved;                        /* the step of that checkpoint; 0: there is none */
-    Text broken;                      /* a tensor that is not finite; empty: none was found */
+    Text failure;                     /* why the run has failed; empty: it has not */
 } Loop;
 
 static double tokens_until(const Loop *l, int step)
@@ -63,22 +61,22 @@ static double learn(Loop *l, uint64_t number)
     return sum / targets;
 }
 
-/* Skips an update whose gradient is not finite. */
+/* Or skips the update, if there is a reason to. */
 static void update(Loop *l, LogLine *line)
 {
+    Params *params = &l->t->model->params;
     const bool clip = l->o->clip > 0 && line->grad_norm > l->o->clip;
+    const Text why =
+        skips_add(&l->progress.skips, l->o->spike, line->step, line->loss, line->grad_norm, params);
 
-    if (isfinite(line->loss) && isfinite(line->grad_norm)) {
+    line->skipped = why.n > 0;
+    if (line->skipped) {
+        params_zero_grad(params);
+        warn("step %d skipped: %s", line->step, why.at);
+    } else {
         optimiser_step(&l->optimiser, l->t->tape->pool, line->rate,
                        clip ? l->o->clip / line->grad_norm : 1);
-        l->progress.bad = 0;
-        return;
     }
-    line->skipped = true;
-    params_zero_grad(&l->t->model->params);
-    warn("step %d: the %s is not finite; the update is skipped", line->step,
-         isfinite(line->loss) ? "gradient" : "loss");
-    l->progress.bad++;
 }
 
 /* If it is interrupted, the progress is still that before it. */
@@ -132,9 +130,11 @@ static bool save_exchanged(Loop *l, bool best)
 {
     double start = seconds_now();
 
-    l->broken = saved_not_finite(l->t->model, &l->optimiser);
-    if (l->broken.n)
+    const Text broken = saved_not_finite(l->t->model, &l->optimiser);
+    if (broken.n) {
+        l->failure = text_format("numbers that are not finite in %s", broken.at);
         return false;
+    }
     if (best)
         run_save_best(l->t->run, l->t->model, &l->optimiser, l->progress);
     else
@@ -220,7 +220,7 @@ static bool validate_if_due(Loop *l)
     if (step == 0 || step % l->o->eval_interval != 0 || l->progress.evaluated == step)
         return true;
     bool done = validate(l);
-    return (l->progress.bad > 0 || save_last(l)) && done; /* as in save_is_due() */
+    return (l->progress.skips.bad > 0 || save_last(l)) && done; /* as in save_is_due() */
 }
 
 static Pace pace_of(const Training *t, const TrainOptions *o)
@@ -260,9 +260,10 @@ static void loop_open(Loop *l)
 }
 
 /* Whether the run ends after this step, and why. */
-static Stop stop_after(const Loop *l, const LogLine *line)
+static Stop stop_after(Loop *l, const LogLine *line)
 {
-    if (l->progress.bad >= BAD_STEPS)
+    l->failure = skips_failure(&l->progress.skips);
+    if (l->failure.n)
         return STOP_DIVERGED;
     if (*l->t->stop)
         return STOP_ASKED;
@@ -276,14 +277,14 @@ static Stop stop_after(const Loop *l, const LogLine *line)
 /* A checkpoint of weights that are about to diverge would be no use. */
 static bool save_is_due(const Loop *l)
 {
-    return l->o->save_seconds > 0 && l->progress.bad == 0 &&
+    return l->o->save_seconds > 0 && l->progress.skips.bad == 0 &&
            seconds_now() - l->saved_at >= l->o->save_seconds;
 }
 
 /* Why it goes no further where nothing was due. */
 static Stop stopped(const Loop *l)
 {
-    return l->broken.n ? STOP_DIVERGED : STOP_ASKED;
+    return l->failure.n ? STOP_DIVERGED : STOP_ASKED;
 }
 
 static Stop run_steps(Loop *l)
@@ -343,7 +344,7 @@ static bool judge(Loop *l, TrainResult *r)
     if (*l->t->stop || !judge_test(l, r))
         return false;
     if (!isfinite(r->last.loss)) {
-        l->broken = text_format("the validation loss");
+        l->failure = text_format("the validation loss is not finite");
         return false;
     }
     r->whole = rows >= l->pace.all;
@@ -371,7 +372,7 @@ TrainResult train(const Training *t, const TrainOptions *o)
         result.why = stopped(&l);
     terminal_end_line();
     optimiser_exchange(&l.optimiser); /* what was saved and evaluated stays in the model */
-    result.broken = l.broken;
+    result.failure = l.failure;
     result.saved = l.saved;
     result.seconds = seconds_now() - l.start;
     arena_free(l.mem);

@@ -22,6 +22,7 @@ typedef struct {
     Schedule schedule;
     Optimiser optimiser; /* its first line */
     double clip;         /* 0: never */
+    double spike;        /* what skips_add() takes for one; 0: nothing */
     int eval_interval, eval_iters, log_interval;
     double max_seconds;  /* 0: no limit */
     double save_seconds; /* a checkpoint at least this often; 0: only with evaluations */
@@ -33,7 +34,7 @@ typedef enum {
     STOP_NOT,
     STOP_ASKED,    /* by a signal */
     STOP_AT,       /* the step it was to stop at */
-    STOP_DIVERGED, /* gradients stay not finite, or weights or moments are not */
+    STOP_DIVERGED, /* too many gradients, or weights or moments are not finite */
     STOP_STEPS,    /* all steps are done */
     STOP_TIME,     /* the limit would be exceeded */
 } Stop;
@@ -46,7 +47,7 @@ typedef struct {
     bool whole_test;
     double best;                  /* the loss of the best weights, run_best() */
     int best_step, steps, before; /* before: the steps that an earlier part of the run had done */
-    Text broken;                  /* STOP_DIVERGED: a tensor that is not finite; empty: none is */
+    Text failure;                 /* STOP_DIVERGED: why */
     int saved;                    /* the step of the last checkpoint; 0: there is none */
     double seconds, step_seconds; /* the whole loop; the median step */
 } TrainResult;
@@ -61,7 +62,7 @@ typedef struct {
 } Training;
 
 /*
- * Trains until the steps are done, the time is over, *stop is set or gradients stay not finite;
+ * Trains until the steps are done, the time is over, *stop is set or the run has failed (skips.h);
  * logs to the run, prints progress on stderr, and leaves model.safetensors and best.safetensors.
  * Weights or moments that are not finite are never saved.
  *

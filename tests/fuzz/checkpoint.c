@@ -110,7 +110,7 @@ static void check_run(const Saved *s, const Optimiser *o)
     const Progress *p = &s->progress;
     Moment moment[OPTIMISER_MOMENTS];
 
-    FUZZ_CHECK(p->updates + p->bad <= p->step && p->evaluated <= p->step);
+    FUZZ_CHECK(p->updates + p->skips.bad <= p->step && p->evaluated <= p->step);
     FUZZ_CHECK(p->best_step <= p->evaluated && isfinite(p->best) == (p->best_step > 0));
     FUZZ_CHECK(o->step == p->updates);
     for (const Param *w = s->model.params.first; w; w = w->next) {

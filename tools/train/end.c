@@ -81,9 +81,8 @@ void show_command(const Show *s, const TrainResult *r)
 noreturn void die_diverged(const Show *s, const TrainResult *r)
 {
     show_command(s, r);
-    die(EXIT_FAILED, "the run diverged at step %d: %s%s; try a smaller --learning-rate; %s%s",
-        r->steps, r->broken.n ? "numbers that are not finite in " : "no finite gradient",
-        r->broken.at,
+    die(EXIT_FAILED, "the run diverged at step %d: %s; try a smaller --learning-rate; %s%s",
+        r->steps, r->failure.at,
         r->best_step ? "the best weights so far are in "
         : r->saved   ? "the last checkpoint is in "
                      : "no weights were saved",

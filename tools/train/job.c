@@ -117,6 +117,9 @@ static Option options[] = {
     OPTIMISER_OPTIONS(job.training.optimiser.hyper),
     { "grad-clip", OPTION_REAL, &job.training.clip,
       .help = "clip the gradient norm to this; 0: do not clip" },
+    { "skip-spikes", OPTION_REAL, &job.training.spike,
+      .help = "skip updates whose loss or gradient norm is more than this many standard deviations "
+              "above its mean over the last 128; 0: none" },
     FREEZE_OPTION(job.frozen),
     { "seed", OPTION_SEED, &job.seed, .help = "seed for weights, batches and the sample" },
     { "threads", OPTION_INT, &job.threads, .max = 1024,
