@@ -122,7 +122,7 @@ beta1 0.5 |
 beta2 0.5 |
 ema 0.9 |
 grad-clip 0.1 |
-skip-spikes 1 | --max-iters 90 --log-interval 10
+skip-spikes 0.5 | --max-iters 200 --log-interval 100
 freeze embed |
 seed 2 |
 precision bf16 |
