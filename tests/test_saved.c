@@ -69,6 +69,18 @@ static void check_refused(const char *words)
     check_dies(resume, in_folder("changed"), EXIT_DATA, words);
 }
 
+/* The file with another value under that key. */
+static void check_value_refused(const char *key, const char *value, const char *words)
+{
+    const char *before = safetensors_meta(file, key);
+
+    ck_assert_msg(before != NULL, "%s", key);
+    hashes_set(file, key, value);
+    write_file(NULL, NULL);
+    check_refused(words);
+    hashes_set(file, key, before);
+}
+
 START_TEST(an_unchanged_checkpoint_is_accepted)
 {
     open_file();
@@ -103,15 +115,8 @@ START_TEST(progress_that_contradicts_itself_is_refused)
     };
 
     open_file();
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *before = safetensors_meta(file, rows[i][0]);
-
-        ck_assert_msg(before != NULL, "%s", rows[i][0]);
-        hashes_set(file, rows[i][0], rows[i][1]);
-        write_file(NULL, NULL);
-        check_refused(rows[i][2]);
-        hashes_set(file, rows[i][0], before);
-    }
+    for (int i = 0; i < COUNT(rows); i++)
+        check_value_refused(rows[i][0], rows[i][1], rows[i][2]);
     write_file("attnc.best_val_loss", NULL);
     check_refused(order);
     write_file("attnc.updates", NULL);
@@ -138,15 +143,8 @@ START_TEST(lists_that_contradict_the_progress_are_refused)
     check_trains();
     file = safetensors_read(in_folder("model.safetensors"));
     ck_assert_str_eq(safetensors_meta(file, "attnc.skipped"), "6");
-    for (int i = 0; i < COUNT(rows); i++) {
-        const char *before = safetensors_meta(file, rows[i][0]);
-
-        ck_assert_msg(before != NULL, "%s", rows[i][0]);
-        hashes_set(file, rows[i][0], rows[i][1]);
-        write_file(NULL, NULL);
-        check_refused(rows[i][2]);
-        hashes_set(file, rows[i][0], before);
-    }
+    for (int i = 0; i < COUNT(rows); i++)
+        check_value_refused(rows[i][0], rows[i][1], rows[i][2]);
     write_file(NULL, NULL);
     resume(in_folder("changed"));
     safetensors_free(file);
