@@ -59,7 +59,7 @@ function mean(i, s,    k, sum) {
 function choose(    best, i, next_one, m, tied) {
     if (!swept && !c03) return 1
     best = lowest()
-    if (!goes_on) return best
+    if (!goes_on) return best == "" ? "" : judged(best)
     while (last - first < 12) {
         for (i = first; i <= last; i++) if (mean(i, 1) == "") return ""
         if (best == "" || best == first) { rate[first - 1] = rate[first] / 2; first--; best = lowest(); continue }
@@ -93,7 +93,7 @@ function judged(best,    i, m, found, least) {
     if (!converging || converges(best)) return best
     found = best
     for (i = best - 1; i <= best + 1; i++) {
-        if (diverges(i) || !converges(i) || mean(i, 1) > mean(best, 1) + spread) continue
+        if (i < first || i > last || diverges(i) || !converges(i) || mean(i, 1) > mean(best, 1) + spread) continue
         if (mean(i, 2) == "" || mean(best, 2) == "") return ""
         m = behind(i, best)
         if (m <= spread && (found == best || m < least)) { least = m; found = i }

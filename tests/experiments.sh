@@ -240,7 +240,7 @@ sweep() { # RUN... -- RATE SEED LOSS [GAIN]...
         echo "$loss" | tr ' ' , | awk -F , -v OFS=, -v length_="$length" '{ print "t,causal,elu,,8," $1, $2, "1,1,1," length_, $3,
             ",,,,," $4 ",,,\"--task causal --attn elu --x 1 --learning-rate " $1 " --seed " $2 "\"" }'
     done >sweep/one/rows/all.csv
-    got=$(echo '0.004,..@t_task+causal_attn+elu_x+1' | awk -v folder=sweep/one -v lengths="${length:--}" -v seeds="${seeds:-3}" \
+    got=$(echo "${rates:-0.004,..}@t_task+causal_attn+elu_x+1" | awk -v folder=sweep/one -v lengths="${length:--}" -v seeds="${seeds:-3}" \
         -v part=1/1 -v spread=0.02 -v converging="$converging" -f experiments/runs.awk |
         sed -n 's/^todo:.*rate+\(.*\)_seed+\(.*\)/ \1:\2/p' | tr -d '\n')
     [ "$got" = "$want" ] || { echo "not$want but$got" && false; }
@@ -277,7 +277,16 @@ check 'and whose runs have all converged' near 0.002:3 -- '0.008 3 2.0 0.01'
 check 'without one it is the best again' near 0.004:3 -- '0.008 3 2.0 0.01' '0.002 3 2.0 0.02'
 check 'a worse rate is none, though it converges' sweep 0.004:2 0.004:3 -- \
     '0.004 1 2.0 0.01' '0.002 1 2.1 0.001' '0.008 1 2.1 0.001'
+rates=0.002,0.004
+check 'of two rates the neighbour counts in the same way' sweep 0.002:3 -- \
+    '0.004 1 2.0 0.01' '0.004 2 2.0 0.001' '0.002 1 2.01 0.001' '0.002 2 2.01 0.001'
+check 'with a second seed' sweep 0.002:2 -- '0.004 1 2.0 0.01' '0.002 1 2.01 0.001'
+check 'and one that is worse does not' sweep 0.004:2 0.004:3 -- '0.004 1 2.0 0.01' '0.002 1 2.021 0.001'
+check 'where the runs at the best converge, it gets the other seeds' sweep 0.002:2 0.002:3 -- \
+    '0.004 1 2.01 0.001' '0.002 1 2.0 0.001'
 converging=
+check 'and otherwise the best counts' sweep 0.004:2 0.004:3 -- '0.004 1 2.0 0.01' '0.002 1 2.01 0.001'
+rates=
 length=
 check 'it goes on where rows have no length' sweep 0.002:1 -- '0.004 1 2.0'
 

@@ -2,4 +2,5 @@
 # runs count here as well. Both have 128 features a head, and units of the feed-forward layer pay for their weights.
 lengths = 256
 seeds   = $(call full,5,1)
+converging = 1
 plan    = $(call changed,exp,$(four_d)) $(call changed,performer,--learn-omega --n-inner 448)
