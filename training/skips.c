@@ -5,16 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void recent_drop(Recent *s, int n)
+static void drop_oldest(Recent *s)
 {
-    s->n -= n;
-    memmove(s->at, s->at + n, (size_t)s->n * sizeof *s->at);
+    s->n--;
+    memmove(s->at, s->at + 1, (size_t)s->n * sizeof *s->at);
 }
 
 static void recent_add(Recent *s, double x)
 {
     if (s->n == SKIPS_WINDOW)
-        recent_drop(s, 1);
+        drop_oldest(s);
     s->at[s->n++] = x;
 }
 
@@ -62,7 +62,7 @@ static Text spike(Skips *s, double limit, double loss, double norm)
 Text skips_add(Skips *s, double limit, int step, double loss, double norm, const Params *params)
 {
     while (s->steps.n > 0 && s->steps.at[0] <= step - SKIPS_OF)
-        recent_drop(&s->steps, 1);
+        drop_oldest(&s->steps);
     if (limit <= 0)
         s->losses.n = s->norms.n = 0; /* a resumed run may have had a limit */
     if (isfinite(loss) && isfinite(norm)) {

@@ -6,7 +6,7 @@
  *
  * With a limit z > 0, spikes are skipped, too: steps whose loss or gradient norm is more than z
  * standard deviations above its mean over the last SKIPS_WINDOW finite ones, once there are half as
- * many. Those of a spike join the window as well, so that a lasting change of level is soon taken.
+ * many. Spikes join the window as well, so that a lasting change of level is soon accepted.
  */
 #ifndef TRAINING_SKIPS_H
 #define TRAINING_SKIPS_H
