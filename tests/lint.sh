@@ -85,7 +85,7 @@ ops/attention/plain 3085
 model 4640
 data 4840
 data/synthetic 1430
-training 6045
+training 6070
 tools 940
 tools/common 4345
 tools/draw 1100
