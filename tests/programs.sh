@@ -159,6 +159,10 @@ if $user test -x "$train" 2>/dev/null && $user test -r $text; then
     refused 'an unreadable corpus'     4 'Permission denied' $user $t ../in/secret
     refused 'an out-dir without write permission'  4 'Permission denied' $user $t --out-dir ../in/fixed $text
     refused 'an out-dir that may not be created'   4 'Permission denied' $user $t --out-dir ../in/fixed/x $text
+    refused 'a dry run that could not write'       4 'cannot write to the folder ../in/fixed: Permission denied' \
+        $user $t --dry-run --out-dir ../in/fixed/x/y $text
+    refused 'a dry run that could not write to /'  4 'cannot write to the folder /: Permission denied' \
+        $user $t --dry-run --out-dir /nowhere/x $text
     refused 'unreadable tensors'      4 'Permission denied' $user $a ../in/secret out
     refused 'results in a folder without write permission' 4 'Permission denied' $user $a $tensors ../in/fixed/x
     rm -f ../in/secret
@@ -221,6 +225,7 @@ refused 'keys of an odd width with rope'   2 'even width'                $t --ke
 refused 'a base without a logarithm'       2 '--base'                    $t --base 1 $text
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
 refused 'an out-dir below a file'          4 'Not a directory'           $t --out-dir $text/x $text
+refused 'an out-dir below a file, in a dry run' 4 'cannot write to the folder' $t --dry-run --out-dir $text/x $text
 refused 'an out-dir below a long name'     4 'Not a directory'           $t --out-dir "$deep/empty/x" $text
 refused 'an out-dir of 5000 characters'    4 'too long'                  $t --out-dir "$long" $text
 refused 'more memory than there is'        3 'GiB'        $t --batch-size 1048576 --block-size 65536 $text

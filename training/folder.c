@@ -130,11 +130,31 @@ static bool has_checkpoint(int dir)
            exists(dir, FOLDER_ASIDE);
 }
 
+/* Dies if the folder, or the next one above it that exists, cannot be written to. */
+static void check_permission(const char *path)
+{
+    char part[FOLDER_PATH], above[FOLDER_PATH] = { *path == '/' ? '/' : '.' };
+    const size_t n = strlen(path);
+
+    for (size_t i = 1; i <= n && i < FOLDER_PATH; i++)
+        if (i == n || path[i] == '/') {
+            memcpy(part, path, i);
+            part[i] = 0;
+            if (access(part, F_OK) != 0)
+                break;
+            memcpy(above, part, i + 1);
+        }
+    errno = ENOTDIR;
+    if (!file_is_folder(above) || access(above, W_OK | X_OK) != 0)
+        die(EXIT_IO, "cannot write to the folder %.200s: %s", above, strerror(errno));
+}
+
 void folder_check(const char *path, bool overwrite)
 {
     const int dir = open_in(AT_FDCWD, path);
     const char *found = dir < 0 ? NULL : telling(dir);
 
+    check_permission(path);
     if (dir < 0)
         return;
     check_use(dir, path);

@@ -31,7 +31,8 @@ bool folder_owns(const char *folder, const char *path);
 
 /*
  * Dies if a new run cannot use the folder: EXIT_USAGE if it holds a run and `overwrite` is false,
- * or files that only look like a run; EXIT_IO if a process is using it. Changes nothing.
+ * or files that only look like a run; EXIT_IO if a process is using it, or if it cannot be written
+ * to or created. Changes nothing.
  */
 void folder_check(const char *path, bool overwrite);
 
