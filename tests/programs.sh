@@ -224,8 +224,8 @@ refused 'directions learned and redrawn'     2 'exclude each other'      $t --at
 refused 'keys of an odd width with rope'   2 'even width'                $t --key-size 3 $text
 refused 'a base without a logarithm'       2 '--base'                    $t --base 1 $text
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
-refused 'an out-dir below a file'          4 'Not a directory'           $t --out-dir $text/x $text
-refused 'an out-dir below a file, in a dry run' 4 'cannot write to the folder' $t --dry-run --out-dir $text/x $text
+refused 'an out-dir below a file'          4 'is not a folder'           $t --out-dir $text/x $text
+refused 'an out-dir below a file, in a dry run' 4 'is not a folder' $t --dry-run --out-dir $text/x $text
 refused 'an out-dir below a long name'     4 'Not a directory'           $t --out-dir "$deep/empty/x" $text
 refused 'an out-dir of 5000 characters'    4 'too long'                  $t --out-dir "$long" $text
 refused 'more memory than there is'        3 'GiB'        $t --batch-size 1048576 --block-size 65536 $text
@@ -956,7 +956,7 @@ check 'it says so' said 'diverged at step 4: numbers that are not finite in '
 check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/stdout" 2>"$dir/err"
 check 'a run that ends with an infinite loss' part 1 huge $small --max-iters 1 --lr 3e38 --warmup-iters 0 \
     --weight-decay 0 --schedule constant --position learned $text
-check 'has diverged' said 'not finite in the validation loss'
+check 'has diverged' said 'the validation loss is not finite'
 check 'a run with rates to 0' part 0 longer0 $small --min-lr 0 $text
 check 'is made longer' part 0 longer0 --resume --max-iters 9 --log-interval 1
 rate_of() { sed -n "s/.*\"step\":$2,\"split\":\"train\".*\"lr\":\([^,]*\).*/\1/p" ../out/$1/log.jsonl; }

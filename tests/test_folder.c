@@ -399,7 +399,7 @@ START_TEST(a_folder_that_cannot_be_made_or_written_is_an_error)
     put_text("file", "");
     check_dies(folder_make, in_folder("file"), EXIT_IO, "is not a folder");
     check_dies(folder_make, in_folder("file/run"), EXIT_IO, "cannot create the folder");
-    check_dies(check_new, in_folder("file/more/run"), EXIT_IO, "/file: Not a directory");
+    check_dies(check_new, in_folder("file/more/run"), EXIT_IO, "/file is not a folder");
     ck_assert_int_eq(exit_code_of(check_new, in_folder("more/run")), 0);
     check_dies(lock_without_room, folder, EXIT_IO, ".lock: File too large");
     ck_assert_int_eq(files(false), 1);

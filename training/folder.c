@@ -144,8 +144,9 @@ static void check_permission(const char *path)
                 break;
             memcpy(above, part, i + 1);
         }
-    errno = ENOTDIR;
-    if (!file_is_folder(above) || access(above, W_OK | X_OK) != 0)
+    if (!file_is_folder(above))
+        die(EXIT_IO, "%.200s is not a folder", above);
+    if (access(above, W_OK | X_OK) != 0)
         die(EXIT_IO, "cannot write to the folder %.200s: %s", above, strerror(errno));
 }
 
