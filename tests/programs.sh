@@ -957,6 +957,10 @@ check 'keeps its last checkpoint' $patience "$evaluate" ../out/broken >"$dir/std
 check 'a run that ends with an infinite loss' part 1 huge $small --max-iters 1 --lr 3e38 --warmup-iters 0 \
     --weight-decay 0 --schedule constant --position learned $text
 check 'has diverged' said 'the validation loss is not finite'
+check 'a run without its spikes' part 0 spikes $small --max-iters 200 --log-interval 100 --skip-spikes 0.5 $text
+skipped=$(grep -c 'step [0-9]* skipped: .* standard deviations above its recent mean$' "$dir/err")
+check 'skips some' [ "$skipped" -gt 0 ]
+check 'and counts them' grep -qx "of the run's 200 updates $skipped were skipped" "$dir/stdout"
 check 'a run with rates to 0' part 0 longer0 $small --min-lr 0 $text
 check 'is made longer' part 0 longer0 --resume --max-iters 9 --log-interval 1
 rate_of() { sed -n "s/.*\"step\":$2,\"split\":\"train\".*\"lr\":\([^,]*\).*/\1/p" ../out/$1/log.jsonl; }

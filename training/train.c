@@ -366,6 +366,7 @@ TrainResult train(const Training *t, const TrainOptions *o)
     result.before = l.progress.step;
     result.why = validate_if_due(&l) ? run_steps(&l) : stopped(&l);
     result.steps = l.progress.step;
+    result.skipped = l.progress.step - l.progress.updates;
     result.best = run_best(t->run, &result.best_step);
     result.step_seconds = pace_median_step(&l.pace);
     if (result.why >= STOP_STEPS && !judge(&l, &result))

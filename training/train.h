@@ -47,6 +47,7 @@ typedef struct {
     bool whole_test;
     double best;                  /* the loss of the best weights, run_best() */
     int best_step, steps, before; /* before: the steps that an earlier part of the run had done */
+    int skipped;                  /* updates of the whole run */
     Text failure;                 /* STOP_DIVERGED: why */
     int saved;                    /* the step of the last checkpoint; 0: there is none */
     double seconds, step_seconds; /* the whole loop; the median step */

@@ -217,6 +217,8 @@ void show_result(const Show *s, const TrainResult *r, double setup)
 
     say(stdout, "%d step%s in %.1f s (median %.1f ms), after %.1f s of setup", steps,
         steps == 1 ? "" : "s", r->seconds, 1e3 * r->step_seconds, setup);
+    if (r->skipped)
+        say(stdout, "of the run's %d updates %d were skipped", r->steps, r->skipped);
     say(stdout, "best evaluation %.4f at step %d", r->best, r->best_step);
     print_quality(s, r->last, r->whole);
     if (r->test.targets > 0)
