@@ -1,4 +1,4 @@
-# Claim C28: learned features, at the position and rate that e1-causal found for the mechanisms as they are, whose
+# Claim C28: learned features, at the position and rates that e1-causal found for the mechanisms as they are, whose
 # runs count here as well. Both have 128 features a head, and units of the feed-forward layer pay for their weights.
 lengths = 256
 seeds   = $(call full,5,1)
