@@ -226,7 +226,7 @@ refused 'a base without a logarithm'       2 '--base'                    $t --ba
 refused 'an out-dir that is a file'        4 'is not a folder'           $t --out-dir $text $text
 refused 'an out-dir below a file'          4 'is not a folder'           $t --out-dir $text/x $text
 refused 'an out-dir below a file, in a dry run' 4 'is not a folder' $t --dry-run --out-dir $text/x $text
-refused 'an out-dir below a long name'     4 'Not a directory'           $t --out-dir "$deep/empty/x" $text
+refused 'an out-dir below a long name'     4 'is not a folder'           $t --out-dir "$deep/empty/x" $text
 refused 'an out-dir of 5000 characters'    4 'too long'                  $t --out-dir "$long" $text
 refused 'more memory than there is'        3 'GiB'        $t --batch-size 1048576 --block-size 65536 $text
 refused 'an argument of bench'             2 "'something'"               "$bench" something
