@@ -81,7 +81,8 @@ START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
 }
 END_TEST
 
-/* Of 90 steps several are so high; those before the stop at 75 are compared with. */
+/* Several of the 90 steps are spikes at this limit, by those before, which are in the checkpoint.
+ */
 START_TEST(spikes_are_skipped_alike_on_resuming)
 {
     job.options.steps = job.options.eval_interval = 90;

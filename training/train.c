@@ -61,7 +61,7 @@ static double learn(Loop *l, uint64_t number)
     return sum / targets;
 }
 
-/* Or skips the update, if there is a reason to. */
+/* Updates the weights, unless there is a reason to skip the update. */
 static void update(Loop *l, LogLine *line)
 {
     Params *params = &l->t->model->params;

@@ -34,7 +34,7 @@ typedef enum {
     STOP_NOT,
     STOP_ASKED,    /* by a signal */
     STOP_AT,       /* the step it was to stop at */
-    STOP_DIVERGED, /* too many gradients, or weights or moments are not finite */
+    STOP_DIVERGED, /* too many gradients, or weights or moments, are not finite */
     STOP_STEPS,    /* all steps are done */
     STOP_TIME,     /* the limit would be exceeded */
 } Stop;
