@@ -81,8 +81,7 @@ START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
 }
 END_TEST
 
-/* Several of the 90 steps are spikes at this limit, by those before, which are in the checkpoint.
- */
+/* Several of the 90 steps are spikes at this limit. The checkpoint has the losses before it. */
 START_TEST(spikes_are_skipped_alike_on_resuming)
 {
     job.options.steps = job.options.eval_interval = 90;
