@@ -142,6 +142,9 @@ START_TEST(there_are_no_spikes_without_a_limit_or_before_half_a_window)
     fill_window(0, 128);
     ck_assert(is_taken(0, 129, 1e6, 1e6));
     ck_assert_int_eq(skips.losses.n, 0);
+    fill_window(6, 64);
+    ck_assert(is_taken(0, 65, 1e6, 1e6)); /* a run that is resumed without its limit */
+    ck_assert_int_eq(skips.losses.n + skips.norms.n, 0);
 }
 END_TEST
 

@@ -110,7 +110,7 @@ START_TEST(an_evaluation_after_a_skipped_step_saves_nothing)
 }
 END_TEST
 
-/* Five in a row end a run; so would eleven of a thousand. */
+/* Five in a row end a run. */
 START_TEST(only_consecutive_skipped_steps_end_a_run)
 {
     job.skipped = 1 << 1 | 1 << 3 | 1 << 5 | 1 << 7 | 1 << 9;
