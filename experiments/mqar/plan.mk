@@ -1,6 +1,6 @@
 # MQAR over the width of the model, and so over the size of the state: two rates, one seed.
 lengths = $(patsubst block-size+%,%,$(filter block-size+%,$(subst _, ,$*)))
-tested  = --rows 3000
+tested  = --rows 2000
 seeds   = 1
 tried   = $(call full,0.008$(comma)0.02,0.008)
 widths  = $(call full,16 32 64,16)
