@@ -41,8 +41,8 @@ static Option options[] = {
       .help = "disjoint, sliding:S or by-position" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
     { "rows", OPTION_INT, &rows, .max = 1 << 24,
-      .help = "classifiers and synthetic tasks: rows at each length; 0: all, which is the default "
-              "for labelled texts" },
+      .help = "classifiers and synthetic tasks: rows at each length, at most; 0: all, which is the "
+              "default for labelled texts" },
     { "items", OPTION_INT, &items, .max = 1 << 20,
       .help = "synthetic tasks: items in a row; 0: as trained, or the task's default" },
     { "max-tokens", OPTION_INT, &max_tokens, .max = 1 << 30,
