@@ -161,13 +161,16 @@ static struct timespec changed(void)
 
 START_TEST(an_existing_run_is_not_replaced_by_a_new_one)
 {
-    static const char *const telling[] = { "model.safetensors", "config.json" };
+    static const char *const telling[] = {
+        "model.safetensors", "config.json",          "loss.svg",
+        "best.safetensors",  "previous.safetensors", "tokenizer.json"
+    };
 
     put_text("notes", "mine");
     check_new(folder);
     check_new(in_folder("nowhere"));
     ck_assert(!folder_has_run(folder) && !folder_has_run(in_folder("nowhere")));
-    for (int i = 0; i < 2; i++) { /* of another program */
+    for (int i = 0; i < 6; i++) { /* of another program */
         put_text(telling[i], "x");
         check_dies(check_new, folder, EXIT_USAGE, telling[i]);
         check_dies(check_overwrite, folder, EXIT_USAGE, "choose another folder");

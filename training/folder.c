@@ -16,12 +16,12 @@
 #define LOCK ".lock"
 #define EVENTS "events.out.tfevents."
 
-/* The first three tell that there is a run. */
+/* A run writes these; any of them that is there already is a run's, or somebody's. */
 static const char *const files[] = { "model.safetensors", "log.jsonl",
                                      "config.json",       "previous.safetensors",
                                      "best.safetensors",  "tokenizer.json",
                                      "loss.svg" };
-enum { FILES = sizeof files / sizeof *files, TELLING = 3 };
+enum { FILES = sizeof files / sizeof *files };
 
 static struct {
     char path[FOLDER_PATH];
@@ -72,10 +72,10 @@ static bool exists(int dir, const char *name)
     return faccessat(dir, name, F_OK, 0) == 0;
 }
 
-/* The first file that tells of a run, or NULL. */
+/* The first of these files that exists, or NULL. */
 static const char *telling(int dir)
 {
-    for (int i = 0; i < TELLING; i++)
+    for (int i = 0; i < FILES; i++)
         if (exists(dir, files[i]))
             return files[i];
     return exists(dir, FOLDER_ASIDE) ? FOLDER_ASIDE : NULL;
