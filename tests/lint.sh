@@ -76,7 +76,7 @@ while read -r folder budget; do
     lines=$(printf '%s\n' $files | grep "^$folder/[^/]*$" | xargs cat | wc -l)
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
-ops 3900
+ops 3920
 ops/base 2950
 ops/kernel 2660
 ops/attention 4750
@@ -87,7 +87,7 @@ data 4840
 data/synthetic 1430
 training 6070
 tools 940
-tools/common 4345
+tools/common 4400
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
@@ -99,7 +99,7 @@ tools/import 1520
 tools/fill 460
 tools/gradcheck 710
 tools/report 2720
-tools/train 2620
+tools/train 2660
 tools/lib 1360
 END
 
