@@ -241,7 +241,7 @@ refused 'gradcheck with another option'    2 'unknown option'            "$gradc
 b="$bench --only attention"
 refused 'bench with an unknown attention'        2 'did you mean relu?'  $b --attn softmax,rellu
 refused 'bench with a name missing'              2 'some of softmax'     $b --attn softmax,,relu
-refused 'bench with all and another'             2 'must be `all`'       $b --attn all,relu
+refused 'bench with all and another'             2 '`all` stands alone'  $b --attn all,relu
 refused 'bench with a setting that does not apply'   2 'is for softmax'      $b --attn relu,elu --scale logn
 refused 'bench with a setting and no attention'  2 'gemm has none'       "$bench" --only gemm --window 4
 refused 'bench with a figure but no attention'   2 'gemm has none'       "$bench" --only gemm --svg x
@@ -712,6 +712,8 @@ echo '{"texts": [3]}' >../out/by_hand.json
 refused 'texts that are no files'        5 'such as ["corpus.txt"]' $train --config ../out/by_hand.json
 echo '{"config": "../out/by_hand"}' >../out/by_hand.json
 refused 'a configuration of another one' 5 'cannot name another'     $train --config ../out/by_hand.json
+echo '{"attn": "cosfomer"}' >../out/by_hand.json
+refused 'a misspelt mechanism in a file' 5 'did you mean cosformer?' $train --config ../out/by_hand.json
 echo '{"preset": "fast"}' >../out/by_hand.json
 refused 'a preset that there is not'     5 'must be one of nanogpt'  $train --config ../out/by_hand.json
 echo '{"resume": true}' >../out/by_hand.json
@@ -971,6 +973,7 @@ refused 'resuming a folder without a run'                4 "not a run's folder" 
 refused 'resuming into another folder'        2 'copy it first'      $train --resume ../out/cut --out-dir ../out/copy
 refused 'resuming a run that is named twice'  2 'is at update'       $train --resume ../out/cut --out-dir ../out/cut --stop-at 1
 refused 'resuming with another text'          5 'differs from'       $resume ../in/other
+refused 'resuming a run that is named last'     5 'differs from'       $train ../in/other --resume ../out/cut
 mv "$text" ../in/moved
 refused 'resuming without its text'               4 "if it has moved, give its path after the run's" $resume
 refused 'evaluating without its text'             4 "if it has moved, give its path after the run's" "$evaluate" ../out/cut

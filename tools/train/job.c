@@ -362,7 +362,7 @@ Job job_read(int argc, char **argv)
     if (resume && init)
         die(EXIT_USAGE, "--resume continues a run with its own weights, so it takes no --init");
     if (resume)
-        job_restore(&job);
+        job_restore(&job, argv);
     job.made = choice_rows(task);
     job.config.task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
     if (init && !resume)

@@ -80,10 +80,10 @@ const Json *job_config(Arena *mem, const char *path, Text *why);
 /* Warns of texts that were others when the file of --config was written. */
 void job_compare_texts(const Job *job, const Corpus *corpus, int n);
 
-/* Of --resume: locks the folder, and reads its checkpoint, options and files; the command line
- * overrides options. Dies (EXIT_USAGE) if those as settled would change the model or its optimiser.
- */
-void job_restore(Job *job);
+/* Of --resume: locks the folder, which moves to the front of the arguments, and reads its
+ * checkpoint, options and files; the command line overrides options. job_check_restored() dies
+ * (EXIT_USAGE) if those as settled would change the model or its optimiser. */
+void job_restore(Job *job, char **argument);
 void job_check_restored(const Job *job);
 
 /* Of --task classify: whether texts are labelled. Dies (EXIT_USAGE) if they cannot be classes. */

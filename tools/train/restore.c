@@ -128,18 +128,35 @@ void job_check_restored(const Job *job)
     check_stop(job);
 }
 
-/* The first argument, if it is a folder, and without --out-dir or with a run. */
-static const char *run_argument(const Job *job)
+/* The first argument with a run, or else the first of all, if it is a folder and there is no
+ * --out-dir; -1: none. */
+static int run_argument(const Job *job)
 {
-    const char *first = job->files > 0 ? job->file[0] : NULL;
-
-    return first && (job->out_dir ? folder_has_run(first) : file_is_folder(first)) ? first : NULL;
+    for (int i = 0; i < job->files; i++)
+        if (folder_has_run(job->file[i]))
+            return i;
+    return job->files > 0 && !job->out_dir && file_is_folder(job->file[0]) ? 0 : -1;
 }
 
-/* The run's folder is --out-dir or the first argument. */
-void job_restore(Job *job)
+/* Takes it from the arguments; NULL: there is none. */
+static const char *take_run(Job *job, char **argument)
 {
-    const char *named = run_argument(job);
+    const int run = run_argument(job);
+
+    if (run < 0)
+        return NULL;
+    char *folder = argument[run];
+    for (int i = run; i > 0; i--)
+        argument[i] = argument[i - 1];
+    argument[0] = folder;
+    job->file++, job->files--;
+    return folder;
+}
+
+/* The run's folder is --out-dir or an argument. */
+void job_restore(Job *job, char **argument)
+{
+    const char *named = take_run(job, argument);
 
     if (named && job->out_dir && !file_same(named, job->out_dir))
         die(EXIT_USAGE,
@@ -147,7 +164,7 @@ void job_restore(Job *job)
             "it as it is",
             named, job->out_dir);
     if (named)
-        job->out_dir = named, job->file++, job->files--;
+        job->out_dir = named;
     if (!job->out_dir && job->files > 0)
         die(EXIT_USAGE, "--resume %.200s: there is no such folder", job->file[0]);
     if (!job->out_dir)
