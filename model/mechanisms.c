@@ -134,6 +134,18 @@ Text config_mechanism_names(const Config *c)
     return text;
 }
 
+/* For a setting that it does not have. */
+static Text refuse_setting(const Attention *a, const char *name)
+{
+    enum { LISTED = 200 };
+    Text names = { 0 };
+
+    for (const Setting *s = a->settings; s && s->name; s++)
+        text_add(&names, "%s%s", names.n ? ", " : "", s->name);
+    return text_format("%s has no setting '%.40s'%s%s", a->name, name, names.n ? "; it has " : "",
+                       text_cut(names.at, LISTED).at);
+}
+
 /* One setting, "window=64". */
 static Text apply_one(Mechanism *m, char *words)
 {
@@ -147,12 +159,12 @@ static Text apply_one(Mechanism *m, char *words)
         *c = *c == '_' ? '-' : *c;
     s = attention_takes(m->attention, words);
     if (!s)
-        return text_format("%s has no setting '%.40s'", m->attention->name, words);
+        return refuse_setting(m->attention, words);
     if (!value && s->kind == SETTING_FLAG)
         value = "on";
     if (!value || !setting_parse_words(s, value, '+', setting_at(&m->set, s->name)))
-        return text_format("%s cannot be '%.40s' in %s", s->name, value ? value : "",
-                           m->attention->name);
+        return text_format("%s cannot be '%.40s' in %s: it takes %s", s->name, value ? value : "",
+                           m->attention->name, setting_takes(s, '+').at);
     return (Text){ 0 };
 }
 

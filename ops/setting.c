@@ -56,6 +56,22 @@ bool setting_parse(const Setting *s, const char *words, int *value)
     return *words >= '0' && *words <= '9' && !*end && in_range;
 }
 
+Text setting_takes(const Setting *s, char between)
+{
+    Text text = { 0 };
+
+    if (s->kind == SETTING_FLAG)
+        return text_format("on or off");
+    if (s->kind == SETTING_NUMBER)
+        return text_format("%sa number from %d to %d", s->zero && s->least > 1 ? "0 or " : "",
+                           s->zero && s->least <= 1 ? 0 : s->least, s->most);
+    for (int i = 0; s->choices[i]; i++)
+        text_add(&text, "%s%s", i ? ", " : "", s->choices[i]);
+    if (s->kind == SETTING_SET)
+        text_add(&text, ", or several with '%c' between them", between);
+    return text;
+}
+
 Text setting_key(const Setting *s)
 {
     Text text = { 0 };

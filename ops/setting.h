@@ -55,6 +55,9 @@ bool setting_parse(const Setting *s, const char *words, int *value);
 Text setting_words(const Setting *s, int value, char between);
 bool setting_parse_words(const Setting *s, const char *words, char between, int *value);
 
+/* What it takes: "on or off", or "a number from 0 to 64". */
+Text setting_takes(const Setting *s, char between);
+
 /* The name as written in files: "key_size". */
 Text setting_key(const Setting *s);
 

@@ -305,8 +305,7 @@ START_TEST(names_must_be_complete_and_one_dash_is_accepted)
 {
     accepts(ARGS("--n_layer", "3"), "\"n_layer\": 3,");
     accepts(ARGS("--attn=gated-delta"), "\"attn\": \"gated_delta\"");
-    accepts(ARGS("--lr=0.5"), "\"learning_rate\": 0.5,");
-    accepts(ARGS("--step-size=0.5"), "\"learning_rate\": 0.5,");
+    accepts(ARGS("--lr=0.7", "--step-size=0.5"), "\"learning_rate\": 0.5,");
     refuses(ARGS("--epochs=3"), "there is no --epochs: training is counted in steps: --max-iters");
     refuses(ARGS("--learn-my-rate", "3"), "--learn-my-rate: --help lists all\n");
     accepts(ARGS("-o", "there"), "\"out_dir\": \"there\"");
@@ -314,8 +313,9 @@ START_TEST(names_must_be_complete_and_one_dash_is_accepted)
     refuses(ARGS("-n-layer", "3"), "unknown option -n-layer: did you mean --n-layer?\n");
     refuses(ARGS("--hepl"), "did you mean --help?\n");
     refuses(ARGS("--layers", "3"), "did you mean --n-layer?\n");
-    refuses(ARGS("--l"), "unknown option --l: --help lists all\n");
-    refuses(ARGS("--no-"), "unknown option");
+    refuses(ARGS("--stop-size", "3"), "did you mean --step_size?\n");
+    refuses(ARGS("--no-"), "unknown option --no-: --help lists all\n");
+    refuses(ARGS("--no-teid"), "unknown option --no-teid: did you mean --no-tied?\n");
     refuses(ARGS("--no-n-layer"), "unknown option");
 }
 END_TEST

@@ -529,11 +529,12 @@ START_TEST(a_list_with_a_mistake_says_which)
     static const char *const rows[][2] = {
         { "softmax,sofmax", "no attention called 'sofmax'" },
         { "softmax,,relu", "no attention called ''" },
-        { "relu,softmax:windw=3", "softmax has no setting 'windw'" },
-        { "relu,softmax:window=x", "window cannot be 'x' in softmax" },
+        { "relu,softmax:windw=3", "softmax has no setting 'windw'; it has scale, " },
+        { "relu,softmax:window=x", "window cannot be 'x' in softmax: it takes a number from 0 to" },
         { "relu,softmax:window", "window cannot be '' in softmax" },
-        { "fastformer:share=qv+x,relu", "share cannot be 'qv+x'" },
-        { "retnet:out-gate=maybe,relu", "out-gate cannot be 'maybe'" },
+        { "relu,softmax:scale=x", "scale cannot be 'x' in softmax: it takes sqrt, entropy, logn" },
+        { "fastformer:share=qv+x,relu", "it takes qv, layers, pools, heads, or several with '+'" },
+        { "retnet:out-gate=maybe,relu", "cannot be 'maybe' in retnet: it takes on or off" },
         { "gau:conv=1,relu,elu,exp,softmax,leaky,identity,efficient,gau", "more than 8" }
     };
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SHOWN = 60 };
+enum { SHOWN = 60, LISTED = 180 }; /* keeps error messages short, whatever was typed */
 
 static const Option option = { .kind = OPTION_CHOICE, .choice = settings_attention };
 
@@ -22,8 +22,11 @@ static noreturn void refuse_name(const char *names, const char *name, size_t n)
     const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 },
                given = text_format("%.*s", (int)(n < 2 * SHOWN ? n : 2 * SHOWN), name);
 
+    if (n == 3 && strncmp(name, "all", n) == 0)
+        die(EXIT_USAGE, "--attn %s: `all` stands alone", text_cut(names, SHOWN).at);
     die(EXIT_USAGE, "--attn %s: must be `all`, or some of %s, such as relu,softmax%s",
-        text_cut(n > 0 ? given.at : names, SHOWN).at, bench_names().at, hint.at);
+        text_cut(n > 0 ? given.at : names, SHOWN).at, text_cut(bench_names().at, LISTED).at,
+        hint.at);
 }
 
 static const Attention *find(const char *names, const char *name, size_t n)

@@ -88,22 +88,44 @@ static Text begun(const Program *program, const char *given, size_t n)
     return names;
 }
 
+/* --no-ffn is --ffn none. */
+static bool can_be_none(const Option *o)
+{
+    for (int i = 0; o->kind == OPTION_CHOICE && options_choice(o, i).name; i++)
+        if (strcmp(options_choice(o, i).name, "none") == 0)
+            return true;
+    return false;
+}
+
+static void consider(Nearest *near, const Option *o)
+{
+    options_nearer(near, o->name);
+    for (const char *alias = o->alias; alias;
+         alias = strchr(alias, ',') ? strchr(alias, ',') + 1 : NULL)
+        options_nearer_part(near, alias, strcspn(alias, ","));
+}
+
 static noreturn void refuse_name(const Program *program, const char *arg)
 {
     const char *name = arg + strspn(arg, "-");
-    Nearest near = { .given = name, .n = strcspn(name, "=") };
+    const size_t n = strcspn(name, "="), no = n > 3 && options_same(name, 3, "no-") ? 3 : 0;
+    Nearest near = { .given = name + no, .n = n - no };
 
-    options_nearer(&near, "help");
-    options_nearer(&near, "version");
+    if (!no) {
+        options_nearer(&near, "help");
+        options_nearer(&near, "version");
+    }
     for (const Option *o = program->options; o->name; o++)
-        if (o->kind != OPTION_GROUP)
-            options_nearer(&near, o->name);
+        if (no ? o->kind == OPTION_FLAG || can_be_none(o) : o->kind != OPTION_GROUP)
+            consider(&near, o);
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        if (is_elsewhere(name, near.n, elsewhere[i][0]))
-            die(EXIT_USAGE, "there is no --%.*s: %s", near.n < SHOWN ? (int)near.n : SHOWN, name,
+        if (is_elsewhere(name, n, elsewhere[i][0]))
+            die(EXIT_USAGE, "there is no --%.*s: %s", n < SHOWN ? (int)n : SHOWN, name,
                 options_installed(elsewhere[i][1]).at);
-    const Text longer = begun(program, name, near.n); /* "--temp" */
-    const Text meant = longer.n || !near.name ? longer : text_format("--%s", near.name);
+    const Text longer = begun(program, name, n); /* "--temp" */
+    const Text meant = longer.n || !near.name
+                           ? longer
+                           : text_format("--%.*s%.*s", (int)no, name, (int)near.length, near.name);
     if (meant.n)
         die(EXIT_USAGE, "unknown option %s: did you mean %s?", text_cut(arg, SHOWN).at, meant.at);
     die(EXIT_USAGE, "unknown option %s: --help lists all", text_cut(arg, SHOWN).at);
@@ -166,15 +188,6 @@ static const char *next_value(Arguments *a, const char *equals)
         die(EXIT_USAGE, "--%s needs a value before %s: %s", o->name, text_cut(value, SHOWN).at,
             options_takes(o).at);
     return value;
-}
-
-/* --no-ffn is --ffn none. */
-static bool can_be_none(const Option *o)
-{
-    for (int i = 0; o->kind == OPTION_CHOICE && options_choice(o, i).name; i++)
-        if (strcmp(options_choice(o, i).name, "none") == 0)
-            return true;
-    return false;
 }
 
 static void find_option(Arguments *a, const char *arg, const char *name, size_t n)

@@ -139,6 +139,9 @@ Text options_installed(const char *text);
 Text options_describe(const Option *o);
 const char *options_word(const Option *o);
 
+/* What an option takes that cannot be `value`: "one of ... (did you mean softmax?)". */
+Text options_instead(const Option *o, const char *value);
+
 /* The i-th name of a choice, a set or a preset; NULL past the end or for other kinds. */
 Choice options_choice(const Option *o, int i);
 
@@ -149,11 +152,13 @@ const char *options_nearest(const Option *o, const char *given, size_t n);
 typedef struct {
     const char *given;
     size_t n;
-    const char *name; /* the nearest so far, or NULL */
+    const char *name; /* the nearest so far, and how many of its bytes; or NULL */
+    size_t length;
     size_t distance;
 } Nearest;
 
 void options_nearer(Nearest *near, const char *name);
+void options_nearer_part(Nearest *near, const char *name, size_t n); /* its first n bytes */
 
 /* Whether the command line or its preset set this option. */
 bool options_given(const Program *program, const char *name);

@@ -78,7 +78,7 @@ static void restore(const Program *program, const Option *o, const char *value, 
 {
     if (!value || !options_restore(program, o->name, value))
         die(EXIT_DATA, "%.120s: %s is '%s': must be %s", path, o->name,
-            text_cut(value ? value : "{}", SHOWN).at, options_takes(o).at);
+            text_cut(value ? value : "{}", SHOWN).at, options_instead(o, value ? value : "").at);
     if (o->kind != OPTION_PRESET)
         return;
     const Preset *preset = &o->presets[*(int *)o->at];

@@ -24,10 +24,10 @@ bool options_same(const char *given, size_t n, const char *name)
     return options_begins(name, given, n) && !name[n];
 }
 
-/* The edit distance of a (n bytes) and b; large if a name is too long. */
-static size_t distance(const char *a, size_t n, const char *b)
+/* The edit distance of a (n bytes) and b (m bytes); large if a name is too long. */
+static size_t distance(const char *a, size_t n, const char *b, size_t m)
 {
-    size_t row[LONGEST + 1], m = strlen(b);
+    size_t row[LONGEST + 1];
 
     if (n > LONGEST || m > LONGEST)
         return SIZE_MAX / 4;
@@ -49,16 +49,23 @@ static size_t distance(const char *a, size_t n, const char *b)
 }
 
 /* Also without the "n-" of names such as n-layer. */
-void options_nearer(Nearest *near, const char *name)
+void options_nearer_part(Nearest *near, const char *name, size_t n)
 {
-    const char *rest = strncmp(name, "n-", 2) == 0 ? name + 2 : name;
-    const size_t m = strlen(name), whole = distance(near->given, near->n, name),
-                 part = distance(near->given, near->n, rest), d = part < whole ? part : whole;
+    const size_t skip = n > 2 && strncmp(name, "n-", 2) == 0 ? 2 : 0,
+                 whole = distance(near->given, near->n, name, n),
+                 part = distance(near->given, near->n, name + skip, n - skip),
+                 d = part < whole ? part : whole;
 
-    if (d <= 2 && 2 * d <= (near->n > m ? near->n : m) && (!near->name || d < near->distance)) {
+    if (d <= 2 && 2 * d <= (near->n > n ? near->n : n) && (!near->name || d < near->distance)) {
         near->name = name;
+        near->length = n;
         near->distance = d;
     }
+}
+
+void options_nearer(Nearest *near, const char *name)
+{
+    options_nearer_part(near, name, strlen(name));
 }
 
 /* A name that begins like that is nearer than one in which two letters differ. */

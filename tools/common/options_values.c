@@ -324,22 +324,28 @@ bool options_read(const Option *o, const char *value)
     return kinds[o->kind].read(o, value);
 }
 
-void options_take(Option *o, const char *value)
+Text options_instead(const Option *o, const char *value)
 {
     unsigned ignored;
     OptionSequence none;
-
-    o->given = true;
-    if (options_read(o, value))
-        return;
     const char *wrong = o->kind == OPTION_SET        ? wrong_part(o, value, &ignored)
                         : o->kind == OPTION_SEQUENCE ? wrong_name(o, value, &none)
                                                      : value;
     const char *end = o->kind == OPTION_SET ? "," : o->kind == OPTION_SEQUENCE ? ",:" : "";
     const char *near = options_nearest(o, wrong, strcspn(wrong, end));
-    const Text hint = near ? text_format(" (did you mean %s?)", near) : (Text){ 0 };
-    die(EXIT_USAGE, "--%s %s: must be %s%s", o->name, *value ? text_cut(value, SHOWN).at : "''",
-        options_takes(o).at, hint.at);
+    Text text = options_takes(o);
+
+    if (near)
+        text_add(&text, " (did you mean %s?)", near);
+    return text;
+}
+
+void options_take(Option *o, const char *value)
+{
+    o->given = true;
+    if (!options_read(o, value))
+        die(EXIT_USAGE, "--%s %s: must be %s", o->name, *value ? text_cut(value, SHOWN).at : "''",
+            options_instead(o, value).at);
 }
 
 /* As it was given; a default has names alone. */
