@@ -99,7 +99,7 @@ tools/import 1520
 tools/fill 460
 tools/gradcheck 710
 tools/report 2720
-tools/train 2660
+tools/train 2720
 tools/lib 1360
 END
 
