@@ -8,16 +8,15 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* The divisor of n closest to `to`. */
-static int near_divisor(int n, int to)
+/* The divisor of n closest to `to`, of those that leave heads of an even width if any does. */
+static int near_divisor(int n, int to, bool even)
 {
-    for (int d = 0; d < n; d++) {
-        if (to - d > 0 && n % (to - d) == 0)
-            return to - d;
-        if (n % (to + d) == 0)
-            return to + d;
-    }
-    return 1;
+    int best = 1;
+
+    for (int d = 1; d <= n; d++)
+        if (n % d == 0 && !(even && n / d % 2) && abs(d - to) < abs(best - to))
+            best = d;
+    return best;
 }
 
 /* Applies a setting that is a size; 0 means a multiple of d. */
@@ -100,7 +99,8 @@ static Text part_misfit(const Config *c)
         text_add(&why, "--%s does not apply to --attn %s", option.at, c->attention->name);
     else if (inner % c->heads != 0)
         text_add(&why, "--n-head %d does not divide %s--n-embd %d; --n-head %d would", c->heads,
-                 inner > c->width ? "twice " : "", c->width, near_divisor(inner, c->heads));
+                 inner > c->width ? "twice " : "", c->width,
+                 near_divisor(inner, c->heads, config_mix_size(c).rope));
     else if (c->task != TASK_CAUSAL && conv > 0 && conv % 2 == 0)
         text_add(&why,
                  "--conv %d has no middle, and the task %s sees both sides: choose an odd number",

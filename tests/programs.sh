@@ -116,6 +116,7 @@ refused 'a corpus shorter than the context'   5 '--block-size'      $t --block-s
 refused 'a corpus one byte too short'   5 'needs 17 of each'  $t ../in/short
 refused 'more stories, and a text'           2 'a text is given'    $t --story-bytes 1000 $text
 refused 'more stories for rows'              2 'does not apply'     $t --story-bytes 1000 --task mqar
+refused 'too few stories'                    2 'write more stories' $t --story-bytes 1
 refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
 refused 'a validation file without a text' 2 'needs a text'          $t --val-file $text
 refused 'a share of the built-in stories' 2 'needs a text'           $t --val-share 0.5
@@ -203,6 +204,10 @@ refused 'a mask share without masks'    2 'does not apply to --task causal' $t -
 refused 'whole words without masks'        2 'does not apply to --task classify' $t --task classify \
     --whole-word $text $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
+refused 'more heads than numbers'          2 '--n-head 8 would'          $t --n-head 64 $text
+refused 'more heads than numbers, without rope' 2 '--n-head 16 would'      $t --n-head 64 --position learned $text
+refused 'a temperature without a sample'   2 'to --sample-tokens 0'     $t --sample-tokens 0 --temperature 1 $text
+refused 'a temperature of masks'           2 'continues no text'        $t --task mlm --temperature 1 $text
 refused 'heads of an odd width with rope'  2 'even width'                $t --n-embd 6 $text
 refused 'a setting of another attention'   2 'does not apply to --attn softmax' $t --norm n $text
 refused 'a layer without a gate to leave out' 2 'it is for gau'          $t --attn fastformer --no-gate $text
@@ -481,6 +486,7 @@ report() { "$report" "$@" >"$dir/stdout" 2>"$dir/err" && [ "$(cat "$dir/err")" =
 page_is_whole() { [ "$(head -n 1 $1)$(tail -n 1 $1)" = '<!DOCTYPE html></html>' ]; }
 cp -r "$run" "$run-2"
 check 'a report of two runs' report -o ../out/r.html --text $text "$run" "$run-2"
+check 'a report with an escape in its name' [ "$("$report" -o "../out/r$escape.html" "$run" 2>&1 | grep -c 'in ../out/r?\.html$')" = 1 ]
 check 'the report is a complete page' page_is_whole ../out/r.html
 check 'it has the maps of both runs' [ "$(grep -c 'class="map"' ../out/r.html)" = 4 ]
 cp ../out/r.html ../out/again.html
@@ -529,6 +535,8 @@ check 'a name with a dash, a space and an accent, after --' odd_name
 check 'its folder is whole' folder_is_valid ../out/odd
 works 'several texts' $text ../in/least ../in/one
 check 'several texts follow each other' uses 2171
+works 'a text given twice' $text "$PWD/$text"
+check 'is warned of' said 'is given twice, so that what is held back is trained on as well$'
 works 'a validation file' --val-file ../in/least $text
 check 'a validation file leaves the text whole' said ': 2000 bytes to train on, 170 to validate'
 head -c 3000 /dev/zero >../in/zeros
@@ -597,8 +605,13 @@ check 'masked bytes are not compared with the next one' no_reference
 works 'a preset for names' --preset microgpt $text
 works 'a preset for speed' --preset speedrun $text
 check 'has nothing to compare with' no_reference
-works 'a preset without masks' --preset nanogpt-cpu $text
+works 'a preset in other sizes' --preset nanogpt-cpu $text
+check 'has nothing to compare with, either' no_reference
+nanogpt='--n-layer 4 --n-embd 128 --n-head 4 --block-size 64 --batch-size 12'
+works 'the sizes of nanoGPT' $nanogpt $text
 check 'the next byte is compared' says '^for comparison'
+works 'the sizes of nanoGPT for pieces of words' $nanogpt --tokenizer bpe:300 $text
+check 'the next piece is not' no_reference
 
 # A configuration instead of options, and what would be done.
 configured() { # FOLDER OPTION...
@@ -1094,6 +1107,7 @@ tree ../in >"$dir/before"
 labels="$small --task classify --labels"
 check 'labelled texts are learned' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
 check 'how well' says '^validation loss .* nats/row, .* accuracy [0-9.]*%, macro-F1 [0-9.]* (all 4 targets'
+check 'that they are validated on themselves is told' tell 'labels.tsv is trained on and validated on: results say'
 check 'cut texts are counted' tell '^4 of 8 rows are longer than the context and are cut; guessing is right in 50.0%$'
 check 'the labels are in the configuration' grep -q '"label_names": \["bad","good"\],$' ../out/labels/config.json
 check 'and in the checkpoint' grep -aq '"attnc.option.label.1":"good"' ../out/labels/model.safetensors
@@ -1327,6 +1341,7 @@ refused 'analyse into one file, spelt in two ways' 2 '--csv and --svg' "$analyse
 refused 'analyse of a length twice'           2 'has 8 twice'       "$analyse" --lengths 8,4,8 $whole
 refused 'an exponent of a run'                2 'takes no RUN'      "$analyse" --exponent 9 $whole
 refused 'an exponent in windows'              2 '--windows is for models' "$analyse" --exponent 9 --windows 2
+refused 'a rank that cannot be'                2 'at most rank 9'      "$analyse" --exponent 9 --rank 10
 refused 'draws of a run'                      2 '--draws is for --exponent' "$analyse" --draws 2 $whole
 
 analyses() { $patience "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }

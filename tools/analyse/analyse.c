@@ -278,6 +278,9 @@ static void run_exponent(int words, char **word, Pool *pool)
 {
     if (words > 0)
         die(EXIT_USAGE, "--exponent takes no RUN, but there is '%s'", text_cut(word[0], SHOWN).at);
+    if (exponent.rank > exponent.n)
+        die(EXIT_USAGE, "--rank %d: a matrix of --exponent %d has at most rank %d", exponent.rank,
+            exponent.n, exponent.n);
     exponent_print(&exponent, pool, csv_path);
 }
 

@@ -5,6 +5,7 @@
 #include "ops/base/file.h"
 #include "tools/common/options.h"
 #include "tools/common/outputs.h"
+#include "tools/common/shown.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +122,7 @@ int main(int argc, char **argv)
     label_runs(record, report.records);
     file_print(out_path, page_write, &report);
     fprintf(stderr, "%d run%s in %s\n", report.records, report.records == 1 ? "" : "s",
-            text_cut(out_path, 200).at);
+            text_cut(shown_plain(out_path).at, 200).at);
     for (int i = 0; i < report.records; i++)
         record_free(record[i]);
     free(text);

@@ -346,6 +346,20 @@ static void keep_words(int argc, char **argv)
         job.word[i] = argv[i];
 }
 
+/* Whether all options of a preset have its values, by whatever way; but for how long it trains. */
+static bool has_values_of(const char *name)
+{
+    const Preset *p = choice_presets;
+
+    while (strcmp(p->name, name) != 0)
+        p++;
+    for (int i = 0; p->values[i][0]; i++)
+        if (strcmp(p->values[i][0], "max-iters") != 0 &&
+            strcmp(options_value(options_find(&program, p->values[i][0])).at, p->values[i][1]) != 0)
+            return false;
+    return true;
+}
+
 Job job_read(int argc, char **argv)
 {
     job.program = &program;
@@ -376,7 +390,7 @@ Job job_read(int argc, char **argv)
     job.task = choice_task(task).name;
     if (job.from)
         job_check_restored(&job);
-    job.preset = preset >= 0 && strcmp(choice_presets[preset].name, "nanogpt-cpu") == 0;
+    job.nanogpt = has_values_of("nanogpt-cpu");
     job.overwrite = overwrite;
     job_check_memory(&job);
     settle_folder();

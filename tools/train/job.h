@@ -34,7 +34,7 @@ typedef struct {
     int threads, sample_tokens, story_bytes;
     int precision;     /* of the operands of products: PRECISION_FLOAT .. */
     bool recompute;    /* of blocks, in the backward pass */
-    bool preset;       /* there is a published loss to compare with */
+    bool nanogpt;      /* there is a published loss of such a model to compare with */
     bool other_corpus; /* the text may have changed */
     bool tensorboard;
     bool overwrite;        /* a run in out_dir */

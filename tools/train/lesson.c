@@ -78,6 +78,16 @@ static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
     return t;
 }
 
+/* Built-in texts have no --val-share, and a larger part is held back of more of them. */
+static void check_stories(const Job *job, size_t tokens)
+{
+    if (tokens <= (size_t)job->config.context)
+        die(EXIT_USAGE,
+            "--story-bytes %d: %zu tokens are too few for a context of %d: write more stories, or "
+            "choose a smaller --block-size",
+            job->story_bytes, tokens, job->config.context);
+}
+
 static void make_source(Lesson *l, const Job *job)
 {
     int context = job->config.context;
@@ -94,9 +104,12 @@ static void make_source(Lesson *l, const Job *job)
         int mask = job->config.task == TASK_MLM ? tokenizer_size(l->tokenizer) : -1;
 
         const Corpus *c = &l->corpus[0];
+        const Tokens train = corpus_tokens(c, &c->train, l->tokenizer),
+                     validation = corpus_tokens(c, &c->validation, l->tokenizer);
 
-        l->text = source_text(corpus_tokens(c, &c->train, l->tokenizer),
-                              corpus_tokens(c, &c->validation, l->tokenizer), context, mask);
+        if (job->files == 0)
+            check_stories(job, train.n < validation.n ? train.n : validation.n);
+        l->text = source_text(train, validation, context, mask);
         l->text.masking = (Masking){ job->mask_share, job->whole_word ? l->tokenizer : NULL };
         l->text.shuffled = job->shuffle;
         l->source = &l->text.source;

@@ -19,6 +19,9 @@ void job_check_unused(const Job *job)
     refuse(job, "lr-decay-iters", constant, schedule.at);
     refuse(job, "n-inner", job->config.ffn == FFN_NONE && !job->config.from_last, "to --ffn none");
     refuse(job, "cautious-decay", job->training.optimiser.hyper.decay == 0, "to --weight-decay 0");
+    refuse(job, "temperature", job->sample_tokens == 0, "to --sample-tokens 0");
+    refuse(job, "temperature", job->made || !config_decodes(&job->config),
+           "to a model that continues no text");
     refuse(job, "init-out", job->from, "to --resume: weights are the run's");
     refuse(job, "init-out", job->initial, "to --init: weights are the run's");
     refuse(job, "allow-corpus-change", !job->from, "to a new run; it is for --resume");

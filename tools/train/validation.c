@@ -1,6 +1,7 @@
 /* Which options choose the validation data, and of what. */
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "tools/common/shown.h"
 #include "tools/train/job.h"
 
 void job_check_validation(const Job *job)
@@ -14,7 +15,12 @@ void job_check_validation(const Job *job)
                 i ? "val-file" : "val-share");
     if (file && options_given(job->program, "val-share"))
         die(EXIT_USAGE, "--%s is the whole validation data: it takes no --val-share", file);
-    for (int i = 0; job->validation_path && i < job->files; i++)
-        if (file_same(job->validation_path, job->file[i]))
-            warn("--val-file is also a text to train on: its loss says nothing about other texts");
+    if (job->labels_val && file_same(job->labels, job->labels_val))
+        warn("%.200s is trained on and validated on: results say nothing of other texts",
+             shown_plain(job->labels).at);
+    for (int i = 0; job->config.task != TASK_CLASSIFY && i < job->files; i++)
+        for (int j = 0; j < i; j++)
+            if (!job->validation_path && file_same(job->file[j], job->file[i]))
+                warn("%.200s is given twice, so that what is held back is trained on as well",
+                     shown_plain(job->file[i]).at);
 }
