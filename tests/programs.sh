@@ -535,6 +535,10 @@ check 'a name with a dash, a space and an accent, after --' odd_name
 check 'its folder is whole' folder_is_valid ../out/odd
 works 'several texts' $text ../in/least ../in/one
 check 'several texts follow each other' uses 2171
+works 'two texts' ../in/least $text
+warned() { "$evaluate" --lengths 16 --val-share 0.1 "$run" $1 2>&1 | grep -c 'the model was trained on'; }
+check 'nothing is held back of the first' [ "$(warned ../in/least)" = 1 ]
+check 'but of the last' [ "$(warned $text)" = 0 ]
 works 'a text given twice' $text "$PWD/$text"
 check 'is warned of' said 'is given twice, so that what is held back is trained on as well$'
 works 'a validation file' --val-file ../in/least $text
@@ -1011,6 +1015,7 @@ not_overwritten() { part 1 cut $steps --max-iters 30 --learning-rate 1e30 $text 
 check 'nor is one by a run that diverges' not_overwritten
 check 'resuming with another text on purpose' part 0 cut --resume --max-iters 11 \
     --allow-corpus-change ../in/other
+check 'which the best loss is of' says '^best evaluation [0-9.]* at step 11$'
 rm -f ../in/other
 mkdir ../out/older
 cp "$root/tests/checkpoints/version-4-cosformer.safetensors" ../out/older/model.safetensors
@@ -1069,6 +1074,10 @@ check 'a dry run takes more steps than the run has' $patience "$train" $small --
     --batch-stages 2,4 --length-stages 8,16 --dry-run $text
 refused 'lengths drawn and in turn'           2 'give one'     $t --length-stages 8 --lengths 8,16 $text
 refused 'shuffled batches of several sizes'   2 'takes no --batch-stages' $t --shuffle --batch-stages 2,4 $text
+check 'a shuffled run' part 0 shuffled $small --shuffle $text
+refused 'shuffled batches of another size' 2 'keeps --batch-size 2' $train --resume --max-iters 4 --batch-size 4 ../out/shuffled
+refused 'more shuffled batches for an update' 2 'keeps --gradient-accumulation-steps 1' \
+    $train --resume --max-iters 4 --gradient-accumulation-steps 2 ../out/shuffled
 refused 'a batch larger than any stage'        2 'which is 4'        $t --batch-size 5 --batch-stages 2,4 $text
 refused 'a length that one size does not fit' 2 '--length-stages 16' $t --block-size 24 --batch-stages 1,2 \
     --length-stages 16,24 $text

@@ -165,7 +165,7 @@ void run_log(Run *run, LogLine l)
 }
 
 /* Those of an evaluation at the end may be better than `now` knows. If they are of a later step,
- * the run may go on differently this time. */
+ * the run may go on differently this time; on another text they say nothing. */
 static void find_best(Run *run, Progress now)
 {
     char path[PATH_BYTES];
@@ -173,7 +173,9 @@ static void find_best(Run *run, Progress now)
 
     run->best = now.best, run->best_step = now.best_step;
     join(path, run->path, SAVED_BEST);
-    if (saved_progress(path, &p) && p.best < now.best && p.best_step <= now.step)
+    if (!saved_progress(path, run->origin->corpus, &p))
+        return;
+    if (p.best < now.best && p.best_step <= now.step)
         run->best = p.best, run->best_step = p.best_step;
 }
 

@@ -68,8 +68,9 @@ typedef struct {
 Saved *saved_read(const char *path, bool best);
 void saved_free(Saved *s);
 
-/* The progress in the file at `path`; false: it is not a checkpoint that can be read. */
-bool saved_progress(const char *path, Progress *progress);
+/* The progress in the file at `path`; false: it is not a checkpoint that can be read, or of a run
+ * on another corpus. */
+bool saved_progress(const char *path, uint64_t corpus, Progress *progress);
 
 /* The parts of both: reads the file at `path`; frees what there is of a checkpoint. */
 void saved_load(Saved *s);

@@ -119,7 +119,7 @@ Saved *saved_read(const char *path, bool best)
     return s;
 }
 
-bool saved_progress(const char *path, Progress *progress)
+bool saved_progress(const char *path, uint64_t corpus, Progress *progress)
 {
     Saved s = { .mem = NULL };
     Text why;
@@ -127,9 +127,11 @@ bool saved_progress(const char *path, Progress *progress)
     put_path(&s, path, NULL);
     if (!exists(path) || try_file(&s, &why) != 0)
         return false;
-    *progress = s.progress;
+    const bool same = saved_corpus(&s) == corpus;
+    if (same)
+        *progress = s.progress;
     saved_drop(&s);
-    return true;
+    return same;
 }
 
 void saved_free(Saved *s)

@@ -167,12 +167,22 @@ static Corpus read_own_corpus(const Saved *run)
     return corpus;
 }
 
+/* The share at the end of the run's k-th text that it was not trained on, at least. Texts to
+ * predict follow each other, and the end of them all is held back. */
+static double untrained(const Saved *run, int k)
+{
+    const bool one_text = trained_kind(run) & (TRAINED_CAUSAL | TRAINED_MASKED);
+
+    return saved_option(run, "val-file") || (one_text && saved_file(run, k + 1))
+               ? 0
+               : trained_share(run);
+}
+
 void trained_warn(const Saved *run, TextChoice choice)
 {
     for (int i = 0; i < choice.files; i++)
         for (int k = 0; saved_file(run, k); k++) {
-            const bool whole = saved_option(run, "val-file") != NULL;
-            const double held_back = whole ? 0 : trained_share(run);
+            const double held_back = untrained(run, k);
 
             if (file_same(choice.file[i], saved_file(run, k)) && !(choice.share <= held_back))
                 warn("the model was trained on %s: omit it to use only held-back data",

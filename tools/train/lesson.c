@@ -6,14 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text is not that of the run to resume. */
+/* The text is not that of the run to resume: losses on the old one are no measure for the new. */
 static void check_hash(const Lesson *l, const Job *job)
 {
-    if (job->from && saved_corpus(job->from) != l->hash && !job->other_corpus)
+    if (!job->from || saved_corpus(job->from) == l->hash)
+        return;
+    if (!job->other_corpus)
         die(EXIT_DATA,
             "the text differs from the one that the run in %.200s was trained on; "
             "--allow-corpus-change resumes anyway",
             job->out_dir);
+    job->from->progress.best = HUGE_VAL;
+    job->from->progress.best_step = 0;
 }
 
 /* That of the resumed run, or of the initial one unless another is asked for; or NULL. */

@@ -100,6 +100,21 @@ static void check_lesson(const Job *job)
             share);
 }
 
+/* The place in an epoch is a number of batches. */
+static void check_epochs(const Job *job)
+{
+    static const char *const name[] = { "batch-size", "gradient-accumulation-steps" };
+
+    for (int i = 0; job->shuffle && i < 2; i++) {
+        const char *before = saved_option(job->from, name[i]);
+
+        if (before && strcmp(before, options_value(options_find(job->program, name[i])).at) != 0)
+            die(EXIT_USAGE,
+                "a resumed run with --shuffle keeps --%s %s: it counts batches of one size",
+                name[i], before);
+    }
+}
+
 void job_check_restored(const Job *job)
 {
     const char *before = saved_option(job->from, "optimizer");
@@ -125,6 +140,7 @@ void job_check_restored(const Job *job)
             averaged ? "it needs" : "it has no");
     if (before && strcmp(before, now) != 0)
         die(EXIT_USAGE, "a resumed run keeps its optimizer: %s, not %s", before, now);
+    check_epochs(job);
     check_stop(job);
 }
 
