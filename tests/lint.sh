@@ -83,9 +83,9 @@ ops/attention 4750
 ops/attention/engine 9260
 ops/attention/plain 3085
 model 4640
-data 4840
+data 4880
 data/synthetic 1430
-training 6070
+training 6110
 tools 940
 tools/common 4400
 tools/draw 1100
