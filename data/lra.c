@@ -7,6 +7,7 @@
 #include "data/synthetic/listops.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "ops/base/hash.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@
 
 /* As much of a name as leaves room for the rest in one line of die(). */
 #define PATH "%.200s"
-enum { PATH_ROOM = 4096, WORD_ROOM = 8 };
+enum { PATH_ROOM = 4096, WORD_ROOM = 8, PARTS = 3 };
 
 typedef struct {
     const char *path;
@@ -112,12 +113,13 @@ static void read_row(Reader *r)
         die(EXIT_DATA, PATH ":%zu: there is no token before the tab", r->path, r->line);
 }
 
-static LraRows read_rows(const char *path)
+static LraRows read_rows(const char *path, CorpusFile *file)
 {
     Reader r = { .path = path };
     size_t next = 0;
 
     r.byte = file_read(path, &r.bytes);
+    *file = (CorpusFile){ path, r.bytes, hash_bytes(0, r.byte, r.bytes) };
     check_header(&r, &next);
     while (next_line(&r, &next))
         read_row(&r);
@@ -138,19 +140,20 @@ static void join(char path[PATH_ROOM], const char *folder, const char *below, co
 Lra lra_read(const char *folder)
 {
     static const char *const name[] = { "basic_train.tsv", "basic_val.tsv", "basic_test.tsv" };
+    static char path[PARTS][PATH_ROOM];
     const char *below = "";
-    char path[PATH_ROOM];
-    LraRows rows[3];
+    LraRows rows[PARTS];
+    CorpusFile *file = xmalloc(PARTS * sizeof *file);
     struct stat st;
 
-    join(path, folder, "listops-1000/", name[0]);
-    if (stat(path, &st) == 0)
+    join(path[0], folder, "listops-1000/", name[0]);
+    if (stat(path[0], &st) == 0)
         below = "listops-1000/";
-    for (int i = 0; i < 3; i++) {
-        join(path, folder, below, name[i]);
-        rows[i] = read_rows(path);
+    for (int i = 0; i < PARTS; i++) {
+        join(path[i], folder, below, name[i]);
+        rows[i] = read_rows(path[i], &file[i]);
     }
-    return (Lra){ .train = rows[0], .validation = rows[1], .test = rows[2] };
+    return (Lra){ rows[0], rows[1], rows[2], file, PARTS };
 }
 
 void lra_free(Lra *lra)
@@ -163,6 +166,15 @@ void lra_free(Lra *lra)
     }
     free(lra->file);
     *lra = (Lra){ 0 };
+}
+
+size_t lra_longer(const LraRows *rows, int T)
+{
+    size_t longer = 0;
+
+    for (size_t i = 0; i < rows->rows; i++)
+        longer += rows->start[i + 1] - rows->start[i] - 1 > (size_t)T;
+    return longer;
 }
 
 int lra_row(const LraRows *rows, size_t i, Batch row)

@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
     LraRows train, validation, test;
-    CorpusFile *file; /* what was read, of images */
+    CorpusFile *file; /* what was read */
     int files;
 } Lra;
 
@@ -33,6 +33,9 @@ typedef struct {
  * not valid. */
 Lra lra_read(const char *folder);
 void lra_free(Lra *lra);
+
+/* How many rows have more than T tokens. */
+size_t lra_longer(const LraRows *rows, int T);
 
 /* Puts row i into a batch of one sequence: as many of its tokens as there are positions, padding
  * after them, and its class as the first target. Returns the number of tokens without padding. */

@@ -37,6 +37,13 @@ SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s)
     return task->complete ? task->complete(s) : s;
 }
 
+SyntheticShape synthetic_alphabet(const Synthetic *task, SyntheticShape s)
+{
+    if (task->takes & SYNTHETIC_SYMBOLS)
+        s.symbols = synthetic_complete(task, s).symbols;
+    return s;
+}
+
 /* The sizes that a shape sets, as bits of `takes`. */
 static unsigned given(SyntheticShape s)
 {

@@ -80,6 +80,10 @@ extern const Synthetic *const synthetics[]; /* ended by NULL */
 /* The shape with the task's defaults in place of zeros. */
 SyntheticShape synthetic_complete(const Synthetic *task, SyntheticShape s);
 
+/* The shape with the alphabet that it has by default at its length: rows of other lengths keep it.
+ */
+SyntheticShape synthetic_alphabet(const Synthetic *task, SyntheticShape s);
+
 /* What is wrong with a shape, as a sentence that says what would be right; empty: nothing. */
 Text synthetic_misfit(const Synthetic *task, SyntheticShape s);
 

@@ -1234,6 +1234,17 @@ refused 'a difficulty of another task'        2 '--difficulty does not apply' $t
 refused 'a folder for another task'           2 '--data does not apply' $t --task copy --data ../in
 refused 'a folder without rows'               4 'basic_train.tsv'   $t --task listops --data ../in
 
+mkdir ../in/arena
+for part in train val test; do
+    printf 'Source\tTarget\n[MAX 2 9 ]\t9\n[MIN 3 [MAX 4 5 6 7 8 9 1 2 3 4 5 6 ] ]\t3\n' >../in/arena/basic_$part.tsv
+done
+check "the Arena's rows" part 0 arena $small --task listops --data ../in/arena
+check 'are counted where they are cut' said '2 of 4 rows are longer than the context and are cut: --block-size sets it$'
+check 'and whole where they fit' part 0 whole_arena $small --block-size 24 --task listops --data ../in/arena
+check 'without a word' eval '! grep -q "are cut" "$dir/err"'
+check 'other files' eval "printf '[MAX 2 8 ]\\t8\\n' >>../in/arena/basic_train.tsv"
+refused 'are not those of the run' 5 'data differ from those' $train --resume ../out/arena
+
 # --- what a run is for -----------------------------------------------------------------------------
 
 check 'a masked run to look at' part 0 masked $steps --task mlm $text

@@ -58,6 +58,9 @@ START_TEST(rows_are_the_tokens_that_the_arena_makes_of_them)
     Lra lra = lra_read(folder);
 
     ck_assert_uint_eq(lra.train.rows, 4);
+    ck_assert_int_eq(lra.files, 3);
+    ck_assert(lra.file[0].bytes > lra.file[1].bytes && lra.file[1].hash != lra.file[2].hash);
+    ck_assert_str_eq(lra.file[2].path, in_folder("basic_test.tsv"));
     ck_assert_uint_eq(lra.validation.rows, 1);
     ck_assert_uint_eq(lra.test.rows, 1);
     check_tokens(&lra.train, 0, example_words, 1);
@@ -114,7 +117,11 @@ START_TEST(a_row_is_cut_to_the_context)
         ck_assert_mem_eq(id, first, (size_t)T * sizeof *id);
         ck_assert_int_eq(target[0], 1);
         ck_assert(id[T] == 77 && target[T] == 77);
+        ck_assert_uint_eq(lra_longer(&lra.train, T), 1);
     }
+    ck_assert_uint_eq(lra_longer(&lra.train, 1000), 0);
+    ck_assert_uint_eq(lra_longer(&lra.train, (int)(lra.train.start[1] - lra.train.start[0] - 1)),
+                      0);
     lra_free(&lra);
 }
 END_TEST

@@ -214,6 +214,24 @@ START_TEST(a_row_with_a_class_has_its_length_and_no_other_target)
 }
 END_TEST
 
+/* Values are the upper half of an alphabet that grows with the trained length. */
+START_TEST(shorter_rows_have_the_alphabet_of_the_trained_length)
+{
+    Sources *s = sources_open();
+    RowSource mqar = source_rows(task_named("mqar"), (SyntheticShape){ .T = 8 * T });
+    const Batch batch = filled(s, &mqar.source, 7, 2);
+    int asked = 0;
+
+    for (int t = 0; t < B * T; t++)
+        if (batch.target[t] >= 0) {
+            ck_assert_int_ge(batch.target[t], 8 * T);
+            asked++;
+        }
+    ck_assert_int_gt(asked, 0);
+    sources_close(s);
+}
+END_TEST
+
 /* Fuzzy recall is tested with longer keys than those it is learned from. */
 START_TEST(a_held_back_row_is_drawn_as_a_test)
 {
@@ -250,5 +268,6 @@ Suite *suite_sources(void)
     tcase_add_test(t, rows_of_a_task_are_as_long_as_the_batch);
     tcase_add_test(t, a_row_with_a_class_has_its_length_and_no_other_target);
     tcase_add_test(t, a_held_back_row_is_drawn_as_a_test);
+    tcase_add_test(t, shorter_rows_have_the_alphabet_of_the_trained_length);
     return s;
 }

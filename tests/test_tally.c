@@ -174,7 +174,7 @@ static HeldBack held_back_of(const Synthetic *task, SyntheticShape shape)
 {
     HeldBack h = { .task = task, .shape = shape };
 
-    h.shape.symbols = synthetic_complete(task, shape).symbols;
+    h.shape = synthetic_alphabet(task, shape);
     h.rows = source_rows(task, h.shape);
     return h;
 }

@@ -62,7 +62,7 @@ RowSource source_rows(const Synthetic *task, SyntheticShape shape)
                                     .padded = task->classes > 0,
                                     .target = "answer" },
                         .task = task,
-                        .shape = shape };
+                        .shape = synthetic_alphabet(task, shape) };
 }
 
 static void lra_batch(const Source *source, uint64_t number, Batch batch)

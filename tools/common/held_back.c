@@ -97,8 +97,7 @@ static void open_rows(HeldBack *h, const Saved *run, int items)
     if (why.n || !is_for(c, h->task, h->shape))
         die(EXIT_DATA, "%.200s does not fit its task %s%s%s", run->path, h->task->name,
             why.n ? ": " : "", why.at);
-    if (h->task->takes & SYNTHETIC_SYMBOLS)
-        h->shape.symbols = synthetic_complete(h->task, h->shape).symbols;
+    h->shape = synthetic_alphabet(h->task, h->shape);
     if (items > 0)
         h->shape.items = items;
 }

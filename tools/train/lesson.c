@@ -9,13 +9,14 @@
 /* The text is not that of the run to resume: losses on the old one are no measure for the new. */
 static void check_hash(const Lesson *l, const Job *job)
 {
-    if (!job->from || saved_corpus(job->from) == l->hash)
+    const uint64_t before = job->from ? saved_corpus(job->from) : 0;
+
+    if (!job->from || before == l->hash || (before == 0 && job->made)) /* of an older version */
         return;
     if (!job->other_corpus)
         die(EXIT_DATA,
-            "the text differs from the one that the run in %.200s was trained on; "
-            "--allow-corpus-change resumes anyway",
-            job->out_dir);
+            "the %s that the run in %.200s was trained on; --allow-corpus-change resumes anyway",
+            job->made ? "data differ from those" : "text differs from the one", job->out_dir);
     job->from->progress.best = HUGE_VAL;
     job->from->progress.best_step = 0;
 }
@@ -197,6 +198,9 @@ static void make_rows(Lesson *l, const Job *job)
         l->test = source_lra(&l->lra.train, &l->lra.test, chance);
         l->source = &l->arena.source;
         l->corpus->file = l->lra.file, l->corpus->files = l->lra.files;
+        for (int i = 0; i < l->lra.files; i++)
+            l->hash = l->lra.file[i].hash + 3 * l->hash;
+        check_hash(l, job);
     } else {
         l->rows = source_rows(job->made, job->shape);
         l->source = &l->rows.source;

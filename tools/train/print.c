@@ -137,6 +137,15 @@ static void show_task(const Show *s)
 
     say(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %s", made->name,
         made->summary, s->model->config.vocab, percent(s->source->chance).at);
+    if (!s->job->data)
+        return;
+    const LraSource *files = (const LraSource *)s->source;
+    const int context = s->model->config.context;
+    const size_t rows = files->train->rows + files->held_back->rows,
+                 cut = lra_longer(files->train, context) + lra_longer(files->held_back, context);
+    if (cut > 0)
+        warn("%zu of %zu rows are longer than the context and are cut: --block-size sets it", cut,
+             rows);
 }
 
 /* What --init took over. */
