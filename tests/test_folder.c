@@ -209,12 +209,13 @@ static void put_aside(const char *path)
     folder_put_aside();
     put_text("log.jsonl", "new");
     put_text("best.safetensors", "new");
+    put_text("events.out.tfevents.2.x.2.0", "new");
 }
 
 static void overwrite_and_save(const char *path)
 {
     put_aside(path);
-    ck_assert_int_eq(files(false), 5); /* notes, what is new, .lock and .replaced */
+    ck_assert_int_eq(files(false), 6); /* notes, what is new, .lock and .replaced */
     ck_assert(is_there(".replaced/loss.svg"));
     put_text("model.safetensors", "new");
     folder_drop();
@@ -226,7 +227,7 @@ START_TEST(an_overwritten_run_is_removed_once_the_new_one_is_saved)
     put_run("old");
     put_text("notes", "mine");
     ck_assert_int_eq(exit_code_of(overwrite_and_save, folder), 0);
-    ck_assert_int_eq(files(false), 4);
+    ck_assert_int_eq(files(false), 5);
     check_text("notes", "mine");
     check_text("model.safetensors", "new");
     check_text("best.safetensors", "new");
@@ -333,11 +334,12 @@ static void fail_after_overwriting(const char *path)
     with_failures(path, overwrite_and_die);
 }
 
-/* Opened are six as above, a folder and a file for each new text, .replaced, and then its list. */
+/* Opened are six as above, the sign that all is aside, a folder and a file for each of three new
+ * texts, .replaced, and then the lists of the new files and of those in it. */
 START_TEST(weights_and_log_are_restored_without_a_list_of_files)
 {
     put_run("old");
-    failing = "o", failing_with = ENOMEM, failing_times = 1, failing_after = 11;
+    failing = "o", failing_with = ENOMEM, failing_times = 2, failing_after = 14;
     ck_assert_int_eq(exit_code_of(fail_after_overwriting, folder), EXIT_FAILED);
     check_text("model.safetensors", "old");
     check_text("log.jsonl", "old");
@@ -359,7 +361,7 @@ START_TEST(a_run_without_weights_is_overwritten_as_well)
     ck_assert_int_eq(exit_code_of(overwrite_a_log, folder), 0);
     check_text("log.jsonl", "new");
     check_text("model.safetensors", "new");
-    ck_assert_int_eq(files(false), 3);
+    ck_assert_int_eq(files(false), 4);
 }
 END_TEST
 

@@ -15,6 +15,7 @@
 
 #define LOCK ".lock"
 #define EVENTS "events.out.tfevents."
+#define ALL_ASIDE "all" /* among the files put aside: what is in the folder is the new run's */
 
 /* A run writes these; any of them that is there already is a run's, or somebody's. */
 static const char *const files[] = { "model.safetensors", "log.jsonl",
@@ -252,24 +253,36 @@ void folder_put_aside(void)
     if (!visit(held.dir, move_aside, aside))
         die(errno == ENOMEM ? EXIT_MEMORY : EXIT_IO, "cannot list the files of %.200s: %s",
             held.path, strerror(errno));
+    const int all = openat(aside, ALL_ASIDE, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (all < 0 || close(all) != 0)
+        die(EXIT_IO, "cannot write to %.200s/" FOLDER_ASIDE ": %s", held.path, strerror(errno));
     close(aside);
 }
 
-/* The files that were put aside are dropped, or moved back if there are no weights but theirs:
- * without a list of them if there is no memory for one, as the program may end for that reason. */
+/* Without a list of the files if there is no memory for one, as the program may end for that
+ * reason. */
+static void for_files(int in, void (*f)(int dir, const char *name, int to), int to)
+{
+    if (!visit(in, f, to))
+        for (int i = 0; i < FILES; i++)
+            if (exists(in, files[i]))
+                f(in, files[i], to);
+}
+
+/* The files that were put aside are dropped; or moved back if there are no weights but theirs, in
+ * place of what the new run has written. */
 static void end_aside(bool back)
 {
-    void (*const f)(int dir, const char *name, int to) = back ? move_back : drop;
     const int aside = open_in(held.dir, FOLDER_ASIDE);
 
     if (aside < 0)
         return;
     if (back)
         warn("the run in %.200s is not overwritten: the new one saved nothing", held.path);
-    if (!visit(aside, f, held.dir))
-        for (int i = 0; i < FILES; i++)
-            if (exists(aside, files[i]))
-                f(aside, files[i], held.dir);
+    if (back && exists(aside, ALL_ASIDE))
+        for_files(held.dir, drop, -1);
+    unlinkat(aside, ALL_ASIDE, 0);
+    for_files(aside, back ? move_back : drop, held.dir);
     close(aside);
     unlinkat(held.dir, FOLDER_ASIDE, AT_REMOVEDIR);
 }

@@ -80,11 +80,13 @@ void show_command(const Show *s, const TrainResult *r)
 
 noreturn void die_diverged(const Show *s, const TrainResult *r)
 {
+    const bool best = r->best_step && (r->saved || !s->job->overwrite);
+
     show_command(s, r);
     die(EXIT_FAILED, "the run diverged at step %d: %s; try a smaller --learning-rate; %s%s",
         r->steps, r->failure.at,
-        r->best_step ? "the best weights so far are in "
-        : r->saved   ? "the last checkpoint is in "
-                     : "no weights were saved",
-        r->best_step || r->saved ? run_path(s->run) : "");
+        best       ? "the best weights so far are in "
+        : r->saved ? "the last checkpoint is in "
+                   : "no weights were saved",
+        best || r->saved ? run_path(s->run) : "");
 }
