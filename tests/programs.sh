@@ -1162,7 +1162,7 @@ for pair in 'a\tb\tc' '\tb' 'a\t'; do
     pair_of() { printf "$pair\n" | "$classify" --lines ../out/compared; }
     refused "classify of '$pair' as a pair" 5 'two texts, with a tab' pair_of
 done
-refused 'towers of single texts'              2 'the rows of ../in/labels.tsv have one' $t --task classify --labels ../in/labels.tsv --labels-val ../in/labels.tsv --pairs towers
+refused 'towers of single texts'              2 'the rows of ../in/labels.tsv have one' $t --task classify --labels ../in/labels.tsv --val-share 0.5 --pairs towers
 refused 'towers without labels'               2 'needs --labels' $t --task classify --pairs towers $two
 refused 'towers of an odd context'            2 'even --block-size' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 15
 refused 'an odd length of towers'              2 '--lengths 5: --pairs towers' $t --task classify --labels ../in/pairs.tsv --pairs towers --block-size 30 --lengths 5
