@@ -1116,7 +1116,7 @@ tree ../in >"$dir/before"
 labels="$small --task classify --labels"
 check 'labelled texts are learned' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
 check 'how well' says '^validation loss .* nats/row, .* accuracy [0-9.]*%, macro-F1 [0-9.]* (all 4 targets'
-check 'that they are validated on themselves is told' tell 'labels.tsv is trained on and validated on: results say'
+check 'a warning says that they are validated on themselves' tell 'labels.tsv is trained on and validated on: results say'
 check 'cut texts are counted' tell '^4 of 8 rows are longer than the context and are cut; guessing is right in 50.0%$'
 check 'the labels are in the configuration' grep -q '"label_names": \["bad","good"\],$' ../out/labels/config.json
 check 'and in the checkpoint' grep -aq '"attnc.option.label.1":"good"' ../out/labels/model.safetensors
