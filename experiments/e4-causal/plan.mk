@@ -7,8 +7,8 @@ converging = 1
 also    = experiments/analysed growth run
 single  = $(call full,--n-layer 4 --n-embd $(1) --key-size 32,--n-layer 4 --n-embd 16 --key-size 8)
 from    = $(call full,0.004$(comma)0.008$(comma)..,0.008)
+length_of_runs = $(ten_million_tokens)
 gated   = $(call series,stories,$(from),--task causal --attn gau --norm $(1) $(call single,$(or $(3),64)) \
-              $(call subwords,21500000) $(call batch,256) $(call for,4883) $(settled))
-two_heads = $(call series,stories,$(from),--task causal --attn softmax --position rope $(four) $(call subwords,21500000) \
-              $(call batch,256) $(call for,4883) $(settled))
+              $(length_of_runs))
+two_heads = $(call series,stories,$(from),--task causal --attn softmax --position rope $(four) $(length_of_runs))
 plan    = $(two_heads) $(call gated,n) $(call gated,softmax) $(call gated,entropy --base 256) $(call gated,n --no-gate,,69)
