@@ -91,7 +91,7 @@ tools/common 4400
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
-tools/bench 2400
+tools/bench 2450
 tools/eval 820
 tools/figure 1520
 tools/export 400
