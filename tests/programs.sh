@@ -1951,6 +1951,7 @@ check 'its CSV has a row for each length, shortest first' has_rows relu,9 relu,6
 check 'it says how the time grows' grep -q '^relu  *from 9 to 64 positions .* within 15%$' "$dir/stdout"
 check 'its plot has a line for each' grep -q '>softmax<' ../out/svg
 check 'bench of every op' benches --only ops
+check 'it says what ops do not use' grep -qx 'attn.c: warning: --n-layer changes nothing with --only ops' "$dir/err"
 check 'bench of every attention' benches --only attention --lengths 7
 check 'its CSV has every attention' every_attention
 check 'bench bidirectional' benches --only attention --attn all --bidirectional --lengths 7
@@ -1961,6 +1962,7 @@ check 'and not done' [ "$(grep -c '^attention,"softmax' ../out/csv)" = 1 ]
 check 'bench measures what is named' benches --only attention --attn softmax --lengths 8200 --n-head 1 --batch-size 1
 check 'however long it takes' grep -q '^attention,"softmax, length 8200,' ../out/csv
 check 'bench of the step of a model' benches --only step --attn relu --lengths 8
+check 'whose options all count' quiet
 check 'bench of a step with --recompute' benches --only step --attn relu --lengths 8 --recompute
 check 'bench of a step in bf16' benches --only step --attn relu --lengths 8 --precision bf16
 check 'its row says so' grep -q '^step,"relu 1 x 16, context 8, batch [0-9]*, bf16;' ../out/csv

@@ -169,6 +169,30 @@ static bool has_mechanisms(void)
     return section < 0 || section >= ATTENTION;
 }
 
+#define IN(part) (1U << (part))
+#define TRAINED (IN(STEP) | IN(SCALING))
+#define OF_MODELS (TRAINED | IN(DECODE) | IN(PROMPT))
+
+/* Options that only some parts use. */
+static void warn_unused(void)
+{
+    static const struct {
+        const char *name;
+        unsigned parts;
+    } partial[] = {
+        { "attn", OF_MODELS | IN(ATTENTION) },        { "lengths", OF_MODELS | IN(ATTENTION) },
+        { "batch-size", TRAINED | IN(ATTENTION) },    { "n-layer", OF_MODELS },
+        { "n-head", OF_MODELS | IN(ATTENTION) },      { "n-embd", OF_MODELS | IN(ATTENTION) },
+        { "bidirectional", TRAINED | IN(ATTENTION) }, { "most-quadratic", IN(ATTENTION) }
+    };
+
+    for (size_t i = 0; i < sizeof partial / sizeof *partial && section >= 0; i++)
+        if (options_given(&program, partial[i].name) && !(partial[i].parts & IN(section)))
+            warn("--%s changes nothing with --only %s", partial[i].name, sections[section]);
+    if (options_given(&program, "margin") && !against_path)
+        warn("--margin changes nothing without --against");
+}
+
 /* All checks are made before anything is measured or written. */
 static void check(int argc, char **argv)
 {
@@ -197,6 +221,7 @@ static void check(int argc, char **argv)
         bench_decode_check(&d);
     if (runs(PROMPT))
         bench_prompt_check(&p);
+    warn_unused();
 }
 
 /* All options but those that only name files, or the margin. */
