@@ -10,6 +10,7 @@
 #include "tests/small.h"
 #include "tests/tests.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ void job_open(void)
     free(s.text);
     job.threads = 1, job.stop = 0, job.seed = 7, job.resume = false;
     job.kill_at = job.ask_at = job.break_at = job.stop_at_row = 0, job.test = false;
-    job.skipped = 0, job.shuffled = false;
+    job.skipped = 0, job.shuffled = false, job.corpus = 0;
     job.break_read = false, job.broken = R(INFINITY);
     job.config = small_variant(0);
     job.config.vocab = 128, job.config.context = 16;
@@ -105,8 +106,11 @@ void do_job(const char *path)
     Tape tape = tape_open(job.threads);
     Arena *mem = arena_new();
     TextSource source = learned = lesson_open();
-    const Origin origin = { .task = "copy" }; /* one without a tokenizer */
+    const Origin origin = { .task = "copy", .corpus = job.corpus }; /* one without a tokenizer */
     Saved *from = job.resume ? saved_read(path, false) : NULL;
+
+    if (from && saved_corpus(from) != job.corpus)
+        from->progress.best = HUGE_VAL, from->progress.best_step = 0;
     Run *run = from ? run_resume(path, from, &origin) : run_open(path, NULL, true, &origin);
     Model model;
 

@@ -20,6 +20,7 @@ typedef struct {
     int stop_at_row;  /* the row to be judged by that asks it to stop; 0: none */
     bool test;        /* the rows to be judged by are test data, too */
     bool shuffled;    /* the text */
+    uint64_t corpus;  /* its hash; a run that goes on with another one forgets its best loss */
 } Job;
 extern Job job;
 

@@ -54,13 +54,39 @@ START_TEST(an_interrupted_step_is_repeated_on_resuming)
 }
 END_TEST
 
-static void check_saved(const char *key, const char *value)
+static void check_meta(const char *name, const char *key, const char *value)
 {
-    Safetensors *file = safetensors_read(in_folder("model.safetensors"));
+    Safetensors *file = safetensors_read(in_folder(name));
 
     ck_assert_str_eq(safetensors_meta(file, key), value);
     safetensors_free(file);
 }
+
+static void check_saved(const char *key, const char *value)
+{
+    check_meta("model.safetensors", key, value);
+}
+
+/* A negative rate makes the losses after the first evaluation worse. */
+START_TEST(best_weights_of_another_text_are_replaced_by_worse_ones)
+{
+    const struct {
+        uint64_t corpus;
+        const char *step;
+    } second[] = { { 1, "4" }, { 2, "8" } };
+
+    for (size_t i = 0; i < 2; i++) {
+        job_open();
+        job.corpus = 1, job.options.stop_at = 5;
+        check_trains();
+        check_meta("best.safetensors", "attnc.step", "4");
+        job.corpus = second[i].corpus, job.resume = true;
+        job.options.stop_at = 9, job.options.schedule.rate = -1;
+        check_trains();
+        check_meta("best.safetensors", "attnc.step", second[i].step);
+    }
+}
+END_TEST
 
 /* Step 6 is no update, and the bias of the moments is that of the updates. */
 START_TEST(a_skipped_step_does_not_count_as_an_update_on_resuming)
@@ -245,6 +271,7 @@ Suite *suite_stopping(void)
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_test(t, a_killed_run_resumes_from_its_last_checkpoint);
     tcase_add_test(t, an_interrupted_step_is_repeated_on_resuming);
+    tcase_add_test(t, best_weights_of_another_text_are_replaced_by_worse_ones);
     tcase_add_test(t, a_skipped_step_does_not_count_as_an_update_on_resuming);
     tcase_add_test(t, spikes_are_skipped_alike_on_resuming);
     tcase_add_test(t, an_evaluation_after_a_skipped_step_saves_nothing);
