@@ -173,7 +173,7 @@ static bool has_mechanisms(void)
 #define TRAINED (IN(STEP) | IN(SCALING))
 #define OF_MODELS (TRAINED | IN(DECODE) | IN(PROMPT))
 
-/* Options that only some parts use. */
+/* Options that only some parts use; those that --against restores are no mistake. */
 static void warn_unused(void)
 {
     static const struct {
@@ -186,8 +186,9 @@ static void warn_unused(void)
         { "bidirectional", TRAINED | IN(ATTENTION) }, { "most-quadratic", IN(ATTENTION) }
     };
 
-    for (size_t i = 0; i < sizeof partial / sizeof *partial && section >= 0; i++)
-        if (options_given(&program, partial[i].name) && !(partial[i].parts & IN(section)))
+    for (size_t i = 0; i < sizeof partial / sizeof *partial; i++)
+        if (section >= 0 && !against_path && !(partial[i].parts & IN(section)) &&
+            options_given(&program, partial[i].name))
             warn("--%s changes nothing with --only %s", partial[i].name, sections[section]);
     if (options_given(&program, "margin") && !against_path)
         warn("--margin changes nothing without --against");
@@ -221,7 +222,6 @@ static void check(int argc, char **argv)
         bench_decode_check(&d);
     if (runs(PROMPT))
         bench_prompt_check(&p);
-    warn_unused();
 }
 
 /* All options but those that only name files, or the margin. */
@@ -366,6 +366,7 @@ int main(int argc, char **argv)
     Against against = read_against();
     check(left, argv);
     check_outputs();
+    warn_unused();
     Bench b = { .tape = { .mem = arena_new(),
                           .pool = pool_new(threads),
                           .precision = (Precision)precision },
