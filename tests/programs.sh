@@ -606,6 +606,8 @@ judged_as_trained() { # eval has the loss of the log's last line
 check 'eval masks as the run did' judged_as_trained
 works 'a preset with masks' --preset nanogpt-cpu --task mlm $text
 check 'masked bytes are not compared with the next one' no_reference
+works 'all available threads' --threads 0 $text
+check 'of which there are some' said '^[1-9][0-9]* threads*, vectors'
 works 'a preset for names' --preset microgpt $text
 works 'a preset for speed' --preset speedrun $text
 check 'has nothing to compare with' no_reference
@@ -1127,6 +1129,18 @@ check 'a report of two files of labels' $patience "$report" -o ../out/r.html ../
 check 'has a group for each' eval "grep -q ' labels.tsv<' ../out/r.html && grep -q ' labels.csv<' ../out/r.html"
 check 'pairs are learned' part 0 pairs $labels ../in/pairs.tsv --val-share 0.5 --pool first
 check 'and compared' part 0 compared $labels ../in/pairs.tsv --val-share 0.5 --pairs towers
+planned() { # PRESET, on what its line in --help asks for
+    case $("$train" --help | sed -n "/^  $1 /,/^  [a-z]/p" | head -n 2) in
+    *'two texts'*) set -- "$1" --labels ../in/pairs.tsv --val-share 0.5 ;;
+    *--labels*) set -- "$1" --labels ../in/labels.tsv --val-share 0.5 ;;
+    *mqar* | *recall* | *parity*) ;;
+    *) set -- "$1" $text ;;
+    esac
+    $patience "$train" --batch-size 1 --threads 1 --dry-run --preset "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"
+}
+presets=$("$train" --help | sed -n '/^--preset NAME/,/^--[^p]/s/^  \([a-z][a-z-]*\) .*/\1/p')
+check 'presets are listed' [ "$(echo "$presets" | wc -l)" -eq 9 ]
+for preset in $presets; do check "a plan of the preset $preset" planned "$preset"; done
 check 'labelled texts, stopped' part 130 stopped $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1 --stop-at 5
 check 'go on' part 0 stopped --resume
 check 'labelled texts, not stopped' part 0 straight $labels ../in/labels.tsv --val-share 0.5 --max-iters 12 --log-interval 1
@@ -1432,6 +1446,10 @@ check 'rows by other threads' analyses --lengths 2,4,8 --windows 3 --band 1 --th
 check 'the same rows' cmp -s ../out/l.csv ../out/k.csv
 check 'a chart of the sums' analyses --lengths 2,4 --plot sum --svg ../out/l.svg $whole
 check 'has another title' grep -q 'before division, by length' ../out/l.svg
+for plot in 'keys Effective number of keys' 'in-band Weight near the diagonal' 'entropy Entropy of the rows of A'; do
+    check "a chart of ${plot%% *}" analyses --lengths 2,4 --plot "${plot%% *}" --svg ../out/l.svg $whole
+    check "has the title '${plot#* }'" grep -q "${plot#* } by length" ../out/l.svg
+done
 check 'the exponent of a matrix of rank 1' analyses --exponent 100 --csv ../out/e.csv
 check 'has rank 16 or 17 with the tolerance of NumPy' \
     grep -q '^2.2e-14 (NumPy)  *1.00  *1.0  *1.0  *16\.[0-9]*  *1[67].0  *17.0$' "$dir/stdout"
@@ -1652,6 +1670,13 @@ refused 'import beyond the context'           2 '--block-size 9999' "$import" --
 refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
 refused 'a text of an imported run'           5 'no text of its own' "$evaluate" ../out/imported
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
+mkdir ../out/moved && mv ../out/exported/tokenizer.json ../out/moved
+refused 'import without a tokenizer'          4 '--tokenizer PATH'  "$import" --overwrite ../out/exported ../out/imported
+refused 'import with one that is not there'   4 'No such file'      "$import" --overwrite --tokenizer ../in/nowhere ../out/exported ../out/imported
+for path in ../out/moved ../out/moved/tokenizer.json; do
+    check "import with ${path#../out/}" $patience "$import" --overwrite --tokenizer $path ../out/exported ../out/imported
+done
+rm -r ../out/moved
 check 'tokens of another text' $patience "$tokenize" --run ../out/imported --text $text
 check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text
