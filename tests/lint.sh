@@ -87,7 +87,7 @@ data 4880
 data/synthetic 1430
 training 6110
 tools 940
-tools/common 4400
+tools/common 4500
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
