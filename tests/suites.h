@@ -83,6 +83,7 @@
     ONCE(tensorboard)  /* TensorBoard's files */                                                   \
     ROW(form)          /* a model in the form of another's classes */                              \
     ONCE(options)      /* the command line of every program */                                     \
+    ONCE(signals)      /* those that ask a program to stop */                                      \
     ONCE(settings)     /* the options of attentions, and what rows forbid */                       \
     ROW(attend)        /* ./attend, run */                                                         \
     ROW(members)       /* ./attend: families of attentions, the place of a layer */                \

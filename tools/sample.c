@@ -71,13 +71,7 @@ static const Program program = {
     .options = options,
 };
 
-static volatile sig_atomic_t stop;
-
-/* The first signal stops after the current token; the second ends the program. */
-static void ask_to_stop(int number)
-{
-    stop = number;
-}
+static volatile sig_atomic_t stop; /* after the current token */
 
 /* That the reader closed the pipe is not an error. */
 static void check_written(bool written)
@@ -306,13 +300,13 @@ static void converse(const Saved *w, Pool *pool)
 {
     Buffer line = { 0 }, all = { 0 };
 
-    for (uint64_t number = 0; signals_release(), lines_next(&line); number++) {
+    for (uint64_t number = 0; signals_end(), lines_next(&line); number++) {
         if (line.n > 0)
             all.n = 0;
         buffer_add(&all, line.at, line.n);
         Prompt prompt = prompt_of(w->tokenizer, (Bytes){ all.at, all.n });
         Sampler *s = open_sampler(w, pool, prompt.n);
-        signals_catch(ask_to_stop, (int)SA_RESETHAND);
+        signals_ask(&stop);
         write_samples(w, &prompt, s, number, 1, &all);
         stop = stop == SIGINT ? 0 : stop;
         sampler_free(s);
@@ -328,7 +322,7 @@ int main(int argc, char **argv)
 {
     settle(options_parse(&program, argc, argv));
     settle_batch();
-    signals_catch(ask_to_stop, (int)SA_RESETHAND);
+    signals_ask(&stop);
     Saved *w = trained_read(argv[0], best, TRAINED_CAUSAL, "./sample");
     Pool *pool = pool_new(threads);
     if (precision != PRECISION_FLOAT)

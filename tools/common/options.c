@@ -3,6 +3,7 @@
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/build.h"
+#include "tools/common/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -330,6 +331,7 @@ int options_parse(const Program *program, int argc, char **argv)
     options_call(argc > 0 ? argv[0] : NULL);
     read_help(program, argc, argv); /* which a closed pipe ends without a word */
     file_ignore_signals();
+    signals_end();
     return options_words(program, argc, argv);
 }
 

@@ -1,7 +1,12 @@
 #include "tools/common/signals.h"
 
+#include "ops/base/machine.h"
+
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t *asked;
 
 static bool is_ignored(int number)
 {
@@ -10,24 +15,58 @@ static bool is_ignored(int number)
     return sigaction(number, NULL, &a) == 0 && a.sa_handler == SIG_IGN;
 }
 
-void signals_on(int number, Handler *handler, int flags)
+static void on(int number, Handler *handler)
 {
-    struct sigaction a = { .sa_flags = flags | SA_RESTART };
+    struct sigaction a = { .sa_flags = SA_RESTART };
 
     sigfillset(&a.sa_mask);
     a.sa_handler = handler;
     sigaction(number, &a, NULL);
 }
 
-void signals_catch(Handler *handler, int flags)
+static void end(int number)
 {
-    signals_on(SIGINT, handler, flags);
-    signals_on(SIGTERM, handler, flags);
-    if (!is_ignored(SIGHUP))
-        signals_on(SIGHUP, handler, flags);
+    _exit(128 + number);
 }
 
-void signals_release(void)
+/* timeout(1) sends a signal to the process and a copy to its group. */
+static void ask(int number)
 {
-    signals_catch(SIG_DFL, 0);
+    static double first;
+
+    if (!*asked)
+        first = seconds_now();
+    else if (seconds_now() - first > 0.1)
+        end(number);
+    *asked = number;
+}
+
+void signals_catch(Handler *handler)
+{
+    on(SIGINT, handler);
+    on(SIGTERM, handler);
+    if (!is_ignored(SIGHUP))
+        on(SIGHUP, handler);
+}
+
+void signals_ask(volatile sig_atomic_t *stop)
+{
+    asked = stop;
+    signals_catch(ask);
+}
+
+void signals_ask_batch(volatile sig_atomic_t *stop)
+{
+    signals_ask(stop);
+    on(SIGUSR1, ask);
+}
+
+void signals_end(void)
+{
+    if (!is_ignored(SIGINT))
+        on(SIGINT, end);
+    if (!is_ignored(SIGTERM))
+        on(SIGTERM, end);
+    if (!is_ignored(SIGHUP))
+        on(SIGHUP, end);
 }

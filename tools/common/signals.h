@@ -1,4 +1,7 @@
-/* The signals that ask a program to stop. */
+/*
+ * The signals that ask a program to stop: SIGINT, SIGTERM and, unless it is ignored, as by nohup,
+ * SIGHUP. System calls go on after them. A program that stops has the exit code 128 + the number.
+ */
 #ifndef TOOLS_COMMON_SIGNALS_H
 #define TOOLS_COMMON_SIGNALS_H
 
@@ -6,13 +9,16 @@
 
 typedef void Handler(int number);
 
-/* Calls `handler` at a signal; system calls go on afterwards. `flags`: more of sigaction()'s. */
-void signals_on(int number, Handler *handler, int flags);
+void signals_catch(Handler *handler);
 
-/* The same at SIGINT and SIGTERM, and at SIGHUP unless it is ignored, as by nohup. */
-void signals_catch(Handler *handler, int flags);
+/* A signal is left in `stop`, and the program ends when it is ready. A second one ends it at once.
+ */
+void signals_ask(volatile sig_atomic_t *stop);
 
-/* From now on these end the program. */
-void signals_release(void);
+/* The same, and at SIGUSR1, which batch systems send before their time limit. */
+void signals_ask_batch(volatile sig_atomic_t *stop);
+
+/* From now on a signal that is not ignored ends the program at once. */
+void signals_end(void);
 
 #endif

@@ -141,7 +141,7 @@ static void begin_folder(const char *path)
 
     if (snprintf(name, PATH_BYTES, "%s%s", path, end.at) >= PATH_BYTES)
         die(EXIT_IO, "the path %.60s... is too long", path);
-    signals_catch(ask_to_stop, 0);
+    signals_catch(ask_to_stop);
     if (!there && mkdir(name, 0777) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
     strcpy(unfinished, name);

@@ -14,25 +14,6 @@
 
 static volatile sig_atomic_t stop;
 
-/* A signal ends the run after its step; a later one, but not the copy that timeout(1) sends to
- * the process and to its group, ends the program. */
-static void ask_to_stop(int number)
-{
-    static double first;
-
-    if (!stop)
-        first = seconds_now();
-    else if (seconds_now() - first > 0.1)
-        signal(number, SIG_DFL), raise(number);
-    stop = number;
-}
-
-static void catch_signals(void)
-{
-    signals_catch(ask_to_stop, 0);
-    signals_on(SIGUSR1, ask_to_stop, 0); /* what batch systems send before their time limit */
-}
-
 static bool same_tokens(const Saved *saved, const Tokenizer *t, const Config *c)
 {
     if (!saved->tokenizer || !t)
@@ -137,7 +118,7 @@ int main(int argc, char **argv)
 
     tape.precision = (Precision)job.precision;
     job.threads = pool_threads(tape.pool);
-    catch_signals();
+    signals_ask_batch(&stop);
     origin.option = job_options(&job, mem, &origin.options);
     Transfer transfer;
     Model model = make_model(&job, lesson, mem, &transfer);
