@@ -72,7 +72,7 @@ CASES = {
         "gated_delta_rule", "naive_recurrent_gated_delta_rule")(q, k, v, beta, g)[0]),
     "kda": ("delta", "", "beta ga", True, lambda q, k, v, beta, ga: naive(
         "kda", "naive_recurrent_kda")(q, k, v, ga, beta)[0]),
-    "retention": ("retnet", "", "", False, lambda q, k, v: heads_first(naive(
+    "retention": ("retnet", "", "", True, lambda q, k, v: heads_first(naive(
         "retention", "naive_retention")(*map(heads_first, (q, k, v))))),
     "forgetting": ("softmax", "--weight forgetting", "g", False, lambda q, k, v, g: naive(
         "forgetting_attn", "naive_forgetting_attn")(q, k, v, g)),

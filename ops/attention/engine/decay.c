@@ -46,18 +46,12 @@ typedef struct {
     int direction;       /* 1: to the right; -1 */
     bool pairs;          /* the sweep that computes the chunks' own pairs, the first of its kind */
     Decays d;
-    real scale;
     Rows q, k, v, go, o, dq, dk; /* go: G; o: also dV */
     real *kt, *vt;               /* K and V transposed: (D, TILE), (E, TILE) */
     real *A, *P, *W;             /* (TILE, TILE) */
     real *S, *St;                /* S or R, (D, E); a state transposed, (E, D) */
     Crossing crossing;           /* only with g */
 } Chunk;
-
-real decay_scale(const DecayRule *rule, int D)
-{
-    return rule->scaled ? 1 / sqrt(R(D)) : 1;
-}
 
 static Rows rows(real **free, int ld)
 {
@@ -79,7 +73,7 @@ static Chunk open(const Decayed *op, int number)
     Chunk x = { .op = op, .head = head_of(&op->in, number), .T = op->s.T };
 
     x.length = view_of(&op->in, x.head.b).length;
-    x.D = up_to(op->s.D, NR), x.E = up_to(op->s.E, NR), x.scale = decay_scale(op->rule, op->s.D);
+    x.D = up_to(op->s.D, NR), x.E = up_to(op->s.E, NR);
     x.q = rows(&free, x.D), x.k = rows(&free, x.D);
     x.dq = rows(&free, x.D), x.dk = rows(&free, x.D);
     x.v = rows(&free, x.E), x.go = rows(&free, x.E), x.o = rows(&free, x.E);
@@ -132,15 +126,13 @@ static void sweep_all(Chunk *x, int direction, void (*visit)(Chunk *x, int t0))
         sweep(x, -direction, visit);
 }
 
-/* Copies of the rows from t0 on, rotated, and times a number. */
-static void load(const Chunk *x, Rows *to, int t0, const Tensor *from, real scale)
+/* Copies of the rows from t0 on, rotated. */
+static void load(const Chunk *x, Rows *to, int t0, const Tensor *from)
 {
     to->t0 = t0;
     head_gather(&x->head, *to, from->data, x->op->s.D);
     rows_rotate((Rows){ to->at, to->ld, t0, min(TILE, x->T - t0) }, x->op->angles, x->op->s.D,
                 false);
-    for (int i = 0; scale != 1 && i < TILE * to->ld; i++)
-        to->at[i] *= scale;
 }
 
 /* Zeros where there is padding, which may hold anything. */
@@ -152,7 +144,7 @@ static void load_keys(Chunk *x, int t0)
         decays_load(&x->d, &x->head, x->op->g, t0, n);
     else
         decays_fixed(&x->d, R(x->op->rule->log_decay(&x->op->s, x->head.h)), n);
-    load(x, &x->k, t0, x->op->in.k, 1);
+    load(x, &x->k, t0, x->op->in.k);
     x->v.t0 = x->o.t0 = x->dq.t0 = x->dk.t0 = t0;
     head_gather(&x->head, x->v, x->op->in.v->data, x->op->s.E);
     rows_clear(x->k, n);
@@ -161,7 +153,7 @@ static void load_keys(Chunk *x, int t0)
 
 static void load_queries(Chunk *x, int t0)
 {
-    load(x, &x->q, t0, x->op->in.q, x->scale);
+    load(x, &x->q, t0, x->op->in.q);
 }
 
 /* The chunk's own pairs. */
@@ -228,13 +220,11 @@ static void forward(void *ctx, int begin, int end)
     }
 }
 
-static void put_gradient(const Chunk *x, Grad to, Rows dx, real scale)
+static void put_gradient(const Chunk *x, Grad to, Rows dx)
 {
     const int n = min(TILE, x->T - dx.t0);
 
     rows_rotate((Rows){ dx.at, x->D, dx.t0, n }, x->op->angles, x->op->s.D, true);
-    for (int i = 0; scale != 1 && i < n * x->D; i++)
-        dx.at[i] *= scale;
     head_scatter(&x->head, onto(x, to), dx, x->op->s.D);
 }
 
@@ -287,8 +277,8 @@ static void backward_chunk(Chunk *x, int t0)
     backward_states(x, t0);
     if (x->pairs)
         backward_pairs(x, t0);
-    put_gradient(x, x->op->dq, x->dq, x->scale);
-    put_gradient(x, x->op->dk, x->dk, 1);
+    put_gradient(x, x->op->dq, x->dq);
+    put_gradient(x, x->op->dk, x->dk);
     head_scatter(&x->head, onto(x, x->op->dv), x->o, x->op->s.E);
     rows_scale(x->go, taken(x));
     state_pass(x->S, x->op->s.D, x->d.all, x->q, x->go);

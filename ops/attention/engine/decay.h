@@ -20,8 +20,7 @@
 typedef struct {
     /* g, if it is the same at all positions; NULL: g is an operand (B, N, H), with a gradient */
     double (*log_decay)(const MixSize *size, int head);
-    bool scaled; /* q is divided by sqrt(D) */
-    bool each;   /* a_t is diag(e^(g_t)), with the operand ga (B, N, H, D) as g */
+    bool each; /* a_t is diag(e^(g_t)), with the operand ga (B, N, H, D) as g */
 } DecayRule;
 
 /* The engines for one decay per head and for one per feature; Attention.rule is the DecayRule. */
@@ -35,9 +34,8 @@ extern const Projection decay_projection;
 void rates_draw_steps(Tensor *b, Random random);
 void rates_draw(Tensor *A, Random random);
 
-/* Decoding, for both engines; the factor of q. */
+/* Decoding, for both engines. */
 void decay_step(const Step *s);
 size_t decay_state(const MixSize *size);
-real decay_scale(const DecayRule *rule, int D);
 
 #endif

@@ -85,7 +85,6 @@ static void load_head(const Step *s, const StepHead *x, int h, const real *angle
     load(x->q, s->in->q, h, angles);
     load(x->k, s->in->k, h, angles);
     load(x->v, s->in->v, h, NULL);
-    times(x->q, x->D, decay_scale(s->in->attention->rule, x->D));
     if (s->padding) {
         memset(x->k, 0, (size_t)x->D * sizeof(real));
         memset(x->v, 0, (size_t)x->E * sizeof(real));
