@@ -77,7 +77,7 @@ while read -r folder budget; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
 ops 3920
-ops/base 2950
+ops/base 3000
 ops/kernel 2660
 ops/attention 4750
 ops/attention/engine 9260
@@ -94,7 +94,7 @@ tools/attend 790
 tools/bench 2450
 tools/eval 820
 tools/figure 1520
-tools/export 400
+tools/export 420
 tools/import 1520
 tools/fill 460
 tools/gradcheck 710
