@@ -34,7 +34,8 @@ static void check_them(const char *path)
     outputs_check((const Output[]){ { "csv", at[0] }, { "svg", at[1] } }, 2, at + 2, 2);
 }
 
-/* There are a, its other names b and c, and the folder run, with a run and results. */
+/* There are a, its other names b and c, the folder run, with a run and results, and a chart in
+ * plain. */
 static const Case cases[] = {
     { { "new", "" }, { "a", "" }, 0, "" },
     { { "", "" }, { "", "" }, 0, "" },
@@ -46,18 +47,26 @@ static const Case cases[] = {
     { { "a", "" }, { "c", "" }, EXIT_USAGE, "is an input" },
     { { "run/log.jsonl", "" }, { "run", "" }, EXIT_USAGE, "/run/log.jsonl is a file of the run" },
     { { "", "run/loss.svg" }, { "a", "run" }, EXIT_USAGE, "is a file of the run" },
+    { { "run/log.jsonl", "" }, { "a", "" }, EXIT_USAGE, "/run/log.jsonl is a file of a run" },
+    { { "", "run/loss.svg" }, { "", "run/log.jsonl" }, EXIT_USAGE, "is a file of a run" },
+    { { "run/config.json", "" }, { "a", "" }, 0, "" },
+    { { "plain/loss.svg", "plain/new" }, { "a", "" }, 0, "" },
     { { "new", "new" }, { "", "" }, EXIT_USAGE, "--csv and --svg are the same file" },
     { { "a", "b" }, { "", "" }, EXIT_USAGE, "--csv and --svg are the same file" },
     { { "", "none/new" }, { "", "" }, EXIT_IO, "No such file" },
     { { "run", "" }, { "", "" }, EXIT_IO, "is a directory" },
 };
 
+static const char *const files_there[] = { "a", "run/log.jsonl", "run/loss.svg", "run/eval.csv",
+                                           "plain/loss.svg" };
+static const char *const folders[] = { "run", "plain" };
+
 START_TEST(results_replace_no_input)
 {
-    mkdir(in_folder("run"), 0777);
-    for (int i = 0; i < 4; i++)
-        put(in_folder((const char *[]){ "a", "run/log.jsonl", "run/loss.svg", "run/eval.csv" }[i]),
-            "x", 1);
+    for (size_t i = 0; i < COUNT(folders); i++)
+        mkdir(in_folder(folders[i]), 0777);
+    for (size_t i = 0; i < COUNT(files_there); i++)
+        put(in_folder(files_there[i]), "x", 1);
     ck_assert_int_eq(link(in_folder("a"), in_folder("b")), 0);
     ck_assert_int_eq(symlink("a", in_folder("c")), 0);
     now = &cases[_i];
@@ -65,9 +74,10 @@ START_TEST(results_replace_no_input)
         check_dies(check_them, "", now->code, now->words);
     else
         check_them("");
-    for (int i = 0; i < 3; i++)
-        remove(in_folder((const char *[]){ "run/log.jsonl", "run/loss.svg", "run/eval.csv" }[i]));
-    rmdir(in_folder("run"));
+    for (size_t i = 1; i < COUNT(files_there); i++)
+        remove(in_folder(files_there[i]));
+    for (size_t i = 0; i < COUNT(folders); i++)
+        rmdir(in_folder(folders[i]));
 }
 END_TEST
 

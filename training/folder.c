@@ -103,6 +103,22 @@ bool folder_owns(const char *folder, const char *path)
     return same;
 }
 
+bool folder_has_beside(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const Text folder =
+        slash ? text_format("%.*s", (int)(slash - path) + 1, path) : text_format(".");
+    const int dir = open_in(AT_FDCWD, folder.at);
+    int others = 0;
+
+    if (dir < 0)
+        return false;
+    for (int i = 0; i < FILES; i++)
+        others += exists(dir, files[i]) && strcmp(files[i], slash ? slash + 1 : path) != 0;
+    close(dir);
+    return others > 0 && folder_owns(folder.at, path);
+}
+
 /* Dies if another process has locked the file. */
 static void check_lock(int lock, const char *path)
 {

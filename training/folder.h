@@ -26,8 +26,10 @@ void folder_make_numbered(char path[FOLDER_PATH], const char *name);
 /* Whether the folder contains files named like those of a run. */
 bool folder_has_run(const char *path);
 
-/* Whether the path leads to one of those files in the folder. */
+/* Whether the path leads to one of those files in the folder; in its own, beside another of them.
+ */
 bool folder_owns(const char *folder, const char *path);
+bool folder_has_beside(const char *path);
 
 /*
  * Dies if a new run cannot use the folder: EXIT_USAGE if it holds a run and `overwrite` is false,

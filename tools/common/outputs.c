@@ -10,13 +10,18 @@
 
 enum { SHOWN = 60 };
 
+static void refuse(const char *path, const char *what)
+{
+    die(EXIT_USAGE, "%s is %s, and would be overwritten: give the results another name",
+        text_cut(path, SHOWN).at, what);
+}
+
 static void check_input(const char *path, const char *input)
 {
-    const bool same = file_same(path, input);
-
-    if (same || folder_owns(input, path))
-        die(EXIT_USAGE, "%s is %s, and would be overwritten: give the results another name",
-            text_cut(path, SHOWN).at, same ? "an input" : "a file of the run");
+    if (file_same(path, input))
+        refuse(path, "an input");
+    if (folder_owns(input, path))
+        refuse(path, "a file of the run");
 }
 
 /* A path's last part, and the folder that it is in. */
@@ -52,6 +57,8 @@ void outputs_check(const Output *output, int n, const char *const *input, int in
         for (int k = 0; k < inputs; k++)
             if (input[k])
                 check_input(output[i].path, input[k]);
+        if (folder_has_beside(output[i].path))
+            refuse(output[i].path, "a file of a run");
         for (int j = 0; j < i; j++)
             if (output[j].path)
                 check_other(output[j], output[i]);
