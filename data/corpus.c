@@ -21,12 +21,10 @@ static unsigned char *read_named(const char *path, Corpus *corpus, size_t *bytes
     for (int i = 0; i < corpus->files; i++)
         before += corpus->file[i].bytes;
     unsigned char *at = file_read_text(path, bytes, before);
-    const char *looks = file_looks_like(at, *bytes);
 
     if (*bytes == 0)
         die(EXIT_DATA, PATH " is empty", strcmp(path, "-") ? path : "standard input");
-    if (looks)
-        warn(PATH " looks like %s; it is read as plain bytes", path, looks);
+    file_warn_look(path, at, *bytes);
     corpus->file[corpus->files++] = (CorpusFile){ path, *bytes, hash_bytes(0, at, *bytes) };
     return at;
 }
@@ -117,9 +115,8 @@ static uint64_t hash_file(const Corpus *c, size_t from, size_t n, Hash *whole)
         if (at == c->train.n)
             *whole = hash_begin(hash_end(*whole), c->validation.n);
         disk_text_read(c->disk, at, here, piece);
-        if (at == from && file_looks_like(piece, here))
-            warn(PATH " looks like %s; it is read as plain bytes", c->file[c->files].path,
-                 file_looks_like(piece, here));
+        if (at == from)
+            file_warn_look(c->file[c->files].path, piece, here);
         hash_more(&own, piece, here);
         hash_more(whole, piece, here);
         at += here;

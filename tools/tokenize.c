@@ -40,6 +40,7 @@ static Bytes read_text(const char *path)
     Bytes text;
 
     text.at = file_read_text(path, &text.n, 0);
+    file_warn_look(path, text.at, text.n);
     return text;
 }
 

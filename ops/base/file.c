@@ -35,6 +35,14 @@ static noreturn void not_regular(const char *path, mode_t mode)
     die(EXIT_IO, PATH " is a %s, not a regular file", path, kind(mode));
 }
 
+static noreturn void not_readable(const char *path, mode_t mode)
+{
+    if (S_ISFIFO(mode))
+        die(EXIT_IO, PATH " is a FIFO, not a regular file: a pipe is read as -, standard input",
+            path);
+    not_regular(path, mode);
+}
+
 /* The most that a file may have, and what to say about one that has more. */
 typedef struct {
     size_t most;
@@ -56,7 +64,7 @@ int file_open(const char *path, size_t *bytes)
     struct stat st;
 
     if (fd < 0 && stat(path, &st) == 0 && kind(st.st_mode))
-        not_regular(path, st.st_mode); /* a socket cannot even be opened */
+        not_readable(path, st.st_mode); /* a socket cannot even be opened */
     if (fd < 0)
         die(EXIT_IO, "cannot open '" PATH "': %s", path, strerror(cause));
     if (fstat(fd, &st)) {
@@ -67,7 +75,7 @@ int file_open(const char *path, size_t *bytes)
     }
     if (kind(st.st_mode)) {
         close(fd);
-        not_regular(path, st.st_mode);
+        not_readable(path, st.st_mode);
     }
     *bytes = (uintmax_t)st.st_size < SIZE_MAX ? (size_t)st.st_size : SIZE_MAX;
     return fd;
@@ -325,6 +333,15 @@ bool file_same(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+bool file_again(char *const *path, int i)
+{
+    bool again = false;
+
+    for (int k = 0; k < i && !again; k++)
+        again = file_same(path[k], path[i]);
+    return again;
+}
+
 bool file_is_folder(const char *path)
 {
     struct stat info;
@@ -346,6 +363,8 @@ const char *file_looks_like(const unsigned char *file, size_t bytes)
         { "\x93NUMPY", "a NumPy array" },
         { "\x1f\x8b", "a gzip archive" },
         { "\xfd\x37zXZ", "an xz archive" },
+        { "BZh91AY&SY", "a bzip2 archive" },
+        { "PAR1\x15", "a Parquet table" },
         { "\x28\xb5\x2f\xfd", "a Zstandard archive" },
         { "%PDF-", "a PDF document" },
         { "\xff\xfe", "UTF-16 ('iconv -f UTF-16 -t UTF-8' converts it)" },
@@ -361,6 +380,14 @@ const char *file_looks_like(const unsigned char *file, size_t bytes)
             return known[k].meaning;
     }
     return NULL;
+}
+
+void file_warn_look(const char *path, const unsigned char *text, size_t bytes)
+{
+    const char *looks = file_looks_like(text, bytes);
+
+    if (looks)
+        warn("%.120s looks like %s; it is read as plain bytes", path, looks);
 }
 
 static bool little_endian(void)

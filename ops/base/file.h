@@ -72,10 +72,12 @@ void file_ignore_signals(void);
 
 /* Whether both paths lead to the same existing file; whether one leads to a folder. */
 bool file_same(const char *a, const char *b);
+bool file_again(char *const *path, int i); /* path[i] is one of those before it */
 bool file_is_folder(const char *path);
 
 /* The kind of a file given by mistake ("a web page ..."); NULL: not recognised. */
 const char *file_looks_like(const unsigned char *file, size_t bytes);
+void file_warn_look(const char *path, const unsigned char *text, size_t bytes);
 
 /*
  * Numbers in files are little-endian. Converts between their order and the host's: returns
