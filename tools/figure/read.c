@@ -73,6 +73,10 @@ static void open_files(Reader *r, char **path)
     for (int i = 0; i < paths; i++) {
         Source *s = &r->source[r->files];
 
+        if (file_again(path, i)) {
+            warn("left out: %s is given twice", text_cut(path[i], 2 * SHOWN).at);
+            continue;
+        }
         if (!open_file(s, path[i], paths == 1)) {
             const Text why = text_format("%s has no losses%s", text_cut(path[i], 2 * SHOWN).at,
                                          file_is_folder(path[i]) ? " in a log.jsonl" : "");

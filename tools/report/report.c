@@ -83,7 +83,9 @@ static int read_runs(int paths, char **path, Record **record)
     Text why;
 
     for (int i = 0; i < paths; i++) {
-        if ((record[n] = record_read(path[i], &why)))
+        if (file_again(path, i))
+            warn("left out: %s is given twice", text_cut(path[i], 200).at);
+        else if ((record[n] = record_read(path[i], &why)))
             n++;
         else if (paths > 1)
             warn("left out: %s", why.at);
