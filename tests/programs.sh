@@ -496,6 +496,7 @@ head -c 3000 "$run/model.safetensors" >"$run-2/best.safetensors"
 rm "$run-2/previous.safetensors"
 printf damaged | dd of="$run-2/model.safetensors" bs=1 seek=9000 conv=notrunc 2>/dev/null
 check 'a report leaves out what is not a run' [ "$("$report" -o ../out/r2.html "$run" ../in/folder $text 2>&1 | grep -c 'left out')" = 2 ]
+check 'and what is given twice' [ "$("$report" -o ../out/r2.html "$run" "$run/" 2>&1 | grep -c 'is given twice')" = 1 ]
 check 'a report of damaged weights' report -o ../out/r.html --text $text "$run" "$run-2"
 check 'it has the maps of the run that is whole' [ "$(grep -c 'class="map"' ../out/r.html)" = 2 ]
 check 'and names the other' grep -q 'What could not be read' ../out/r.html
@@ -507,6 +508,7 @@ check 'a figure leaves out a folder without a log' [ "$("$figure" --y loss --whe
 check 'and has the other' grep -q '^|' "$dir/stdout"
 cp -r "$run" ../out/begun && sed -i 1q ../out/begun/log.jsonl
 check 'and one with a log that has no losses' [ "$("$figure" --y loss --where split=final "$run" ../out/begun 2>&1 >"$dir/stdout" | grep -c 'left out: ../out/begun')" = 1 ]
+check 'and one that is given twice' [ "$("$figure" --y loss --where split=final "$run" "$run/" 2>&1 >"$dir/stdout" | grep -c 'is given twice')" = 1 ]
 refused 'figure of a run without losses' 5 'begun has no losses in a log.jsonl' "$figure" --y loss ../out/begun
 refused 'figure of a log without losses' 5 'log.jsonl has no losses' "$figure" --y loss ../out/begun/log.jsonl
 check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1 | grep -c 'error: none of the 2 folders')" = 1 ]
@@ -515,7 +517,7 @@ check 'losses by position' eval '"$evaluate" --protocol by-position --lengths 4,
 check 'a report without them' eval '"$report" -o ../out/placed.html ../out/placed >"$dir/stdout" 2>"$dir/err" && grep -q "Losses by position in eval.csv are left out" ../out/placed.html'
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
-refused 'a report in place of a log'           2 'a file of the run' "$report" -o "$run/log.jsonl" "$run"
+refused 'a report in place of a log'           2 'a file of a run' "$report" -o "$run/log.jsonl" "$run"
 printf 'protocol\n' >"$run/eval.csv"
 refused 'a report in place of an evaluation'   2 'another name' "$report" -o "$run/eval.csv" "$run"
 rm "$run/eval.csv"
@@ -1525,6 +1527,7 @@ carries_on() { # an empty line: as if the first had asked for all of it
 }
 check 'an empty line continues the last text' carries_on
 refused 'interactive continuation of a prompt' 2 '--interactive' "$sample" --interactive --prompt a $whole
+refused 'interactive continuation in a batch' 2 'and --batch' "$sample" --interactive --batch 2 $whole
 ends() { # by a signal, though it would go on for hours
     "$sample" --tokens 16000000 $whole >/dev/null 2>&1 &
     job=$!
@@ -1624,6 +1627,8 @@ if [ -c /dev/full ]; then
     rm -r ../out/exported ../out/imported
 fi
 check 'a model with a standard class' exports $whole ArceeForCausalLM config.json
+check 'an export into new folders' eval '"$export" $whole ../out/new/folder/ >/dev/null 2>"$dir/err" && [ -s ../out/new/folder/config.json ]'
+rm -r ../out/new
 check 'a model of some megabytes' part 0 large $small --n-layer 2 --n-embd 256 --max-iters 1 $text
 hangups_ignored=$({ sh -c 'kill -HUP $$; echo yes'; :; } 2>/dev/null) # as under nohup
 stopped_export() { # FIRST LEFT SIGNAL CODE: when a name like FIRST is there; LEFT names remain
@@ -1679,6 +1684,9 @@ done
 rm -r ../out/moved
 check 'tokens of another text' $patience "$tokenize" --run ../out/imported --text $text
 check 'tokens of an imported run' $patience "$tokenize" --run ../out/imported $text
+printf '\037\213rest' >../in/gz
+check 'tokens of an archive' $patience "$tokenize" --tokenizer byte ../in/gz >"$dir/stdout" 2>"$dir/err"
+check 'cause a warning' said '^attn.c: warning: ../in/gz looks like a gzip archive; it is read as plain bytes$'
 refused 'two tokenizers'                      2 'takes no --tokenizer' "$tokenize" --run ../out/imported --tokenizer byte $text
 check 'the configuration of an imported run' $patience "$train" --config ../out/imported --block-size 8 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 rm -rf ../out/exported ../out/imported

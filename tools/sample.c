@@ -91,9 +91,9 @@ static void settle(int files)
         die(EXIT_USAGE, "sample takes one run, not %d: %s", files, options_usage(&program).at);
     if (prompt_text && prompt_path)
         die(EXIT_USAGE, "--prompt and --prompt-file are two prompts: give one of them");
-    if (interactive && (prompt_text || prompt_path || samples > 1))
+    if (interactive && (prompt_text || prompt_path || samples > 1 || batch > 1))
         die(EXIT_USAGE, "--interactive reads prompts from standard input, one sample for each: "
-                        "leave out --prompt, --prompt-file and --samples");
+                        "leave out --prompt, --prompt-file, --samples and --batch");
 }
 
 /* Batches of about the same size. */

@@ -20,6 +20,7 @@
 #include "tools/common/outputs.h"
 #include "tools/common/shown.h"
 #include "tools/common/signals.h"
+#include "training/folder.h"
 #include "training/saved.h"
 
 #include <dirent.h>
@@ -134,6 +135,19 @@ static void check_folder(const char *path)
     there = dir != NULL;
 }
 
+/* Folders that it is in, as mkdir -p does. */
+static void make_parents(const char *path)
+{
+    size_t n = strlen(path);
+
+    while (n > 0 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    if (n > 1)
+        folder_make(text_format("%.*s", (int)n - 1, path).at);
+}
+
 static void begin_folder(const char *path)
 {
     const Text end = there ? (Text){ 0 } : text_format(".%ld.tmp", (long)getpid());
@@ -142,6 +156,7 @@ static void begin_folder(const char *path)
     if (snprintf(name, PATH_BYTES, "%s%s", path, end.at) >= PATH_BYTES)
         die(EXIT_IO, "the path %.60s... is too long", path);
     signals_catch(ask_to_stop);
+    make_parents(path);
     if (!there && mkdir(name, 0777) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
     strcpy(unfinished, name);
