@@ -85,7 +85,7 @@ ops/attention/plain 3085
 model 4640
 data 4880
 data/synthetic 1430
-training 6110
+training 6200
 tools 940
 tools/common 4500
 tools/draw 1100
