@@ -54,6 +54,17 @@ void folder_make(const char *path)
         die(EXIT_IO, "%.200s is not a folder; choose another name", path);
 }
 
+void folder_make_above(const char *path)
+{
+    size_t n = strlen(path);
+
+    for (; n > 0 && path[n - 1] == '/'; n--)
+        ;
+    for (; n > 0 && path[n - 1] != '/'; n--)
+        ;
+    folder_make(text_format("%.*s.", (int)n, path).at);
+}
+
 void folder_make_numbered(char path[FOLDER_PATH], const char *name)
 {
     int i = 1;
@@ -105,17 +116,15 @@ bool folder_owns(const char *folder, const char *path)
 
 bool folder_has_beside(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    const Text folder =
-        slash ? text_format("%.*s", (int)(slash - path) + 1, path) : text_format(".");
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const Text folder = text_format("%.*s.", (int)(name - path), path);
     const int dir = open_in(AT_FDCWD, folder.at);
     int others = 0;
 
-    if (dir < 0)
-        return false;
-    for (int i = 0; i < FILES; i++)
-        others += exists(dir, files[i]) && strcmp(files[i], slash ? slash + 1 : path) != 0;
-    close(dir);
+    for (int i = 0; dir >= 0 && i < FILES; i++)
+        others += exists(dir, files[i]) && strcmp(files[i], name) != 0;
+    if (dir >= 0)
+        close(dir);
     return others > 0 && folder_owns(folder.at, path);
 }
 

@@ -17,8 +17,9 @@
 enum { FOLDER_PATH = 4096 };
 #define FOLDER_ASIDE ".replaced"
 
-/* mkdir -p. */
+/* mkdir -p; and of the folder that it is in. */
 void folder_make(const char *path);
+void folder_make_above(const char *path);
 
 /* Creates the first of runs/NAME, runs/NAME-2, ... that does not exist; sets `path`. */
 void folder_make_numbered(char path[FOLDER_PATH], const char *name);

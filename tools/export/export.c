@@ -135,19 +135,6 @@ static void check_folder(const char *path)
     there = dir != NULL;
 }
 
-/* Folders that it is in, as mkdir -p does. */
-static void make_parents(const char *path)
-{
-    size_t n = strlen(path);
-
-    while (n > 0 && path[n - 1] == '/')
-        n--;
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    if (n > 1)
-        folder_make(text_format("%.*s", (int)n - 1, path).at);
-}
-
 static void begin_folder(const char *path)
 {
     const Text end = there ? (Text){ 0 } : text_format(".%ld.tmp", (long)getpid());
@@ -156,7 +143,7 @@ static void begin_folder(const char *path)
     if (snprintf(name, PATH_BYTES, "%s%s", path, end.at) >= PATH_BYTES)
         die(EXIT_IO, "the path %.60s... is too long", path);
     signals_catch(ask_to_stop);
-    make_parents(path);
+    folder_make_above(path);
     if (!there && mkdir(name, 0777) != 0)
         die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
     strcpy(unfinished, name);
