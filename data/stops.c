@@ -14,28 +14,30 @@ static bool let_go(Stops *s, size_t n)
     return written;
 }
 
-/* How many of the last bytes are the first ones of a stop string; all of one: it is met. */
-static size_t beginning(Stops *s, const char *stop)
+/* How many of the last bytes are the first ones of a stop string. */
+static size_t beginning(const Stops *s, const char *stop)
 {
     size_t n = strlen(stop);
 
     for (n = n < s->held.n ? n : s->held.n; n > 0; n--)
         if (memcmp(s->held.at + s->held.n - n, stop, n) == 0)
             break;
-    s->met = s->met || n == strlen(stop);
     return n;
 }
 
 /* After one more byte: prints what can no longer belong to a stop string. */
 static bool sort_out(Stops *s)
 {
-    size_t keep = 0;
+    size_t keep = 0, stop = 0; /* the longest beginning, and the longest that is all of one */
 
-    for (int i = 0; i < s->n && !s->met; i++) {
-        size_t n = beginning(s, s->text[i]);
+    for (int i = 0; i < s->n; i++) {
+        const size_t n = beginning(s, s->text[i]), all = strlen(s->text[i]);
 
-        keep = n > keep || s->met ? n : keep;
+        keep = n > keep ? n : keep;
+        stop = n == all && n > stop ? n : stop;
+        s->met = s->met || n == all;
     }
+    keep = s->met ? stop : keep;
     const bool written = let_go(s, s->held.n - keep);
     if (s->met)
         s->held.n = 0;

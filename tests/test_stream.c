@@ -235,6 +235,7 @@ static void check_stops(const char *text, const char *const *stops, int n, const
 START_TEST(text_ends_before_a_stop_string)
 {
     static const char *const one[] = { "aab" }, *const some[] = { "\n\n", "end", "nd x" };
+    static const char *const nested[][2] = { { "c", "abc" }, { "abc", "c" } };
 
     check_stops("no such thing", one, 1, "no such thing");
     check_stops("aaaab and more", one, 1, "aa");
@@ -243,6 +244,8 @@ START_TEST(text_ends_before_a_stop_string)
     check_stops("one\ntwo\n\nthree", some, 3, "one\ntwo");
     check_stops("the end x", some, 3, "the ");
     check_stops("the en", some, 3, "the en");
+    check_stops("hello abc world", nested[0], 2, "hello ");
+    check_stops("hello abc world", nested[1], 2, "hello ");
     check_stops("anything", NULL, 0, "anything");
 }
 END_TEST
