@@ -269,6 +269,7 @@ START_TEST(null_is_refused_unless_it_means_something)
     must_fail(attnc_attention_shape(NULL, 1, 1, 1, 4, 4), ATTNC_USAGE, "a is NULL");
     must_work(attnc_attention_shape(a, 1, 1, 1, 4, 4));
     ck_assert_ptr_null(attnc_attention_operand(NULL, 0, dim));
+    ck_assert_str_eq(attnc_attention_operand(a, 1, NULL), "k");
     must_fail(attnc_attention_bind(NULL, "q", x, NULL), ATTNC_USAGE, "a is NULL");
     must_fail(attnc_attention_bind(a, NULL, x, NULL), ATTNC_USAGE, "name is NULL");
     for (int i = 0; attnc_attention_operand(a, i, dim); i++)

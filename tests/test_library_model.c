@@ -22,15 +22,20 @@ static attnc_batch batch_of(int seed)
     return (attnc_batch){ B, T, id, target, NULL };
 }
 
-static double step(attnc_model *m, int seed)
+static double step_at(attnc_model *m, int seed, double rate)
 {
     const attnc_batch batch = batch_of(seed);
     double loss;
 
     must_work(attnc_model_loss(m, &batch, &loss));
     must_work(attnc_model_backward(m, 1));
-    must_work(attnc_model_step(m, 0, NULL));
+    must_work(attnc_model_step(m, rate, NULL));
     return loss;
+}
+
+static double step(attnc_model *m, int seed)
+{
+    return step_at(m, seed, 0);
 }
 
 static bool same_weights(attnc_model *a, attnc_model *b)
@@ -66,8 +71,7 @@ START_TEST(a_saved_model_continues_bit_for_bit)
     ck_assert(!same_weights(a, b));
     must_not(attnc_model_open(path, "--n-layer 2"), "keeps its own");
     must_not(attnc_model_open(in_folder("nothing"), ""), "No such file");
-    attnc_model_free(a);
-    attnc_model_free(b);
+    attnc_model_free(a), attnc_model_free(b);
 }
 END_TEST
 
@@ -87,6 +91,23 @@ START_TEST(every_loss_has_its_own_dropout)
         }
     }
     attnc_model_free(m);
+}
+END_TEST
+
+/* Updates are too small to change a weight. */
+START_TEST(random_features_are_drawn_again_every_second_update)
+{
+    attnc_model *m = must(attnc_model_new("--attn performer --redraw 2 " SMALL, NULL, 0)), *again;
+    double loss[5];
+
+    for (int i = 0; i < 5; i++)
+        loss[i] = step_at(m, 1, 1e-30);
+    ck_assert(loss[0] == loss[1] && loss[1] != loss[2] && loss[2] == loss[3] && loss[3] != loss[4]);
+    must_work(attnc_model_save(m, in_folder("redrawn.safetensors")));
+    again = must(attnc_model_open(in_folder("redrawn.safetensors"), ""));
+    for (int i = 0; i < 2; i++)
+        ck_assert(step_at(m, 1, 1e-30) == step_at(again, 1, 1e-30));
+    attnc_model_free(m), attnc_model_free(again);
 }
 END_TEST
 
@@ -472,8 +493,7 @@ START_TEST(a_gated_unit_has_one_head_unless_more_are_set)
 
     ck_assert_int_eq(attnc_model_number(one, "heads"), 1);
     ck_assert_int_eq(attnc_model_number(two, "heads"), 2);
-    attnc_model_free(one);
-    attnc_model_free(two);
+    attnc_model_free(one), attnc_model_free(two);
 }
 END_TEST
 
@@ -546,8 +566,7 @@ START_TEST(null_is_refused_unless_it_means_something)
     ck_assert_int_eq(attnc_model_encode(m, NULL, 0, NULL), 0);
     must_not(attnc_model_decode(NULL, 65, &bytes), "m is NULL");
     must_not(attnc_model_decode(m, 65, NULL), "bytes is NULL");
-    attnc_model_free(m);
-    attnc_model_free(NULL);
+    attnc_model_free(m), attnc_model_free(NULL);
 }
 END_TEST
 
@@ -557,6 +576,7 @@ Suite *suite_library_model(void)
     TCase *t = with_folder(s, "library_model");
 
     tcase_add_test(t, a_saved_model_continues_bit_for_bit);
+    tcase_add_test(t, random_features_are_drawn_again_every_second_update);
     tcase_add_test(t, options_that_change_when_a_model_is_opened_are_saved);
     tcase_add_test(t, every_loss_has_its_own_dropout);
     tcase_add_test(t, precision_is_kept_and_may_change);

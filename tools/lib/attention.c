@@ -203,7 +203,8 @@ const char *attnc_attention_operand(const attnc_attention *a, int i, int dim[4])
     for (int at = 0; a && i >= 0 && (o = attention_operand(a->mix.attention, at)); at++) {
         if (!attention_needs(a->mix.attention, &a->mix.set, at) || i-- > 0)
             continue;
-        memcpy(dim, a->x[at].dim, sizeof a->x[at].dim);
+        if (dim)
+            memcpy(dim, a->x[at].dim, sizeof a->x[at].dim);
         return o->name;
     }
     return NULL;

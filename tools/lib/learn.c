@@ -2,6 +2,7 @@
 #include "tools/lib/model.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 /* The caller's batch, checked; without targets they are not read. */
@@ -11,11 +12,12 @@ static Batch checked(attnc_model *m, const attnc_batch *b, bool targets)
     const bool whole = c->task == TASK_CLASSIFY;
     const int n = c->pairs == PAIRS_TOWERS ? 2 : 1; /* sequences in a row */
     const double tokens = (double)b->B * b->T;
+    const double logits = (whole ? b->B : tokens) * config_outputs(c);
 
-    if (b->B < 1 || b->T < 1 || b->T > c->context || tokens * config_outputs(c) > INT_MAX)
+    if (b->B < 1 || b->T < 1 || b->T > c->context || fmax(tokens, logits) > INT_MAX)
         die(EXIT_USAGE,
             "a batch of %d x %d tokens: B must be at least 1, T from 1 to the context, %d, and all "
-            "logits together at most %d",
+            "tokens or logits together at most %d",
             b->B, b->T, c->context, INT_MAX);
     if (b->T % n != 0)
         die(EXIT_USAGE, "rows of %d tokens: --pairs towers takes two texts of T / 2 each", b->T);
@@ -58,7 +60,8 @@ int attnc_model_logits(attnc_model *m, const attnc_batch *batch, real *logits)
     return guard_leave();
 }
 
-/* Masks of dropout depend on the updates, so that training goes on as it would have. */
+/* Masks of dropout and what --redraw draws depend on the updates, so that training goes on as it
+ * would have. */
 int attnc_model_loss(attnc_model *m, const attnc_batch *batch, double *loss)
 {
     if (setjmp(*guard_enter()))
@@ -74,8 +77,11 @@ int attnc_model_loss(attnc_model *m, const attnc_batch *batch, double *loss)
     if (m->targets == 0)
         die(EXIT_USAGE, "a batch without targets has no loss: all are -1");
     begin(m, false);
-    const uint64_t updates = (uint64_t)attnc_model_number(m, "updates");
-    Tensor *y = model_losses(&m->tape, &m->model, b, (updates << 16) + (uint64_t)m->losses++);
+    const long long updates = attnc_model_number(m, "updates");
+    if (m->losses == 0)
+        model_redraw(&m->model, m->wanted.seed, (int)updates);
+    Tensor *y =
+        model_losses(&m->tape, &m->model, b, ((uint64_t)updates << 16) + (uint64_t)m->losses++);
     for (int i = 0; i < n; i++)
         sum += (double)y->data[i];
     *loss = sum / m->targets;
