@@ -98,7 +98,7 @@ tools/export 420
 tools/import 1520
 tools/fill 460
 tools/gradcheck 710
-tools/report 2720
+tools/report 2800
 tools/train 2720
 tools/lib 1360
 END
