@@ -124,6 +124,25 @@ START_TEST(unusual_values_are_shown_as_unknown)
 }
 END_TEST
 
+#define ON(text) "{\"step\":9,\"split\":\"start\",\"run\":{\"texts\":[{\"hash\":\"" text "\"}]}}\n"
+#define LOSS(step, loss) "{\"step\":" #step ",\"split\":\"val\",\"loss\":" #loss "}\n"
+
+START_TEST(losses_on_texts_that_were_replaced_are_not_the_best)
+{
+    static const char *const log[] = { ON("a") LOSS(5, 1) LOSS(9, 3) ON("a") LOSS(15, 2),
+                                       ON("a") LOSS(5, 1) LOSS(9, 1) ON("b") LOSS(15, 4),
+                                       ON("a") LOSS(9, 1) ON("b") ON("b") LOSS(10, 2) };
+    static const int best[] = { 0, 2, 1 };
+
+    for (int i = 0; i < COUNT(log); i++) {
+        put_text("log.jsonl", log[i]);
+        Record *r = record_here();
+        ck_assert_int_eq(record_best(r), best[i]);
+        record_free(r);
+    }
+}
+END_TEST
+
 START_TEST(a_gap_in_the_loss_is_a_gap_in_the_curve)
 {
     put_text("log.jsonl", "{\"step\":1,\"split\":\"val\",\"loss\":3}\n"
@@ -556,6 +575,7 @@ Suite *suite_report(void)
     tcase_add_test(t, a_log_cut_anywhere_in_its_last_line_keeps_the_lines_before);
     tcase_add_test(t, invalid_log_lines_are_skipped_and_counted);
     tcase_add_test(t, unusual_values_are_shown_as_unknown);
+    tcase_add_test(t, losses_on_texts_that_were_replaced_are_not_the_best);
     tcase_add_test(t, a_gap_in_the_loss_is_a_gap_in_the_curve);
     tcase_add_test(t, a_single_point_is_drawn);
     tcase_add_test(t, a_hundred_thousand_lines_make_a_small_page);

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHOWN = 120, KEYS_MOST = 64, CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 16 };
+enum { SHOWN = 120, KEYS_MOST = 64, CONFIG_BYTES = 1 << 24, LINE_BYTES = 1 << 24 };
 
 /* The lines of a log as CSV: its first row has the names of all their members. */
 typedef struct {

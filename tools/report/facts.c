@@ -12,13 +12,45 @@
 
 enum { NAME_ROOM = 64 };
 
+static bool same_texts(const Json *a, const Json *b)
+{
+    const Json *x = a ? a->first : NULL, *y = b ? b->first : NULL;
+
+    for (; a && b && x && y; x = x->next, y = y->next) {
+        const char *one = json_string(x, "hash"), *other = json_string(y, "hash");
+
+        if (one && other && strcmp(one, other) != 0)
+            return false;
+    }
+    return !a || !b || (!x && !y);
+}
+
+/* The step after which the run went on with other texts (--allow-corpus-change); or -1. */
+static double text_since(const Record *r)
+{
+    const Json *before = json_find(json_find(r->start, "run"), "texts");
+    double since = -1;
+
+    for (size_t k = r->resumptions > RESUMED ? r->resumptions - RESUMED : 0; k < r->resumptions;
+         k++) {
+        const Json *start = r->resumed[k % RESUMED];
+        const Json *now = json_find(json_find(start, "run"), "texts");
+
+        if (!same_texts(before, now))
+            since = json_number(start, "step");
+        before = now;
+    }
+    return since;
+}
+
 int record_best(const Record *r)
 {
-    const double *loss = r->validation.at[LOG_LOSS];
+    const double *loss = r->validation.at[LOG_LOSS], since = text_since(r);
     int best = -1;
 
     for (int i = 0; i < r->validation.n; i++)
-        if (!isnan(loss[i]) && (best < 0 || loss[i] < loss[best]))
+        if (!isnan(loss[i]) && r->validation.at[LOG_STEP][i] > since &&
+            (best < 0 || loss[i] < loss[best]))
             best = i;
     return best;
 }

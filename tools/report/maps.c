@@ -40,7 +40,8 @@ typedef struct {
     Tape tape; /* of the matrices; the forward pass has its own */
     int n;     /* positions */
     char (*word)[WORD_BYTES];
-    size_t of;   /* tokens of the whole text */
+    size_t of;   /* tokens of the whole text, */
+    bool more;   /* or of its beginning */
     bool turned; /* words above columns are vertical, as some are long */
     int margin;
     int mixes, maps, cell; /* seen so far, drawn so far; pixels */
@@ -227,6 +228,7 @@ static int tokens_of(Maps *m, const Report *report, const Saved *s, int *id)
 
     if (!s->tokenizer)
         return 0;
+    m->more = bytes < report->text_bytes;
     Token *token = xmalloc((bytes + 1) * sizeof *token);
     m->of = tokenizer_encode(s->tokenizer, (Bytes){ report->text, bytes }, token);
     const int n = m->of < (size_t)most ? (int)m->of : most;
@@ -267,7 +269,8 @@ static void draw_maps(Maps *m, const Model *model, const int *id)
 
     fputs("<p class=\"soft\">", out);
     if ((size_t)m->n < m->of)
-        fprintf(out, "The first %d of the text's %zu tokens. ", m->n, m->of);
+        fprintf(out, "The first %d of the text's %zu%s tokens. ", m->n, m->of,
+                m->more ? " or more" : "");
     fputs("Rows are queries, columns keys; the shade is the square root of the weight, relative to "
           "the largest of the map; orange weights are negative.</p>\n",
           out);

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { CONFIG_BYTES = 1 << 16, LINE_BYTES = 1 << 16, ROWS_MOST = 1 << 26, NUMBER_ROOM = 64 };
+enum { CONFIG_BYTES = 1 << 24, LINE_BYTES = 1 << 24, ROWS_MOST = 1 << 26, NUMBER_ROOM = 64 };
 
 void record_note(Record *r, const char *fmt, ...)
 {
@@ -319,11 +319,11 @@ static const char *name_of(Arena *mem, const char *path)
  */
 static void read_text(Record *r, const Safetensors *s)
 {
-    const char *corpus = safetensors_meta(s, "attnc.corpus"),
-               *labels = safetensors_meta(s, "attnc.option.labels"),
-               *first = safetensors_meta(s, "attnc.option.file.0"), *file = labels ? labels : first,
-               *more = safetensors_meta(s, "attnc.option.file.1");
+    static const char *const names[] = { "labels", "data", "file.0" };
+    const char *corpus = safetensors_meta(s, "attnc.corpus"), *file = NULL;
 
+    for (int i = 0; i < 3 && !file; i++)
+        file = safetensors_meta(s, text_format("attnc.option.%s", names[i]).at);
     if (!corpus)
         return;
     if (strtoull(corpus, NULL, 16) == 0)
@@ -332,7 +332,8 @@ static void read_text(Record *r, const Safetensors *s)
         r->corpus = "stories", r->text = "built-in stories";
     else
         r->corpus = arena_string(r->mem, corpus),
-        r->text = arena_format(r->mem, "%s%s", name_of(r->mem, file), more ? ", ..." : "");
+        r->text = arena_format(r->mem, "%s%s", name_of(r->mem, file),
+                               safetensors_meta(s, "attnc.option.file.1") ? ", ..." : "");
 }
 
 static void read_weights(Record *r)
