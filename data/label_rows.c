@@ -37,6 +37,7 @@ LabelRows label_rows(const LabelledTexts *t, const Labels *labels, const Tokeniz
     LabelRows rows = { .rows = t->rows, .texts = t->texts };
     size_t n = 0;
 
+    tokenizer_encode(tokenizer, (Bytes){ (const unsigned char *)"", 1 }, &rows.separator);
     rows.start = xmalloc((texts + 1) * sizeof *rows.start);
     rows.label = xmalloc(t->rows * sizeof *rows.label);
     rows.token = xmalloc(bytes_of(t) * sizeof *rows.token);
@@ -132,7 +133,7 @@ void label_rows_put(const LabelRows *rows, size_t i, Batch row)
         if (j > 0 && row.paired)
             to = row.id + row.T / 2;
         else if (j > 0)
-            *to++ = LABEL_SEPARATOR;
+            *to++ = rows->separator;
         to = put_tokens(to, rows->token + start[j], n[j]);
         if (row.paired)
             row.length[j] = (int)n[j];

@@ -2,8 +2,8 @@
  * Labelled texts as tokens, in rows for a model:
  *
  *     a b c . .          one text; the dots are padding
- *     a b c 0 d e . .    a pair in one sequence: token 0, a byte that no text has, separates them
- *     a b c . d e . .    a pair in two sequences, half of the row each
+ *     a b c 0 d e . .    a pair in one sequence: the token of byte 0, which no text has, separates
+ * them a b c . d e . .    a pair in two sequences, half of the row each
  *
  * What does not fit is cut off the end; of a joined pair, first off the longer text.
  */
@@ -14,13 +14,13 @@
 #include "data/tokenizer.h"
 #include "ops/base/batch.h"
 
-enum { LABEL_SEPARATOR = 0, LABEL_PADDING = 0 };
+enum { LABEL_PADDING = 0 };
 
 /* Text j of row i is token[start[i * texts + j]], up to where the next text starts. */
 typedef struct {
     size_t rows, *start;
     int texts, *label; /* -1: none */
-    Token *token;
+    Token *token, separator;
 } LabelRows;
 
 LabelRows label_rows(const LabelledTexts *texts, const Labels *labels, const Tokenizer *tokenizer);

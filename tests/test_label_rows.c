@@ -87,6 +87,20 @@ START_TEST(a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first)
 }
 END_TEST
 
+/* Of a vocabulary in which byte 0 is not token 0. */
+START_TEST(the_separator_is_a_token_that_no_text_has)
+{
+    Set s = set_of("b\ta!\tb\na\ta\t!b\n");
+    Tokenizer *other = tokenizer_load(with_bytes("gpt2:256", ""));
+    LabelRows rows = label_rows(&s.texts, &s.labels, other);
+
+    ck_assert_int_eq(rows.separator, 255);
+    label_rows_free(&rows);
+    tokenizer_free(other);
+    set_free(&s);
+}
+END_TEST
+
 START_TEST(a_pair_of_sequences_has_half_of_the_row_each)
 {
     Set s = set_of("b\tabc\tde\na\ta\tuvwxyz\n");
@@ -132,6 +146,7 @@ Suite *suite_label_rows(void)
 
     tcase_add_test(t, a_text_is_cut_to_the_context_and_padded);
     tcase_add_test(t, a_joined_pair_has_a_separator_and_the_longer_text_is_cut_first);
+    tcase_add_test(t, the_separator_is_a_token_that_no_text_has);
     tcase_add_test(t, a_pair_of_sequences_has_half_of_the_row_each);
     tcase_add_test(t, a_row_of_a_batch_of_pairs_has_its_own_two_lengths);
     tcase_add_test(t, a_tokenizer_learns_from_all_texts_line_by_line);
