@@ -24,13 +24,13 @@ Tokens tokens_on_disk(const Tokenizer *t, const DiskText *disk, size_t first, si
 
 Tokens tokens_into_memory(Tokens from)
 {
-    const size_t room = file_text_room();
+    const size_t room = file_text_room(), option = 1 << 30; /* the most that --max-tokens takes */
 
     if (from.n > room)
         die(EXIT_DATA,
             "%.1f GB of text are to be read, but there is room for %.1f GB: use fewer of its "
             "tokens (--max-tokens %zu)",
-            (double)from.n / 1e9, (double)room / 1e9, room);
+            (double)from.n / 1e9, (double)room / 1e9, room < option ? room : option);
     unsigned char *at = xmalloc(from.n + 1);
     disk_text_read(from.disk, from.first, from.n, at);
     Tokens tokens = tokens_of(from.tokenizer, (Bytes){ at, from.n });

@@ -250,7 +250,8 @@ static void label_file(Labeller *l, const char *path)
     unsigned char *text = file_read(path, &n);
 
     if (n == 0)
-        die(EXIT_DATA, "%s is empty: there is nothing to label", shown_plain(path).at);
+        die(EXIT_DATA, "%s is empty: there is nothing to label",
+            strcmp(path, "-") ? shown_plain(path).at : "standard input");
     while (l->texts && n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
         n--; /* rows of labelled files have none either */
     label(l, (Bytes){ text, n }, (Bytes){ (const unsigned char *)path, strlen(path) });

@@ -45,7 +45,7 @@ static void check_length(Tokens train, Tokens validation, int context)
             "%zu tokens to train on and %zu to validate are too few for a context of %d, which "
             "needs %zu of each: use a longer text%s or a smaller --block-size",
             train.n, validation.n, context, least,
-            train.n < least ? "" : ", a larger --val-share, --val-file FILE");
+            train.n < least ? "" : ", more text to validate with");
 }
 
 TextSource source_text(Tokens train, Tokens validation, int context, int mask)
