@@ -302,7 +302,8 @@ refused 'report of an empty text'          5 'is empty'                  "$repor
     relu 64 0 4 relu 256 0 ''; } >../in/ppl.csv
 printf 'attn,ppl\nrelu,"4\n' >../in/damaged.csv
 printf '[1]\n' >../in/array.jsonl
-{ printf '{"step":1,"split":"train",'; printf '%070000d' 0 | tr 0 ' '; echo '"loss":2}'; } >../in/long.jsonl
+long_log() { printf '{"step":1,"split":"train",' && head -c $1 /dev/zero | tr '\0' ' ' && echo '"loss":2}'; }
+long_log 17000000 >../in/long.jsonl
 tree ../in >"$dir/before"
 f="$figure --y ppl" csv=../in/ppl.csv
 refused 'figure without a file'                2 'no file given'              $f
@@ -313,7 +314,7 @@ refused 'figure of an empty file'              5 'line 1: no column names'      
 refused 'figure of a damaged file'             5 'damaged.csv, line 2: an unclosed quote' \
     $f $csv ../in/damaged.csv
 refused 'figure of a log line that is no object' 5 'array.jsonl, line 1: is not an object' "$figure" --y loss ../in/array.jsonl
-refused 'figure of a very long log line' 5 'long.jsonl, line 1: has 70' "$figure" --y loss ../in/long.jsonl
+refused 'figure of a very long log line' 5 'long.jsonl, line 1: has 17' "$figure" --y loss ../in/long.jsonl
 refused 'figure of a column that is not there' 2 'did you mean length?'      $f --x lenght $csv
 refused 'figure of a column unlike any other'     2 '--by: no column is called' $f --by attn,optimizer $csv
 refused 'figure of rows that are not there'    5 'there are softmax, relu'    $f --where attn=gau $csv
@@ -509,6 +510,9 @@ check 'and has the other' grep -q '^|' "$dir/stdout"
 cp -r "$run" ../out/begun && sed -i 1q ../out/begun/log.jsonl
 check 'and one with a log that has no losses' [ "$("$figure" --y loss --where split=final "$run" ../out/begun 2>&1 >"$dir/stdout" | grep -c 'left out: ../out/begun')" = 1 ]
 check 'and one that is given twice' [ "$("$figure" --y loss --where split=final "$run" "$run/" 2>&1 >"$dir/stdout" | grep -c 'is given twice')" = 1 ]
+long_log 70000 >../out/long.jsonl
+check 'a figure of a long line, as of a run on many files' eval '"$figure" --y loss ../out/long.jsonl >"$dir/stdout" 2>"$dir/err"'
+rm ../out/long.jsonl
 refused 'figure of a run without losses' 5 'begun has no losses in a log.jsonl' "$figure" --y loss ../out/begun
 refused 'figure of a log without losses' 5 'log.jsonl has no losses' "$figure" --y loss ../out/begun/log.jsonl
 check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1 | grep -c 'error: none of the 2 folders')" = 1 ]

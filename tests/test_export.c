@@ -362,7 +362,10 @@ START_TEST(a_folder_that_is_not_empty_is_left_alone)
     check_refused(RUN("@model", "@out"), EXIT_IO, "out is not empty; choose another DIR", 2);
     ck_assert_int_eq(files_of("out", false), 1);
     check_refused(RUN("@model", "@model"), EXIT_IO, "choose another DIR", 2);
-    check_refused(RUN("@model", "@nowhere/out"), EXIT_IO, "cannot make the folder", 2);
+    check_refused(RUN("@model", "@out/mine/x"), EXIT_IO, "Not a directory", 2);
+    ck_assert_msg(RUN("@model", "@new/folder/") == 0, "%s", said);
+    ck_assert_int_gt(files_of("new/folder", true), 3);
+    rmdir(in_folder("new/folder")), rmdir(in_folder("new"));
 }
 END_TEST
 
