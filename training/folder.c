@@ -29,51 +29,6 @@ static struct {
     int dir, lock; /* -1: nothing is locked */
 } held = { .dir = -1, .lock = -1 };
 
-/* Returns false if the last part existed already. */
-static bool make_all(const char *path)
-{
-    char part[FOLDER_PATH];
-    size_t n = strlen(path);
-    bool made = false;
-
-    for (size_t i = 1; i <= n; i++)
-        if (i == n || path[i] == '/') {
-            memcpy(part, path, i);
-            part[i] = 0;
-            made = mkdir(part, 0777) == 0;
-            if (!made && errno != EEXIST)
-                die(EXIT_IO, "cannot create the folder %.200s: %s", part, strerror(errno));
-        }
-    return made;
-}
-
-void folder_make(const char *path)
-{
-    make_all(path);
-    if (!file_is_folder(path))
-        die(EXIT_IO, "%.200s is not a folder; choose another name", path);
-}
-
-void folder_make_above(const char *path)
-{
-    size_t n = strlen(path);
-
-    for (; n > 0 && path[n - 1] == '/'; n--)
-        ;
-    for (; n > 0 && path[n - 1] != '/'; n--)
-        ;
-    folder_make(text_format("%.*s.", (int)n, path).at);
-}
-
-void folder_make_numbered(char path[FOLDER_PATH], const char *name)
-{
-    int i = 1;
-
-    do
-        snprintf(path, FOLDER_PATH, i == 1 ? "runs/%.200s" : "runs/%.200s-%d", name, i);
-    while (i++, !make_all(path));
-}
-
 static int open_in(int dir, const char *name)
 {
     return openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -114,18 +69,17 @@ bool folder_owns(const char *folder, const char *path)
     return same;
 }
 
-bool folder_has_beside(const char *path)
+bool folder_run_owns(const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    const Text folder = text_format("%.*s.", (int)(name - path), path);
-    const int dir = open_in(AT_FDCWD, folder.at);
-    int others = 0;
+    char folder[FOLDER_PATH];
+    const int dir = folder_above(folder, path) ? open_in(AT_FDCWD, folder) : -1;
+    int there = 0;
 
     for (int i = 0; dir >= 0 && i < FILES; i++)
-        others += exists(dir, files[i]) && strcmp(files[i], name) != 0;
+        there += exists(dir, files[i]);
     if (dir >= 0)
         close(dir);
-    return others > 0 && folder_owns(folder.at, path);
+    return there > 1 && folder_owns(folder, path);
 }
 
 /* Dies if another process has locked the file. */

@@ -17,7 +17,10 @@
 enum { FOLDER_PATH = 4096 };
 #define FOLDER_ASIDE ".replaced"
 
-/* mkdir -p; and of the folder that it is in. */
+/* The folder that the path's last part is in; false: its name is too long. */
+bool folder_above(char to[FOLDER_PATH], const char *path);
+
+/* mkdir -p, of the path or of the folder above. */
 void folder_make(const char *path);
 void folder_make_above(const char *path);
 
@@ -27,10 +30,11 @@ void folder_make_numbered(char path[FOLDER_PATH], const char *name);
 /* Whether the folder contains files named like those of a run. */
 bool folder_has_run(const char *path);
 
-/* Whether the path leads to one of those files in the folder; in its own, beside another of them.
- */
+/* Whether the path leads to one of those files in the folder. */
 bool folder_owns(const char *folder, const char *path);
-bool folder_has_beside(const char *path);
+
+/* Whether it leads to one of several of those files in its own folder: to a file of a run. */
+bool folder_run_owns(const char *path);
 
 /*
  * Dies if a new run cannot use the folder: EXIT_USAGE if it holds a run and `overwrite` is false,

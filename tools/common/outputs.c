@@ -57,7 +57,7 @@ void outputs_check(const Output *output, int n, const char *const *input, int in
         for (int k = 0; k < inputs; k++)
             if (input[k])
                 check_input(output[i].path, input[k]);
-        if (folder_has_beside(output[i].path))
+        if (folder_run_owns(output[i].path))
             refuse(output[i].path, "a file of a run");
         for (int j = 0; j < i; j++)
             if (output[j].path)
