@@ -63,10 +63,9 @@ void signals_ask_batch(volatile sig_atomic_t *stop)
 
 void signals_end(void)
 {
-    if (!is_ignored(SIGINT))
-        on(SIGINT, end);
-    if (!is_ignored(SIGTERM))
-        on(SIGTERM, end);
-    if (!is_ignored(SIGHUP))
-        on(SIGHUP, end);
+    static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
+    for (int i = 0; i < 3; i++)
+        if (!is_ignored(numbers[i]))
+            on(numbers[i], end);
 }
