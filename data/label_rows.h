@@ -2,8 +2,8 @@
  * Labelled texts as tokens, in rows for a model:
  *
  *     a b c . .          one text; the dots are padding
- *     a b c 0 d e . .    a pair in one sequence: the token of byte 0, which no text has, separates
- * them a b c . d e . .    a pair in two sequences, half of the row each
+ *     a b c 0 d e . .    a pair in one sequence: 0 is the token of byte 0, which no text has
+ *     a b c . d e . .    a pair in two sequences, half of the row each
  *
  * What does not fit is cut off the end; of a joined pair, first off the longer text.
  */

@@ -211,6 +211,8 @@ START_TEST(errors_name_the_line)
         { "\xff\xfet", "it looks like UTF-16" },
         { "\xfe\xff", "it looks like UTF-16" },
         { "\xfd\x37zXZ", "it looks like an xz archive" },
+        { "BZh91AY&SY", "it looks like a bzip2 archive" },
+        { "PAR1\x15", "it looks like a Parquet table" },
         { "\x28\xb5\x2f\xfd", "it looks like a Zstandard archive" },
         { HEADER "3\t3\n[MAX 3 4 ] 4\n", ":3: a row is an expression, a tab and a digit" },
         { HEADER "3\t3\n\n", ":3: a row is an expression, a tab and a digit" },

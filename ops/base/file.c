@@ -37,8 +37,7 @@ static noreturn void not_regular(const char *path, mode_t mode)
 static noreturn void not_readable(const char *path, mode_t mode)
 {
     if (S_ISFIFO(mode))
-        die(EXIT_IO, PATH " is a FIFO, not a regular file: a pipe is read as -, standard input",
-            path);
+        die(EXIT_IO, PATH " is a FIFO, not a regular file: give - to read standard input", path);
     not_regular(path, mode);
 }
 

@@ -72,7 +72,7 @@ void file_ignore_signals(void);
 
 /* Whether both paths lead to the same existing file; whether one leads to a folder. */
 bool file_same(const char *a, const char *b);
-bool file_again(char *const *path, int i); /* path[i] is one of those before it */
+bool file_again(char *const *path, int i); /* path[i] leads to the file of one before it */
 bool file_is_folder(const char *path);
 
 /* The kind of a file given by mistake ("a web page ..."); NULL: not recognised. */

@@ -1,6 +1,6 @@
 /*
  * The retention of RetNet (Sun et al., 2023, arXiv:2307.08621): in head h the state fades
- * (fading.h) by 1 - 2^(-n-h) at each position.
+ * (fading.h) by a factor of 1 - 2^(-n-h) at each position.
  */
 #include "ops/attention/plain/fading.h"
 
