@@ -294,6 +294,7 @@ refused 'report of a file'                 5 'is not a folder'           "$repor
 refused 'report of a folder without a run' 5 'that can be read'          "$report" ../in/folder
 refused 'report to standard output'        2 'not to standard output'    "$report" -o - ../in/folder
 refused 'report with two texts'            2 'give one of them'          "$report" --prompt x --text $text ../in/folder
+refused 'report of maps without a text'    2 'need --prompt or --text'   "$report" --positions 8 ../in/folder
 refused 'report of a text that is not there' 4 'No such file'            "$report" --text ../in/no ../in/folder
 refused 'report in place of its text'      2 'another name'              "$report" -o ../in/least --text ../in/least ../in/folder
 refused 'report of an empty text'          5 'is empty'                  "$report" --text ../in/empty ../in/folder

@@ -55,6 +55,8 @@ static void check(int runs, char **run)
         die(EXIT_USAGE, "%d runs are too many for a page: at most %d", runs, RUNS_MOST);
     if (prompt && text_path)
         die(EXIT_USAGE, "--prompt and --text both name the text of the maps: give one of them");
+    if (options_given(&program, "positions") && !prompt && !text_path)
+        die(EXIT_USAGE, "--positions is for attention maps, which need --prompt or --text");
     if (strcmp(out_path, "-") == 0)
         die(EXIT_USAGE, "the page must go to a file, not to standard output");
     check_page(runs, run);
