@@ -1232,6 +1232,7 @@ check 'images of a folder' part 0 images $images --data ../in/cifar
 check 'the test batch is used at the end' says '^test accuracy [0-9.]*% (all 1 rows)'
 check 'and by eval' evaluates --csv ../out/images.csv ../out/images
 check 'which says so' grep -q '^1024,.*,1,.*,test$' ../out/images.csv
+check 'a report names the folder' eval '"$report" -o ../out/page.html ../out/images 2>"$dir/err" && grep -q "image · byte · cifar<" ../out/page.html && ! grep -q stories ../out/page.html'
 check 'images of a file' part 0 image $images ../in/cifar/data_batch_1.bin
 check 'are in the configuration' grep -q '"texts": \[{"file":"../in/cifar/data_batch_1.bin","bytes":24584,"hash":"[0-9a-f]*"}\],$' ../out/image/config.json
 check 'which repeats the run' part 0 again --config ../out/image
