@@ -65,6 +65,15 @@ void check_none(const Mixing *m, const Outcome *o, int b, int from, int to)
     }
 }
 
+void check_gradient_close(const Mixing *m, int j, const real *dx, const double *want,
+                          double tolerance)
+{
+    const char *operand = attention_operand(m->attention, m->which[j])->name;
+
+    check_close(text_format("%s: the gradient of %s", m->name, operand).at, dx, want,
+                m->operand[j]->n, tolerance);
+}
+
 real *weights_until(Arena *mem, const Mixing *m, int from)
 {
     real *dy = weights_new(mem);
@@ -145,8 +154,7 @@ void check_twin_within(Arena *mem, Mixing *m, int from, int end, double times)
     plain_mix(&plain, y, doubles(mem, dy, o.n), &d);
     check_close(m->name, o.y, y, o.n, times * forward_tolerance);
     for (int j = from; j < end; j++)
-        check_close(m->name, o.dx[j], d.x[m->which[j]], m->operand[j]->n,
-                    times * backward_tolerance);
+        check_gradient_close(m, j, o.dx[j], d.x[m->which[j]], times * backward_tolerance);
 }
 
 bool minds_length(const Mixing *m)

@@ -25,6 +25,10 @@ void scale(Tensor *t, double by);
 
 void check_finite(const Mixing *m, const Outcome *o);
 
+/* check_close() of the gradient of operand j. */
+void check_gradient_close(const Mixing *m, int j, const real *dx, const double *want,
+                          double tolerance);
+
 /* That the gradients of positions from .. to-1 of a sequence are zeros. */
 void check_none(const Mixing *m, const Outcome *o, int b, int from, int to);
 

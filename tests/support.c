@@ -70,12 +70,13 @@ Tensor *leaf_again(Arena *mem, uint64_t seed, double scale, int ndim, const int 
     return t;
 }
 
-void check_gradient(Function *f, void *ctx, Tensor *const *operand, int n)
+void check_gradient(const char *name, Function *f, void *ctx, Tensor *const *operand, int n)
 {
-    check_gradient_of(f, ctx, operand, n, SIZE_MAX);
+    check_gradient_of(name, f, ctx, operand, n, SIZE_MAX);
 }
 
-void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, size_t most)
+void check_gradient_of(const char *name, Function *f, void *ctx, Tensor *const *operand, int n,
+                       size_t most)
 {
     Tape tape = tape_open(1);
     Arena *mem = arena_new();
@@ -89,7 +90,7 @@ void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, si
     tape.audit = true;
     derivative_by_hand(loss, operand, n);
     for (int j = 0; j < n; j++) {
-        ck_assert_msg(operand[j]->has_grad, "operand %d got no gradient", j);
+        ck_assert_msg(operand[j]->has_grad, "%s: operand %d got no gradient", name, j);
         got[j] = arena_take(mem, operand[j]->n * sizeof(real));
         memcpy(got[j], operand[j]->grad, operand[j]->n * sizeof(real));
     }
@@ -100,12 +101,12 @@ void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, si
         /* They round differently, as those of the other start at 1; memory that is used twice would
          * change them by their own size. */
         ck_assert_msg(d <= (in_double ? 1e-11 : 1e-3),
-                      "operand %d: the recycling tape differs by %.1e", j, d);
+                      "%s: operand %d: the recycling tape differs by %.1e", name, j, d);
     }
     for (int j = 0; j < n && in_double && !sanitized; j++) {
         double d = derivative_off(loss, operand[j], got[j], most, (uint64_t)j);
-        ck_assert_msg(d <= DERIVATIVE_TOLERANCE, "operand %d: the derivative by hand is %.1e off",
-                      j, d);
+        ck_assert_msg(d <= DERIVATIVE_TOLERANCE,
+                      "%s: operand %d: the derivative by hand is %.1e off", name, j, d);
     }
     arena_free(mem);
     tape_close(&tape);

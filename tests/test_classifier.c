@@ -46,7 +46,7 @@ START_TEST(the_gradient_is_the_slope_of_the_losses_with_every_pool)
         }
         if (s->model.config.no_residual && s->model.config.pool == POOL_ATTENTION)
             small_leave_out(s, "pool.query"); /* all positions are nearly the same */
-        check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
+        check_gradient_of(s->subject.name, s->subject.f, s, s->subject.x, s->subject.n, 1);
         small_close(s);
     }
 }

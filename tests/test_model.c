@@ -44,7 +44,7 @@ START_TEST(the_gradient_of_the_model_is_the_slope_of_its_losses)
     Small *s = small_open(c, B, T);
     overwrite(s);
     leave_key_biases_out(s);
-    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
+    check_gradient_of(s->subject.name, s->subject.f, s, s->subject.x, s->subject.n, 1);
     small_close(s);
 }
 END_TEST
@@ -56,7 +56,7 @@ START_TEST(the_gradient_from_the_last_position_is_the_slope)
     c.from_last = true, c.ffn = _i, c.dropout = _i % 2 ? 0.3 : 0;
     Small *s = small_open(c, B, T);
     overwrite(s);
-    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
+    check_gradient_of(s->subject.name, s->subject.f, s, s->subject.x, s->subject.n, 1);
     small_close(s);
 }
 END_TEST
@@ -75,7 +75,7 @@ START_TEST(the_gradient_of_a_masked_model_is_the_slope_of_its_losses)
             s->batch.target[t] = -1;
     if (c.position != POSITION_ROPE)
         leave_key_biases_out(s);
-    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
+    check_gradient_of(s->subject.name, s->subject.f, s, s->subject.x, s->subject.n, 1);
     small_close(s);
 }
 END_TEST
@@ -105,7 +105,7 @@ START_TEST(the_gradient_of_a_classifier_is_the_slope_of_its_losses)
 
     if (s->model.config.position != POSITION_ROPE)
         leave_key_biases_out(s);
-    check_gradient_of(s->subject.f, s, s->subject.x, s->subject.n, 1);
+    check_gradient_of(s->subject.name, s->subject.f, s, s->subject.x, s->subject.n, 1);
     small_close(s);
 }
 END_TEST

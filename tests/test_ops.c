@@ -208,9 +208,9 @@ START_TEST(a_backward_is_the_derivative)
         Case c = small(mem, ways[_i]);
 
         op_fill(&c.call, scales[j]);
-        check_gradient(run, &c, c.x, c.n);
+        check_gradient(c.call.row->name, run, &c, c.x, c.n);
         c.between = true;
-        check_gradient(run, &c, c.x, c.n);
+        check_gradient(c.call.row->name, run, &c, c.x, c.n);
     }
     arena_free(mem);
 }
@@ -502,9 +502,9 @@ START_TEST(memory_between_ops_is_freed_once_and_not_before_its_last_use)
     Tensor *x[] = { leaf(mem, 1, 1, SHAPE(6, 5)), leaf(mem, 2, 1, SHAPE(6, 5)),
                     leaf(mem, 3, 1, SHAPE(5, 5)), leaf(mem, 4, 1, SHAPE(6, 5)) };
 
-    check_gradient(losses, x, x, 4);
+    check_gradient("losses", losses, x, x, 4);
     x[3] = NULL;
-    check_gradient(losses, x, x, 3);
+    check_gradient("losses", losses, x, x, 3);
     arena_free(mem);
 }
 END_TEST

@@ -46,7 +46,7 @@ static void check_parts(Arena *mem, bool recompute)
                        leaf(mem, 3, 1, SHAPE(5, 5)), leaf(mem, 4, 1, SHAPE(5)) },
                 .recompute = recompute };
 
-    check_gradient(of_parts, &p, p.x, 4);
+    check_gradient("parts", of_parts, &p, p.x, 4);
 }
 
 START_TEST(recomputed_parts_have_the_right_gradient)

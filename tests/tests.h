@@ -53,7 +53,8 @@ double distance_rms(const real *a, const double *b, size_t n);
  * tape (gradients start at 1) and on one that recycles memory as in training;
  * the two must agree.
  */
-void check_gradient(Function *f, void *ctx, Tensor *const *operand, int n);
-void check_gradient_of(Function *f, void *ctx, Tensor *const *operand, int n, size_t most);
+void check_gradient(const char *name, Function *f, void *ctx, Tensor *const *operand, int n);
+void check_gradient_of(const char *name, Function *f, void *ctx, Tensor *const *operand, int n,
+                       size_t most);
 
 #endif
