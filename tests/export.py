@@ -187,7 +187,8 @@ def check_stock(folder, words, class_name):
         off = distance(model(ours["tokens"][None]).logits[0], ours["logits"])
     assert off < 1e-4 and ours["logits"].std() > 0.5, (words, off)
     prompt = check_tokenizer(out, text, ours["tokens"])("Once", return_tensors="pt")
-    assert model.generate(**prompt).shape[1] == 24, words
+    with no_warnings():
+        assert model.generate(**prompt, max_new_tokens=9).shape[1] == prompt["input_ids"].shape[1] + 9, words
     print(f"{class_name:17} {words:52} {off:.1e}")
 
 
@@ -253,7 +254,10 @@ def check_both_sides(model, tokens, whole):
     for row, mask in zip(batch[1:], masks[1:]):
         row[mask == 1] = tokens[:short]
     got = model(batch, attention_mask=masks).logits
-    return max(distance(got[0], whole), *(distance(x[mask == 1], alone) for x, mask in zip(got[1:], masks[1:])))
+    beyond = torch.cat((batch, batch[:, :9]), 1), torch.cat((masks, torch.zeros_like(masks[:, :9])), 1)
+    longer = model(beyond[0], attention_mask=beyond[1]).logits[:, :n]  # than the context
+    return max(distance(got[0], whole), distance(longer[0], whole),
+               *(distance(x[mask == 1], alone) for rows in (got, longer) for x, mask in zip(rows[1:], masks[1:])))
 
 
 def check_learning(model, tokens):
@@ -360,7 +364,8 @@ def check_library(folder):
         write = pipeline("text-generation", model=out, trust_remote_code=True)
         assert write("Once", max_new_tokens=5, do_sample=False)[0]["generated_text"].startswith("Once")
     tokenizer = AutoTokenizer.from_pretrained(out, trust_remote_code=True)
-    tokenizer.pad_token = tokenizer.decode([0])
+    tokenizer.pad_token = tokenizer.convert_ids_to_tokens(0)
+    assert tokenizer(["\u0100", "a"], padding=True)["input_ids"] == [[196, 128], [97, 0]]
     one = model.generate(**tokenizer("Once", return_tensors="pt"), do_sample=False, max_new_tokens=9)
     two = model.generate(input_ids=torch.cat((torch.tensor([[0, 0]]), one[:, :4]), 1).repeat(2, 1),
                          attention_mask=torch.tensor([[0, 0, 1, 1, 1, 1]] * 2),
@@ -371,6 +376,14 @@ def check_library(folder):
     assert torch.equal(*beams)
     assert model.generate(one[:, :4], attention_mask=torch.ones(1, 4), do_sample=True,
                           num_return_sequences=2, max_new_tokens=5).shape == (2, 9)
+
+    places = torch.arange(one.shape[1])[None]
+    assert torch.equal(model(one, position_ids=places).logits, model(one).logits)
+    try:
+        model(one, position_ids=places % 4)
+        raise AssertionError("two texts in a row")
+    except ValueError as why:
+        assert "position_ids" in str(why)
 
     saved = os.path.join(folder, "saved")
     model.save_pretrained(saved)
@@ -439,6 +452,8 @@ BUGS = [
      "self.psi(self.ready(k, t), t, **own)"),
     ("positions of padding", "cosformer", "(real != 0).long().cumsum(1)",
      "torch.ones_like(real).long().cumsum(1)"),
+    ("a horizon of padding", "cosformer --task mlm", "t.real.sum(1).clamp(min=self.M)",
+     "torch.ones_like(t.pos).sum(1).clamp(min=self.M)"),
     ("cosformer's angle", "cosformer", "math.pi / (2 * M)", "math.pi / (2 * M + 1)"),
     ("cosformer's states", "cosformer", "now = c[:, :, -1:]", "now = c[:, :, :1]"),
     ("exp's rescaling", "exp", "(q - top.detach()).exp()", "(q - top.detach().mean(2, True)).exp() * q.shape[2] ** 0"

@@ -198,18 +198,12 @@ static void put_tokenizer_config(FILE *out, void *ctx)
             c->context, c->task == TASK_MLM ? "  \"mask_token\": \"<mask>\",\n" : "");
 }
 
-/*
- * There is no end-of-text token: generation ends with the context. Our own classes do not need a
- * limit, and warn of positions that they lack.
- */
+/* There is no end-of-text token. A limit here would be warned of beside every other one. */
 static void put_generation_config(FILE *out, void *ctx)
 {
-    const Job *job = ctx;
-
-    fprintf(out, "{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true");
-    if (!job->form->own)
-        fprintf(out, ",\n  \"max_length\": %d", job->run->model.config.context);
-    fprintf(out, "\n}\n");
+    (void)ctx;
+    fputs("{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true\n}\n",
+          out);
 }
 
 static void put_source(FILE *out, void *text)

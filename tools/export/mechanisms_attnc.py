@@ -869,8 +869,8 @@ class Cosformer(Linear):
 
         A_ij ~ relu(q_i).relu(k_j) cos(pi (i - j) / 2M)
 
-    with the horizon M, at least the context. RoPE has a ladder of frequencies for each half of the
-    features (rope_ladder d), or in old models one for all (2d).
+    with the horizon M, at least the context and, if bidirectional, the number of tokens. RoPE has a
+    ladder of frequencies for each half of the features (rope_ladder d), or in old models one for all (2d).
 
     The weight would turn negative at a distance of M. So a causal model drops older keys: a row
     sees those from the start of state number c on,
@@ -887,7 +887,7 @@ class Cosformer(Linear):
         self.step = min(PIECE, self.half)  # so the rows of a piece use two states at most
 
     def psi(self, k: Tensor, t: Tokens) -> Tensor:
-        M = self.M if self.causal else max(self.M, t.pos.shape[1])
+        M = self.M if self.causal else double(t.real.sum(1).clamp(min=self.M))[:, None, None, None]
         a = math.pi / (2 * M) * double(t.pos + 1)[:, None, :, None]
         x = k.relu()
         return torch.cat((x * a.cos().to(x), x * a.sin().to(x)), -1)

@@ -453,6 +453,10 @@ class AttncModel(AttncPreTrainedModel):
             cache.read, cache.seen = cache.read + T, count[:, -1:]
         return Tokens((count - 1).clamp(min=0), real != 0)
 
+    def check_positions(self, t: Tokens, given: Optional[Tensor]):
+        if given is not None and bool(((given.to(t.pos.device) != t.pos) & t.real).any()):
+            raise ValueError("attn.c: position_ids: a row is one text, whose positions count its tokens")
+
     def forward(
         self,
         input_ids: Optional[Tensor] = None,
@@ -471,6 +475,7 @@ class AttncModel(AttncPreTrainedModel):
         if use_cache and self.config.task == "causal" and cache is None:
             cache = AttncCache(sum(block.mixes for block in self.blocks))
         t = self.tokens_of(x, attention_mask, cache)
+        self.check_positions(t, kwargs.get("position_ids"))
         if self.ends and int(t.pos.max()) >= self.config.block_size:
             raise ValueError(f"attn.c: there are {self.config.block_size} learned positions")
         if self.position is not None:
