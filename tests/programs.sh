@@ -180,6 +180,7 @@ for words in '--device cuda:threads' '--wandb:tensorboard' '--wandb_project x:te
     refused "the option ${words%%:*}" 2 "there is no $(echo "${words%%:*}" | sed 's/[ =].*//'): " $t ${words%%:*} $text
     refused "the option ${words%%:*} has a hint" 2 "${words#*:}" $t ${words%%:*} $text
 done
+refused 'a short name is no misspelt other'  2 'unknown option --foo: --help lists' $t --foo 3 $text
 refused 'help for an unknown option'       2 'unknown option'            $train help zzzz
 refused 'help for a misspelt option'     2 'did you mean --n-layer?'   $train help n-layers
 refused 'a configuration that is not there' 4 'No such file'             $train --config ../in/nowhere
@@ -1678,7 +1679,7 @@ refused 'import without a run'                2 'takes DIR and RUN' "$import" ..
 refused 'import into an existing run'               2 './train --resume continues it' "$import" ../out/exported ../out/imported
 refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
 refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
-refused 'an imported run has no optimizer'    2 'it was imported'   "$train" --resume ../out/imported
+refused 'an imported run has no optimizer'    2 'imported, and has no optimizer; --init starts'   "$train" --resume ../out/imported
 refused 'a text of an imported run'           5 'no text of its own' "$evaluate" ../out/imported
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
 mkdir ../out/moved && mv ../out/exported/tokenizer.json ../out/moved

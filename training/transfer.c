@@ -67,8 +67,8 @@ static noreturn void die_misfit(const Param *p, const Tensor *from)
         for (int i = 0; i < of[k]->ndim; i++)
             text_add(&shape[k], "%s%d", i ? " x " : "", of[k]->dim[i]);
     die(EXIT_USAGE,
-        "--init: %.80s is %s in this model and %s in the run; options of the model must "
-        "be those of the run",
+        "--init: %.80s is %s in this model and %s in the run; the options that set its "
+        "shape must be those of the run",
         p->name, shape[0].at, shape[1].at);
 }
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { LONGEST = 60 };
+enum { SHORTEST = 3, LONGEST = 60 };
 
 static char dashed(char c)
 {
@@ -56,7 +56,8 @@ void options_nearer_part(Nearest *near, const char *name, size_t n)
                  part = distance(near->given, near->n, name + skip, n - skip),
                  d = part < whole ? part : whole;
 
-    if (d <= 2 && 2 * d <= (near->n > n ? near->n : n) && (!near->name || d < near->distance)) {
+    if (d <= (near->n > SHORTEST ? 2 : 1) && 2 * d <= (near->n > n ? near->n : n) &&
+        (!near->name || d < near->distance)) {
         near->name = name;
         near->length = n;
         near->distance = d;
@@ -71,7 +72,6 @@ void options_nearer(Nearest *near, const char *name)
 /* A name that begins like that is nearer than one in which two letters differ. */
 const char *options_nearest(const Option *o, const char *given, size_t n)
 {
-    enum { SHORTEST = 3 };
     Nearest near = { .given = given, .n = n };
     const char *name;
 

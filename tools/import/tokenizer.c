@@ -113,7 +113,10 @@ static void put_own(FILE *out, void *ctx)
         if (id >= v->vocab || !is_byte(v, id) || byte_of(v->name[id]) != id)
             die(EXIT_DATA, "%.180s: token %d is not the byte %d", v->path, id, id);
     if (256 + v->merges != v->vocab)
-        die(EXIT_DATA, "%.180s has %d merges for %d tokens", v->path, v->merges, v->vocab);
+        die(EXIT_DATA,
+            "%.180s has %d merges for %d tokens, which is not 256 fewer: tokens that were "
+            "added to attn.c's tokenizers, such as one for padding, cannot be imported",
+            v->path, v->merges, v->vocab);
     for (int m = 0; m < v->merges; m++) {
         if (v->merge[m][2] != 256 + m)
             die(EXIT_DATA, "%.180s: merge %d does not make token %d", v->path, m, 256 + m);

@@ -23,17 +23,13 @@ void show_end(const Show *s, const TrainResult *r, int signal)
     say(stderr, "stopped at step %d of %d: %s", r->steps, s->job->training.steps, why.at);
 }
 
-/* Options of this part of the run that the next one does not know of. */
+/* Options of this part of the run alone, which are not restored. */
 static void put_passing(const Program *program)
 {
-    static const char *const kept[] = { "threads", "recompute", "max-time", "save-interval", NULL };
+    static const char *const kept[] = { "threads", "max-time", NULL };
 
     for (const Option *o = program->options; o->name; o++)
-        if (!o->given || !text_is_one(o->name, kept))
-            continue;
-        else if (o->kind == OPTION_FLAG)
-            fprintf(stderr, " --%s%s", *(bool *)o->at ? "" : "no-", o->name);
-        else
+        if (o->given && text_is_one(o->name, kept))
             fprintf(stderr, " --%s %s", o->name, options_value(o).at);
 }
 

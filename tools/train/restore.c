@@ -189,7 +189,9 @@ void job_restore(Job *job, char **argument)
         folder_lock(job->out_dir);
     job->from = saved_read(job->out_dir, false);
     if (saved_option(job->from, "imported"))
-        die(EXIT_USAGE, "%.200s cannot be resumed: it was imported, and has no optimizer",
+        die(EXIT_USAGE,
+            "%.200s cannot be resumed: it was imported, and has no optimizer; --init "
+            "starts a new run with its weights",
             job->from->path);
     restore_options(job);
     restore_from_config(job);
