@@ -4,7 +4,7 @@
 #                               test-install
 # make test SAN=address,undefined    the same under sanitizers (SAN=thread)
 # make check-quick              tests that take a minute: float, without the slowest suites
-# make check-full               make test, faults, kills, abuse, same and portability
+# make check-full               make test, faults, kills, abuse, same, portability, tests/browser.sh
 # make faults                   allocations and file operations fail, one at a time
 # make kills                    a run is killed 200 times while saving (KILLS=20)
 # make abuse                    command lines, texts, limits and disks of every kind
