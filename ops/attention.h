@@ -5,7 +5,7 @@
  * window only keys within that distance. A position that sees no key outputs zeros and passes no
  * gradient. Keys and values of padding (and its queries, where keys are made of q) may hold any
  * numbers, even NaN, and their gradients are exactly 0: what is applied to them before an engine
- * must skip it.
+ * must skip it. Without a matrix (fastformer), o_i depends on v_i itself as well, in padding, too.
  *
  * A mechanism is a row of a table: its name, its capabilities, its operands other than q, k and v,
  * its settings, the layer that contains it, and the engine that computes it. Everything else
@@ -188,7 +188,7 @@ enum {
     QUERIES_SCALED = 1 << 21, /* the layer divides q by sqrt(D) */
     UNIT_KEYS = 1 << 24,      /* k must have length 1 or the state explodes; the layer ensures it */
     CANCELS = 1 << 30,        /* positive weights are sums of mixed-sign terms, which lose digits */
-    BOUNDED = 1 << 28,        /* q and k of any magnitude give finite and exact results */
+    BOUNDED = 1 << 28,        /* q and k up to 1e30 give finite and exact results */
     PLACED = 1 << 25,         /* weights depend on positions, via learned numbers or segments */
     ALONE_FIXED = 1 << 26,    /* a key that is the only one its row sees has a fixed weight */
     EXACT_TO_60 = 1 << 18,    /* results are accurate if entries of q and k are from -60 to 60 */

@@ -1,22 +1,26 @@
 /* Feature maps: what their weights are in closed form, and rows of extreme length. */
+#include "ops/base/error.h"
+#include "tests/folder.h"
 #include "tests/mixings.h"
 #include "tests/suites.h"
 
 #include <string.h>
 
-/* Longer rows, or so long that rounding alone decides between features. */
+/* Long rows, or so long that rounding alone decides between features. */
 START_TEST(features_of_long_rows_are_those_of_the_formula)
 {
+    static const double sizes[] = { 100, 1e15, 1e30 };
+
     EACH_VARIANT(v)
-    for (double size = 100; size < 1e16 && (v->traits & BOUNDED); size *= 1e13) {
+    for (int i = 0; i < COUNT(sizes) && (v->traits & BOUNDED); i++) {
         Arena *mem = arena_new();
         Mixing m = mixing(mem, v, (Shape){ 2, 23, 2, 4, 3 }, _i);
         Subject s = mixing_subject(&m);
 
-        scale(m.x[Q], size), scale(m.x[K], size);
+        scale(m.x[Q], sizes[i]), scale(m.x[K], sizes[i]);
         Outcome o = mixing_outcome(mem, &m, weights());
         check_finite(&m, &o);
-        if (in_double && size < 1e15)
+        if (in_double && sizes[i] < 1e15)
             check_formula(&s);
         arena_free(mem);
     }
@@ -194,6 +198,31 @@ START_TEST(weights_match_the_taylor_series_and_the_cosines)
 }
 END_TEST
 
+/* Of keys of 2^16 numbers there are more features than an int counts, and of keys of 2^24 more
+ * numbers in a state. */
+static void size_of_state(const char *name)
+{
+    const Attention *a = attention_find(name);
+    const MixSize size = { .attention = a,
+                           .causal = true,
+                           .T = 8,
+                           .H = 1,
+                           .D = a == &attention_based ? 1 << 16 : 1 << 24,
+                           .E = 128,
+                           .set = settings_default(a) };
+
+    attention_memory(&size);
+}
+
+START_TEST(states_that_an_int_cannot_index_are_refused)
+{
+    check_dies(size_of_state, "based", EXIT_MEMORY, "2147581953 features");
+    check_dies(size_of_state, "relu", EXIT_MEMORY, "16777216 x 128 numbers is too large");
+    check_dies(size_of_state, "retnet", EXIT_MEMORY, "16777216 x 128 numbers is too large");
+    check_dies(size_of_state, "deltanet", EXIT_MEMORY, "16777216 x 128 numbers is too large");
+}
+END_TEST
+
 Suite *suite_features(void)
 {
     Suite *s = suite_create("features");
@@ -205,6 +234,7 @@ Suite *suite_features(void)
     tcase_add_loop_test(t, a_nan_in_q_or_k_reaches_the_result, 0, 2);
     tcase_add_test(t, square_maps_that_are_learned_start_as_the_identity);
     tcase_add_test(t, no_two_random_directions_are_alike);
+    tcase_add_test(t, states_that_an_int_cannot_index_are_refused);
     tcase_add_test(t, weights_match_the_taylor_series_and_the_cosines);
     return s;
 }

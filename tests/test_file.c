@@ -107,7 +107,7 @@ START_TEST(a_text_too_large_to_tokenize_is_refused_with_advice)
     strcpy(path, in_folder("text"));
     put(path, "text", 4);
     read_text(path);
-    check_dies(read_more_text, path, EXIT_DATA, "there is room for 0.0 GB of text");
+    check_dies(read_more_text, path, EXIT_DATA, "there is room for 0 MB of text");
     /* a third of the memory: tokens would take twice as much */
     const int made = truncate(path, (off_t)(machine_memory() / 3));
     if (made == 0)

@@ -31,13 +31,20 @@
  */
 #include "ops/attention/engine/features.h"
 #include "ops/attention/engine/settings.h"
+#include "ops/base/error.h"
+
+#include <limits.h>
 
 #define HALF_ROOT R(0.70710678118654752) /* 1 / sqrt(2) */
 
 static int second_order(int D, int m)
 {
+    const double n = 1 + D + 0.5 * D * (D + 1.0);
+
     (void)m;
-    return 1 + D + D * (D + 1) / 2;
+    if (n > INT_MAX)
+        die(EXIT_MEMORY, "based has %.0f features of keys of %d numbers, which are too many", n, D);
+    return (int)n;
 }
 
 /* The pairs of distance c. */

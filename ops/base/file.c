@@ -92,19 +92,25 @@ static ssize_t read_some(int fd, unsigned char *to, size_t room)
     }
 }
 
+static Text size_words(double bytes)
+{
+    return bytes < 1e9 ? text_format("%.0f MB", 1e-6 * bytes)
+                       : text_format("%.1f GB", 1e-9 * bytes);
+}
+
 static void check_size(const char *name, size_t size, Limit limit)
 {
-    const double most = (double)limit.most / 1e9, has = (double)size / 1e9;
+    const Text has = size_words((double)size), most = size_words((double)limit.most);
 
     if (size <= limit.most)
         return;
     if (limit.of_text)
         die(EXIT_DATA,
-            "%.120s has %.1f GB or more, but there is room for %.1f GB of text in this machine's "
+            "%.120s has %s or more, but there is room for %s of text in this machine's "
             "memory: use a part of it, such as that of head -c %.0fM",
-            name, has, most, floor(most * 1e3));
-    die(EXIT_DATA, PATH " has %.1f GB or more; the limit is half of this machine's memory, %.1f GB",
-        name, has, most);
+            name, has.at, most.at, floor(1e-6 * (double)limit.most));
+    die(EXIT_DATA, PATH " has %s or more; the limit is half of this machine's memory, %s", name,
+        has.at, most.at);
 }
 
 static unsigned char *read_within(const char *path, size_t *bytes, Limit limit)

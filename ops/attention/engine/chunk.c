@@ -1,8 +1,11 @@
 #include "ops/attention/engine/chunk.h"
 
+#include "ops/base/error.h"
 #include "ops/kernel/elementary.h"
 
 #include <string.h>
+
+enum { STATE_MOST = 1 << 30 };
 
 Decays decays_open(real **scratch, bool both)
 {
@@ -85,6 +88,17 @@ void rows_dot(real *to, Rows a, Rows b, int n)
 {
     for (int t = 0; t < n; t++)
         to[t] += row_dot(row_of(a.at, t, a.ld), row_of(b.at, t, b.ld), min(a.ld, b.ld));
+}
+
+int state_size(int height, int E)
+{
+    const size_t n = (size_t)height * (size_t)up_to(E, NR);
+
+    if (n > STATE_MOST)
+        die(EXIT_MEMORY,
+            "a state of %d x %d numbers is too large: reduce the size of keys or values", height,
+            E);
+    return (int)n;
 }
 
 void state_pass(real *S, int height, real by, Rows A, Rows B)

@@ -67,10 +67,7 @@ void states_put(const States *x, const Head *head, int t0, const real *S);
 /* Their numbers per position. */
 double states_cost(const MixSize *s, int size);
 
-/* Numbers of a state (height, E), whose rows are padded. */
-static inline int state_size(int height, int E)
-{
-    return height * up_to(E, NR);
-}
+/* Numbers of a state (height, E), whose rows are padded; dies if it is too large. */
+int state_size(int height, int E);
 
 #endif

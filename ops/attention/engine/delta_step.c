@@ -91,7 +91,7 @@ void delta_step(const Step *s)
                        .v = row_of_head(in->v, h),
                        .width = g && g->ndim == 4 ? D : 1,
                        .u = s->state,
-                       .S = s->state + E + h * D * E };
+                       .S = s->state + E + (ptrdiff_t)h * D * E };
 
         x.a = rule->own ? row_of_head(mix_tensor(in, "a"), h) : NULL;
         x.b = rule->own ? row_of_head(mix_tensor(in, "b"), h) : NULL;

@@ -124,11 +124,12 @@ static Linear *mix(Tape *tape, const Mix *in)
     Linear *op = tape_node(tape, sizeof *op, linear_backward, 4, in->v->dim);
 
     linear_open(op, in);
-    size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
+    const int state = op->window ? 0 : state_size(op->F, op->E);
+    const size_t rows = (size_t)(op->B * op->H) * (size_t)op->T;
     op->c = tape_keep(&op->node, rows * sizeof(real));
     op->stat = op->stats ? tape_keep(&op->node, rows * (size_t)op->stats * sizeof(real)) : NULL;
     if (in->causal && !op->window) {
-        op->S = states_keep(&op->node, in, state_size(op->F, op->E));
+        op->S = states_keep(&op->node, in, state);
         op->z = states_keep(&op->node, in, op->F);
     }
     pool_reserve(tape->pool, (op->window ? band_scratch(op) : scan_scratch(op)) * sizeof(real));
