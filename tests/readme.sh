@@ -4,7 +4,7 @@
 # the table of experiments/bench/table.sh; and the derivation of a file with one of its functions.
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
-    function formula(name, path, line) { # what is before two spaces in the first indented line
+    function formula(name, path, line) { # what is before three spaces in the first indented line
         gsub(/-/, "_", name)
         path = "ops/attention/" name ".c"
         while ((getline line < path) > 0 && line !~ /^ \*     /) continue

@@ -83,16 +83,13 @@ START_TEST(settings_with_the_same_name_differ_only_in_default_and_help)
 
                 if (strcmp(other->name, s->name) != 0)
                     continue;
-                ck_assert_int_eq(other->kind, s->kind);
-                ck_assert_ptr_eq(other->choices, s->choices);
-                ck_assert_int_eq(other->most, s->most);
-                if (s->kind != SETTING_CHOICE)
-                    ck_assert_int_eq(other->least, s->least);
-                ck_assert_int_eq(other->rope, s->rope);
-                ck_assert_int_eq(other->zero, s->zero);
-                ck_assert_int_eq(other->size, s->size);
-                ck_assert_int_eq(other->layer, s->layer);
-                ck_assert_int_eq(other->length, s->length);
+                const bool same = other->kind == s->kind && other->choices == s->choices &&
+                                  other->most == s->most && other->rope == s->rope &&
+                                  (s->kind == SETTING_CHOICE || other->least == s->least) &&
+                                  other->zero == s->zero && other->size == s->size &&
+                                  other->layer == s->layer && other->length == s->length;
+                ck_assert_msg(same, "%s: another has a setting %s of another kind or range",
+                              (*a)->name, s->name);
             }
 }
 END_TEST

@@ -106,10 +106,11 @@ START_TEST(square_maps_that_are_learned_start_as_the_identity)
 
             o->draw(w, random_stream(1, RANDOM_TEST, 4));
             for (int i = 0; i < 18; i++)
-                ck_assert((double)w->data[i] == (i % 9 / 3 == i % 3));
+                ck_assert_msg((double)w->data[i] == (i % 9 / 3 == i % 3), "%s: %s", (*a)->name,
+                              o->name);
             seen++;
         }
-    ck_assert_int_eq(seen, 2);
+    ck_assert_int_ge(seen, 2);
     arena_free(mem);
 }
 END_TEST

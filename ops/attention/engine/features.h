@@ -21,8 +21,8 @@ typedef struct {
 typedef struct {
     int (*features)(int D, int m);
     /*
-     * Computes f = phi(x) or psi(x); and dx from df. chain() may overwrite df, and the two rows of
-     * memory after dx.
+     * Computes f = phi(x) or psi(x); and dx from df, both assigned, not added to. chain() may
+     * overwrite df, and the two rows of memory after dx.
      */
     void (*apply)(const MapRows *m, const real *x, real *f);
     void (*chain)(const MapRows *m, const real *x, const real *f, real *df, real *dx);

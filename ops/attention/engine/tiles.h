@@ -25,11 +25,12 @@ typedef struct {
     real hidden;
     bool averages; /* c_i is the sum of the row's weights, guarded */
     bool null;     /* and of that of the null key, whose value is 0 and which is always seen */
-    /* Replaces s by w(s) e^-m. If m changes, the sums so far, o (E) and c, are rescaled. */
+    /* Replaces s by w(s) e^-m and, if the weight averages, adds them to c. If m changes, the sums
+     * so far, o (E) and c, are rescaled. */
     void (*weigh)(real *s, int n, real *o, int E, RowState *row);
     /* Replaces s by A, and dA by ds = w'(s) / c (dA - delta), with c of the whole row. */
     void (*unweigh)(real *s, real *dA, int n, const RowState *row);
-    double (*weight)(double s); /* w(s); NULL: not needed */
+    double (*weight)(double s); /* w(s), for attention_sums(); NULL: it has none */
 } Weighting;
 
 extern const Weighting weighting_plain; /* w(s) = s, and c stays as it is */
