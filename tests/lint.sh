@@ -97,7 +97,7 @@ tools/bench 2450
 tools/eval 820
 tools/figure 1520
 tools/export 420
-tools/import 1520
+tools/import 1560
 tools/fill 460
 tools/gradcheck 710
 tools/report 2800
