@@ -63,17 +63,17 @@ const Form *form_of_config(const Config *c, Text *why)
 }
 
 /*
- * Both names of the type, since readers know one or the other. There is no end-of-text token;
- * without these nulls, readers would use default ids that mean other tokens here.
+ * Both names of the type, since readers know one or the other. Without the nulls, readers would use
+ * default ids that mean other tokens here.
  */
-void form_config(const Form *form, const Config *c, FILE *out)
+void form_config(const Form *form, const Config *c, const char *end, FILE *out)
 {
     const char *type = sizeof(real) == sizeof(double) ? "float64" : "float32";
 
     fprintf(out, "{\n  \"model_type\": \"%s\"", form->name);
     fprintf(out, ",\n  \"dtype\": \"%s\",\n  \"torch_dtype\": \"%s\"", type, type);
     fprintf(out, ",\n  \"architectures\": [\"%s\"]", form->class_name);
-    fprintf(out, ",\n  \"bos_token_id\": null,\n  \"eos_token_id\": null");
+    fprintf(out, ",\n  \"bos_token_id\": null,\n  \"eos_token_id\": %s", end ? end : "null");
     fprintf(out, ",\n  \"tie_word_embeddings\": %s", c->tied ? "true" : "false");
     fprintf(out, ",\n  \"vocab_size\": %d", c->vocab);
     form->config(c, out);

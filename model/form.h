@@ -35,8 +35,9 @@ const Form *form_of_config(const Config *c, Text *why);
 /* What a model has that the source of our own classes does not: "attn cosformer"; or empty. */
 Text form_lacks(const Config *c, const char *source);
 
-/* Writes config.json of that form. */
-void form_config(const Form *form, const Config *c, FILE *out);
+/* Writes config.json of that form. `end` is the number of the end-of-text token; NULL: there is
+ * none. */
+void form_config(const Form *form, const Config *c, const char *end, FILE *out);
 
 /* The tensors of that form. */
 FormTensors form_tensors(const Form *form, const Model *model, Arena *mem);

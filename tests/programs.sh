@@ -1682,6 +1682,16 @@ refused 'import beyond the context'           2 '--block-size 9999' "$import" --
 refused 'an imported run has no optimizer'    2 'imported, and has no optimizer; --init starts'   "$train" --resume ../out/imported
 refused 'a text of an imported run'           5 'no text of its own' "$evaluate" ../out/imported
 check 'import over a run' $patience "$import" --overwrite ../out/exported ../out/imported
+ends() { # what the end of a text is, after another import and export
+    sed 's/"eos_token_id": null/"eos_token_id": 65/' ../out/exported/config.json >../out/config.json &&
+        mv ../out/config.json ../out/exported/config.json &&
+        $patience "$import" --overwrite ../out/exported ../out/imported >"$dir/stdout" 2>"$dir/err" &&
+        $patience "$export" ../out/imported ../out/twice >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")" || return
+    [ "$(cat ../out/twice/config.json ../out/twice/generation_config.json | grep -c '"eos_token_id": 65,$')" = 2 ] ||
+        no 'not in both files'
+}
+check 'the end-of-text token is that of the import' ends
+rm -r ../out/twice
 mkdir ../out/moved && mv ../out/exported/tokenizer.json ../out/moved
 refused 'import without a tokenizer'          4 '--tokenizer PATH'  "$import" --overwrite ../out/exported ../out/imported
 refused 'import with one that is not there'   4 'No such file'      "$import" --overwrite --tokenizer ../in/nowhere ../out/exported ../out/imported

@@ -76,7 +76,7 @@ static char *config_text(const Form *form, const Config *c)
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
 
-    form_config(form, c, out);
+    form_config(form, c, NULL, out);
     fclose(out);
     return text;
 }

@@ -49,7 +49,7 @@ static void put_config(FILE *out, void *ctx)
 {
     const Made *m = ctx;
 
-    form_config(m->form, &m->small->model.config, out);
+    form_config(m->form, &m->small->model.config, "3", out);
 }
 
 static Made made(int i)
@@ -136,8 +136,30 @@ START_TEST(an_exported_model_is_imported_bit_for_bit)
     import_open(&in, folder);
     import_fill(&in, &got, 0);
     ck_assert_str_eq(in.class->class_name, m.form->class_name);
+    ck_assert_int_eq(in.end, 3);
     check_same(&in, &got, &m);
     import_close(&in), end(&m);
+}
+END_TEST
+
+START_TEST(the_end_of_text_is_a_token_of_the_vocabulary_or_there_is_none)
+{
+    static const struct {
+        const char *value;
+        int end;
+    } of[] = { { "0", 0 },      { "[5, 7]", 5 }, { "null", -1 }, { "[]", -1 },
+               { "50256", -1 }, { "-1", -1 },    { "\"3\"", -1 } };
+
+    for (int i = 0; i < COUNT(of); i++) {
+        Made m = made(0);
+        Import in;
+
+        change(&m, "\"eos_token_id\": 3", text_format("\"eos_token_id\": %s", of[i].value).at);
+        write_folder(&m);
+        import_open(&in, folder);
+        ck_assert_msg(in.end == of[i].end, "%s is %d", of[i].value, in.end);
+        import_close(&in), end(&m);
+    }
 }
 END_TEST
 
@@ -461,6 +483,7 @@ Suite *suite_import(void)
     TCase *t = with_folder(s, "what is imported");
 
     tcase_add_loop_test(t, an_exported_model_is_imported_bit_for_bit, 0, MODELS);
+    tcase_add_test(t, the_end_of_text_is_a_token_of_the_vocabulary_or_there_is_none);
     tcase_add_test(t, old_files_have_other_names_and_buffers);
     tcase_add_test(t, a_shorter_context_cuts_the_learned_positions);
     tcase_add_test(t, heads_that_share_a_key_get_copies_of_it);

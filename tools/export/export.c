@@ -172,11 +172,17 @@ static void write_file(const Job *job, const char *name, Print *put)
     file_print(join(path, unfinished, name), put, (void *)(uintptr_t)job);
 }
 
+/* What ./import has found; NULL: none. */
+static const char *end_of_text(const Job *job)
+{
+    return saved_option(job->run, "eos");
+}
+
 static void put_config(FILE *out, void *ctx)
 {
     const Job *job = ctx;
 
-    form_config(job->form, &job->run->model.config, out);
+    form_config(job->form, &job->run->model.config, end_of_text(job), out);
 }
 
 static void put_tokenizer(FILE *out, void *ctx)
@@ -198,12 +204,14 @@ static void put_tokenizer_config(FILE *out, void *ctx)
             c->context, c->task == TASK_MLM ? "  \"mask_token\": \"<mask>\",\n" : "");
 }
 
-/* There is no end-of-text token. A limit here would be warned of beside every other one. */
+/* A limit here would be warned of beside every other one. */
 static void put_generation_config(FILE *out, void *ctx)
 {
-    (void)ctx;
-    fputs("{\n  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n  \"do_sample\": true\n}\n",
-          out);
+    const char *end = end_of_text(ctx);
+
+    fprintf(out,
+            "{\n  \"bos_token_id\": null,\n  \"eos_token_id\": %s,\n  \"do_sample\": true\n}\n",
+            end ? end : "null");
 }
 
 static void put_source(FILE *out, void *text)

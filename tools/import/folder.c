@@ -27,6 +27,7 @@ static void read_config(Import *in)
     if (json_find(in->json, "quantization_config"))
         die(EXIT_DATA, "%.180s has a quantization_config: save the model in float32 first",
             in->path);
+    in->end = key_end(in);
     in->class->config(in);
     const int hidden = c->hidden;
     c->hidden = 0;

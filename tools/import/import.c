@@ -59,6 +59,8 @@ static int put_options(Import *in, const Config *of, const Tokenizer *t, Meta *o
     int n = 0;
 
     option[n++] = (Meta){ "imported", in->class->class_name };
+    if (in->end >= 0)
+        option[n++] = (Meta){ "eos", arena_format(in->mem, "%d", in->end) };
     option[n++] = (Meta){ "attn", c.attention->name };
     option[n++] = (Meta){ "tokenizer", tokenizer_words(t) };
     for (int i = 0; (key = config_key(i)) && n < OPTIONS_MOST; i++) {
@@ -96,13 +98,13 @@ static bool is_number(const char *s)
     return *s && s[strspn(s, "0123456789")] == 0;
 }
 
-/* As ./train writes it, without the first of the options: no command line takes "imported". */
+/* As ./train writes it, without what no command line takes: "imported" and "eos". */
 static void put_config(FILE *out, void *ctx)
 {
     const Facts *f = ctx;
 
     fputs("{\n", out);
-    for (int i = 1; i < f->options; i++) {
+    for (int i = f->in->end < 0 ? 1 : 2; i < f->options; i++) {
         const char *value = f->option[i].value;
         const bool flag = strcmp(value, "on") == 0 || strcmp(value, "off") == 0;
 

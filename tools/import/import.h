@@ -36,6 +36,7 @@ typedef struct Import {
     Weights weights;
     const Class *class;
     Config config; /* what it means */
+    int end;       /* the end-of-text token; -1: none */
     int groups;    /* heads that share a key and value; 1: none do */
     Model *model;  /* to fill; NULL while the tensors are only checked */
     int filled;    /* its parameters that have been */
@@ -66,6 +67,7 @@ int key_number(const Import *in, const char *key, int least, int most);
 int key_number_or(const Import *in, const char *key, int least, int most, int missing);
 void key_must_be(const Import *in, const char *key, const char *word, const char *other);
 bool key_flag(const Import *in, const char *key, bool missing);
+int key_end(const Import *in); /* -1: none, or none that the vocabulary has */
 int key_eps(const Import *in, const char *key);
 int key_rope_base(const Import *in);
 

@@ -84,6 +84,16 @@ int key_number(const Import *in, const char *key, int least, int most)
     return key_number_or(in, key, least, most, 0);
 }
 
+/* The first, if there are several. transformers' default is beyond a small vocabulary. */
+int key_end(const Import *in)
+{
+    const Json *j = find(in, "eos_token_id");
+
+    if (j && j->kind == JSON_ARRAY)
+        j = j->first;
+    return j && j->digits && j->number < in->config.vocab ? (int)j->number : -1;
+}
+
 void key_must_be(const Import *in, const char *key, const char *word, const char *other)
 {
     const Json *j = find(in, key);
