@@ -5,7 +5,7 @@
  * window only keys within that distance. A position that sees no key outputs zeros and passes no
  * gradient. Keys and values of padding (and its queries, where keys are made of q) may hold any
  * numbers, even NaN, and their gradients are exactly 0: what is applied to them before an engine
- * must skip it. Without a matrix (fastformer), o_i depends on v_i itself as well, in padding, too.
+ * must skip it. Without a matrix (fastformer), o_i also depends on v_i, in padding as well.
  *
  * A mechanism is a row of a table: its name, its capabilities, its operands other than q, k and v,
  * its settings, the layer that contains it, and the engine that computes it. Everything else
