@@ -4,6 +4,3 @@ include experiments/e4-causal/plan.mk
 from = $(call full,$(if $(filter n%,$(1)),0.002$(comma)0.004,0.004$(comma)0.008)$(comma)..,0.008)
 length_of_runs = $(call subwords,32250000) $(call batch,256) $(call for,7324) $(settled)
 plan = $(call gated,n) $(call gated,n --no-gate,,69) $(call gated,softmax) $(two_heads)
-# Empty while the runs without a gate at 0.004 with seeds 3 to 5 are missing, which would take the place of those at
-# 0.002: one of these has not converged.
-converging =
