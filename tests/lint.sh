@@ -68,8 +68,8 @@ circle=$(awk '
     }' $files)
 [ -z "$circle" ] || complain "$circle"
 
-# No file too long to read, and no folder larger than its budget, in lines, or in lines a file where each file is
-# a mechanism: raising one is a commit of its own, which says what the lines buy.
+# No file too long to read, and no folder larger than its budget: in lines, or in lines a file where a file is
+# a mechanism. Raising one is a commit of its own, which says what the lines buy.
 long=$(wc -l $files | awk '$2 != "total" && $1 > ($2 ~ /^tests/ ? 600 : 400) { print $2 ": " $1 " lines" }')
 [ -z "$long" ] || complain "$long"
 while read -r folder budget each; do
