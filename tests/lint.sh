@@ -102,7 +102,7 @@ tools/fill 460
 tools/gradcheck 710
 tools/report 2800
 tools/train 2720
-tools/lib 1360
+tools/lib 1380
 END
 
 twice=$(sed -n 's/^    [A-Z0-9_]* = 1 << \([0-9]*\),.*/\1/p' ops/attention.h | sort | uniq -d)
