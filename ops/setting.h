@@ -40,6 +40,7 @@ typedef struct {
     bool rope;    /* it has an effect only with RoPE */
     bool pattern; /* it shapes V(i); tests change all of these at once */
     bool quiet;   /* not named among the settings of a model where it is the default */
+    bool seed;    /* of random numbers: unless it is given, a new model has its own seed here */
     const char *without;   /* a flag or number that excludes it; NULL: none */
     const char *elsewhere; /* the setting that means the same in mechanisms without this one */
     const char *was;       /* what a checkpoint without the key means; NULL: the default */

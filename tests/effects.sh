@@ -42,6 +42,7 @@ qk-norm rms |
 reach 2 | --attn longformer
 global 4 | --attn longformer --reach 1
 random 1 | --attn bigbird --block 2 --reach 1 --block-size 32
+pattern-seed 5 | --attn bigbird --random 1 --block 2 --reach 1 --block-size 32
 block 4 | --attn local
 rope-at before | --attn relu --position rope
 horizon 40 | --attn cosformer

@@ -521,6 +521,27 @@ check 'figure of no logs' [ "$("$figure" --y loss ../in/folder ../in/folder 2>&1
 cp -r "$run" ../out/placed
 check 'losses by position' eval '"$evaluate" --protocol by-position --lengths 4,8 --csv ../out/placed/eval.csv ../out/placed >"$dir/stdout" 2>"$dir/err"'
 check 'a report without them' eval '"$report" -o ../out/placed.html ../out/placed >"$dir/stdout" 2>"$dir/err" && grep -q "Losses by position in eval.csv are left out" ../out/placed.html'
+
+# Random blocks are drawn from the seed of the run: runs that differ in it alone are one model, and a configuration
+# with another seed has other blocks.
+patterned() { "$train" --out-dir "../out/$1" --attn "$2" --seed "$3" ${small#--n-layer 1} $text >"$dir/stdout" 2>&1; }
+pattern() { grep -q "$2" "../out/$1/config.json"; }
+for seed in 1 2; do
+    check "random blocks of seed $seed" patterned "blocks-$seed" bigbird "$seed"
+    check 'are drawn from it' pattern "blocks-$seed" "\"pattern_seed\": $seed,"
+done
+check 'a list has a seed of its own' patterned blocks-list relu,bigbird 2
+check 'which is 1' pattern blocks-list '"attn": "relu,bigbird",'
+check 'a configuration with another seed' eval '"$train" --config ../out/blocks-1 --seed 3 --out-dir ../out/blocks-3 >"$dir/stdout" 2>&1'
+check 'has other random blocks' pattern blocks-3 '"pattern_seed": 3,'
+check 'weights keep theirs' eval '"$train" --init ../out/blocks-1 --seed 4 --out-dir ../out/blocks-4 $text >"$dir/stdout" 2>&1'
+check 'with another seed' pattern blocks-4 '"pattern_seed": 1,'
+one_model() { # runs that differ in their seeds alone
+    "$report" -o ../out/blocks.html "$@" 2>"$dir/err" && grep -q 'Means over seeds' ../out/blocks.html &&
+        ! grep -q 'pattern-seed' ../out/blocks.html && "$figure" --y loss --where split=final "$@" >"$dir/stdout" 2>"$dir/err" &&
+        [ ! -s "$dir/err" ]
+}
+check 'seeds of one model' one_model ../out/blocks-1 ../out/blocks-2 ../out/blocks-3
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
 refused 'a report in place of a log'           2 'a file of a run' "$report" -o "$run/log.jsonl" "$run"

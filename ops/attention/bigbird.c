@@ -9,9 +9,9 @@
  * also consist of whole blocks.) R(c), the random blocks for the rows of block c, are r of the n =
  * c blocks before it if causal, otherwise of the n other blocks that hold a key which is not
  * padding; all n if n <= r. They are drawn without replacement by Floyd's algorithm, the same for
- * all heads and layers and, if causal, for all lengths: number the n blocks from 0 in order, and
- * let u_t be the t-th number of the stream (1, RANDOM_PATTERN, c) of ops/base/random.h, from 0 to
- * m_t, with m_t = n - min(r, n) + t. For t = 0 .. min(r, n) - 1,
+ * all heads and, if causal, for all lengths, from the seed s of the pattern: number the n blocks
+ * from 0 in order, and let u_t be the t-th number of the stream (s, RANDOM_PATTERN, c) of
+ * ops/base/random.h, from 0 to m_t, with m_t = n - min(r, n) + t. For t = 0 .. min(r, n) - 1,
  *
  *     R = R + { u_t }, or R + { m_t } if u_t is in R
  *
@@ -30,12 +30,15 @@
 #include "ops/attention/engine/settings.h"
 #include "ops/attention/plain/plain.h"
 
+#include <limits.h>
+
 static void view(View *v, const Values *set)
 {
     v->window = setting_or_zero(set, "reach");
     v->global = setting(set, "global");
     v->random = setting(set, "random");
     v->block = setting_or_zero(set, "block");
+    v->seed = setting(set, "pattern-seed");
 }
 
 const Attention attention_bigbird = {
@@ -55,6 +58,13 @@ const Attention attention_bigbird = {
               .tries = { 2, 1, 5 },
               .pattern = true,
               .help = "random blocks of keys that each block of queries attends to" },
+            { .name = "pattern-seed",
+              .value = 1,
+              .most = INT_MAX,
+              .tries = { 2, 1 },
+              .pattern = true,
+              .seed = true,
+              .help = "seed of the random blocks" },
             SETTING_BLOCK,
             SETTINGS_OF_HEADS,
             { 0 } },

@@ -96,8 +96,8 @@ static const char *settings_after(const OptionSequence *all, int i)
 }
 
 /* Part i of --attn, with the settings of options, and its own. */
-static Mechanism mechanism_of(const Program *program, const ModelOptions *options, const Config *c,
-                              int i)
+static Mechanism mechanism_of(const Program *program, const ModelOptions *options,
+                              const Config *was, const Config *c, int i)
 {
     const OptionSequence *all = &options->mechanism.layers;
     const char *own = settings_after(all, i);
@@ -107,6 +107,8 @@ static Mechanism mechanism_of(const Program *program, const ModelOptions *option
                                                                m.attention);
     if (c->task != TASK_CAUSAL)
         settings_see_both(program, m.attention, &m.set);
+    if (!was && all->n == 1) /* a list says all that is not a default */
+        settings_seed(program, m.attention, &m.set, options->seed);
     if (own) {
         const Text words = text_format("%.*s", (int)strcspn(own, ","), own);
         const Text why = mechanism_apply(&m, words.at);
@@ -184,7 +186,7 @@ static void settle_mechanisms(const Program *program, ModelOptions *options, con
 
     check_settings(program, all);
     for (int i = 0; i < all->n; i++) {
-        list[i] = mechanism_of(program, options, c, i);
+        list[i] = mechanism_of(program, options, was, c, i);
         check_layer(program, list[i].attention);
     }
     warn_of_idle(program, &options->mechanism, list, all->n);

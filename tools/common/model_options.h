@@ -11,6 +11,7 @@ typedef struct {
     int position; /* -1: not given */
     bool tied, bias, residual, shortcut, value_embedding;
     double gamma_init; /* 0: all gammas are 1 */
+    uint64_t seed;     /* of a new model */
 } ModelOptions;
 #define MODEL_OPTIONS_DEFAULT                                                                      \
     {                                                                                              \

@@ -205,6 +205,9 @@ bool options_fact(const char *key);
  * it saves. */
 bool options_matter(const char *key);
 
+/* Whether an entry is a mechanism's seed and equal to the run's, as it is unless it was given. */
+bool options_follow_seed(const Json *config, const char *key);
+
 /* Parses the number [-]digits[.digits][e[-+]digits] at s, and returns its end in `end`; false:
  * there is none, or it is not finite. */
 bool options_number(const char *s, const char **end, double *value);

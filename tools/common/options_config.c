@@ -46,6 +46,12 @@ bool options_matter(const char *key)
     return !options_fact(key) && !text_is_one(key, passing);
 }
 
+bool options_follow_seed(const Json *config, const char *key)
+{
+    return strcmp(key, "pattern_seed") == 0 && strcmp(json_text(json_find(config, key)).at,
+                                                      json_text(json_find(config, "seed")).at) == 0;
+}
+
 /* The value as on the command line, in `mem`; NULL: it cannot be one. */
 static const char *value_of(const Json *j, Arena *mem)
 {

@@ -2,6 +2,7 @@
 
 #include "ops/base/error.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -121,7 +122,7 @@ static Option option_of(int i, SettingsOptions *to)
 
     o.at = s->kind == SETTING_FLAG ? (void *)&to->flag[i] : &to->set.at[i];
     o.help = help_of(i);
-    o.others = other_defaults(i);
+    o.others = s->seed && to->has_context ? "in a new model --seed" : other_defaults(i);
     if (s->length == CONTEXT_IF_ASKED && to->has_context)
         o.also = "context", o.means = SETTING_CONTEXT;
     to->set.at[i] = s->value;
@@ -273,6 +274,13 @@ const Attention *settings_of(const Program *program, const SettingsOptions *s, V
     return a;
 }
 
+void settings_seed(const Program *program, const Attention *a, Values *set, uint64_t seed)
+{
+    for (const Setting *s = a->settings; s && s->name; s++)
+        if (s->seed && !options_set(program, s->name))
+            *setting_at(set, s->name) = (int)(seed & INT_MAX);
+}
+
 void settings_see_both(const Program *program, const Attention *a, Values *set)
 {
     for (const Setting *s = a->settings; s && s->name; s++)
@@ -353,7 +361,7 @@ static void add_setting(Text *text, const Setting *s, int value, const MixSize *
         add(text, "%s %s", s->name, s->choices[value]);
     if (s->kind == SETTING_NUMBER && s->size)
         add_size(text, s, value, size);
-    if (s->kind == SETTING_NUMBER && !s->size && (value || s->zero))
+    if (s->kind == SETTING_NUMBER && !s->size && !s->seed && (value || s->zero))
         add(text, "%s %d", s->name, value ? value : s->zero);
     if (s->kind == SETTING_FLAG && value != s->value)
         add(text, "%s%s", value ? "" : "no ", s->name);

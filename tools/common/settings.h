@@ -58,6 +58,9 @@ Values settings_part(const Program *program, const SettingsOptions *s, const Att
  */
 Values settings_given_part(const Program *program, const SettingsOptions *s, const Attention *a);
 
+/* A setting that is a seed, and that no option sets, is that of the model. */
+void settings_seed(const Program *program, const Attention *a, Values *set, uint64_t seed);
+
 /* Where both sides are seen, a setting that no option sets may have another default. */
 void settings_see_both(const Program *program, const Attention *a, Values *set);
 

@@ -314,6 +314,7 @@ class Bigbird(Longformer):
     def __init__(self, config: AttncConfig, place: int = 0):
         super().__init__(config, place)
         self.C, self.forgets = config.block or 64, False
+        self.r, self.seed = config.random, config.pattern_seed
 
     def sees(self, t: Tokens, keys: Tokens) -> Tensor:
         c, of = t.pos[:, :, None] // self.C, keys.pos[:, None, :] // self.C
@@ -321,14 +322,14 @@ class Bigbird(Longformer):
         n = c if self.causal else blocks - 1 + 0 * c  # other blocks, of which R(c) are drawn
         drawn = torch.zeros_like(c == of)
         for number, others in {*zip(c.flatten().tolist(), n.flatten().tolist())}:
-            blocks = torch.tensor(random_blocks(number, others, self.config.random)).to(c)
+            blocks = torch.tensor(random_blocks(number, others, self.r, self.seed)).to(c)
             drawn = drawn | ((c == number) & (n == others) & torch.isin(of, blocks))
         alike = Mix.sees(self, t, keys)
         return super().sees(t, keys) | (alike & drawn[:, None])
 
 
 @lru_cache(maxsize=4096)
-def random_blocks(c: int, others: int, r: int) -> tuple:
+def random_blocks(c: int, others: int, r: int, seed: int) -> tuple:
     """R(c): r of that many other blocks, by Floyd's algorithm and ./train's random numbers."""
 
     def mix(z: int) -> int:
@@ -337,7 +338,7 @@ def random_blocks(c: int, others: int, r: int) -> tuple:
         return z ^ z >> 31
 
     phi, key, drawn = 0x9E3779B97F4A7C15, 0, []
-    for part in (1, 11, c):  # the seed, the purpose, the block
+    for part in (seed, 11, c):  # 11: the purpose
         key = mix(((key ^ part) + phi) % 2**64)
     r = max(0, min(r, others))
     for t in range(r):

@@ -239,6 +239,7 @@ void source_differences(const Source *a, const Source *b, Text *names)
 {
     for (const Json *j = a->config && b->config ? a->config->first : NULL; j; j = j->next)
         if (strcmp(json_text(j).at, json_text(json_find(b->config, j->name)).at) != 0 &&
+            !(options_follow_seed(a->config, j->name) && options_follow_seed(b->config, j->name)) &&
             is_new(j->name, names->at))
             text_add(names, "%s%s", names->n ? ", " : "", j->name);
 }

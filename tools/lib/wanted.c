@@ -86,6 +86,7 @@ const ModelWanted *wanted_read(const char *words)
 
     read_words(words);
     c->task = to.task;
+    to.model.seed = to.w.seed;
     model_options_settle(&program, &to.model, NULL, c);
     c->classes = to.classes;
     settle_optimiser();

@@ -3,6 +3,7 @@
 
 #include "ops/attention.h"
 #include "ops/base/error.h"
+#include "tools/common/options.h"
 #include "tools/draw/axis.h"
 
 #include <limits.h>
@@ -118,10 +119,15 @@ const char *record_task(const Record *r)
     return task ? task : "";
 }
 
-/* The setting's value in config.json; its default where there is none, or none that it can have. */
+/*
+ * The setting's value in config.json; its default where there is none, or none that it can have, or
+ * where it is the run's own seed.
+ */
 static int setting_in(const Record *r, const Setting *s)
 {
-    const Json *member = json_find(r->config, setting_key(s).at);
+    const Json *member = s->seed && options_follow_seed(r->config, setting_key(s).at)
+                             ? NULL
+                             : json_find(r->config, setting_key(s).at);
     const JsonKind kind = member ? member->kind : JSON_NULL;
     int value;
 

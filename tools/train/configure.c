@@ -81,6 +81,8 @@ static bool is_skipped(const char *name, const Json *value, const Json *config)
         return true;
     if (replaced && was_default(name, value))
         return true;
+    if (strcmp(name, "pattern-seed") == 0 && options_follow_seed(config, "pattern_seed"))
+        return true;
     return job_passes(name) && !text_is_one(name, kept);
 }
 

@@ -171,6 +171,7 @@ static void settle_model(void)
 {
     Config *c = &job.config;
 
+    model.seed = job.seed;
     model_options_settle(&program, &model, job.from ? &job.from->model.config : NULL, c);
     c->vocab = job.made ? synthetic_vocab(job.made, job.shape) : 256; /* at least */
     c->classes = job.made                ? job.made->classes

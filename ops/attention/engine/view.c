@@ -16,7 +16,7 @@
  */
 #include "ops/attention/engine/view.h"
 
-enum { PATTERN_SEED = 1, PIECES = RANDOM_MOST + 3 };
+enum { PIECES = RANDOM_MOST + 3 };
 
 bool view_is_span(const View *v)
 {
@@ -91,7 +91,7 @@ static bool is_among(int block, const int *drawn, int n)
 /* The blocks of keys for the rows of block c; returns their number. */
 static int draw(const View *v, int c, int *drawn)
 {
-    const Random random = random_stream(PATTERN_SEED, RANDOM_PATTERN, (uint64_t)c);
+    const Random random = random_stream((uint64_t)v->seed, RANDOM_PATTERN, (uint64_t)c);
     const int blocks = (v->length + v->block - 1) / v->block;
     const int others = v->causal ? c : blocks - (c < blocks), n = min(v->random, others);
 

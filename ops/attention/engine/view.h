@@ -22,6 +22,7 @@ typedef struct View {
     int stride; /* see also the keys at multiples of this distance; 0: none */
     int random; /* see also this many blocks of keys, drawn for each block of rows */
     int block;  /* of this length */
+    int seed;   /* of these draws */
     const int *drawn; /* these, by view_draw_all(); NULL: drawn when they are needed */
 } View;
 

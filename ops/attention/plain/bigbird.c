@@ -21,7 +21,8 @@ static bool is_drawn(const PlainHead *x, int rows, int keys)
     int blocks = (int)ceil((double)x->length / block);
     int n = x->mix->causal ? rows : rows < blocks ? blocks - 1 : blocks;
     int want = (int)fmin(setting(&x->mix->set, "random"), n);
-    Random random = random_stream(1, RANDOM_PATTERN, (uint64_t)rows);
+    Random random = random_stream((uint64_t)setting(&x->mix->set, "pattern-seed"), RANDOM_PATTERN,
+                                  (uint64_t)rows);
 
     for (int t = 0; t < want; t++) {
         int below = n - want + 1 + t,
