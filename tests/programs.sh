@@ -530,6 +530,8 @@ for seed in 1 2; do
     check "random blocks of seed $seed" patterned "blocks-$seed" bigbird "$seed"
     check 'are drawn from it' pattern "blocks-$seed" "\"pattern_seed\": $seed,"
 done
+check 'two of a kind are no list' patterned blocks-two bigbird,bigbird 5
+check 'and have the seed of the run' pattern blocks-two '"pattern_seed": 5,'
 check 'a list has a seed of its own' patterned blocks-list relu,bigbird 2
 check 'which is 1' pattern blocks-list '"attn": "relu,bigbird",'
 check 'a configuration with another seed' eval '"$train" --config ../out/blocks-1 --seed 3 --out-dir ../out/blocks-3 >"$dir/stdout" 2>&1'
@@ -541,6 +543,20 @@ one_model() { # runs that differ in their seeds alone
         ! grep -q 'pattern-seed' ../out/blocks.html && "$figure" --y loss --where split=final "$@" >"$dir/stdout" 2>"$dir/err" &&
         [ ! -s "$dir/err" ]
 }
+
+# What a run would write over is no text of it; what is said of a dry run in a configuration holds.
+cp $text ../out/blocks-4/eval.csv && ln ../out/blocks-4/eval.csv ../in/linked && ln ../out/blocks-4/config.json ../in/linked-too
+over="$train --out-dir ../out/blocks-4 --overwrite --threads 1"
+refused 'a text that its run would delete'              2 'would overwrite it: move it' $over ../out/blocks-4/eval.csv
+refused 'a validation text that the run would delete'   2 'would overwrite it: move it' $over --val-file ../out/blocks-4/eval.csv $text
+refused 'labels that the run would overwrite'           2 'would overwrite it: move it' $over --task classify --labels ../out/blocks-4/log.jsonl
+refused 'a text that is a file of the run by another name' 2 'would overwrite it: move it' $over ../in/linked-too
+check 'a text with a name elsewhere' eval '$over $small ../in/linked >"$dir/stdout" 2>&1'
+check 'is still there' cmp -s $text ../in/linked
+printf '{"texts": ["%s"], "dry_run": true, "block_size": 16}' $text >../in/dry.json
+check 'a dry run by a configuration' eval '"$train" --config ../in/dry.json --out-dir ../out/dry --threads 1 >"$dir/stdout" 2>"$dir/err"'
+check 'says so' said 'nothing is written$'
+check 'and leaves no folder' [ ! -e ../out/dry ]
 check 'seeds of one model' one_model ../out/blocks-1 ../out/blocks-2 ../out/blocks-3
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
@@ -1697,7 +1713,7 @@ again() { # what was exported, as a run
 }
 check 'a model that is exported and imported' again
 refused 'import without a run'                2 'takes DIR and RUN' "$import" ../out/exported
-refused 'import into an existing run'               2 './train --resume continues it' "$import" ../out/exported ../out/imported
+refused 'import into an existing run'               2 'choose another folder, or --overwrite replaces it' "$import" ../out/exported ../out/imported
 refused 'import of a run'                     5 'has no model_type' "$import" $whole ../out/nothing
 refused 'import beyond the context'           2 '--block-size 9999' "$import" --block-size 9999 ../out/exported ../out/nothing
 refused 'an imported run has no optimizer'    2 'imported, and has no optimizer; --init starts'   "$train" --resume ../out/imported

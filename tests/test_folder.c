@@ -507,6 +507,27 @@ START_TEST(a_log_that_cannot_be_written_ends_the_run)
 }
 END_TEST
 
+/* Whatever its name, and whether or not other files of a run are there. */
+START_TEST(a_text_that_a_run_would_replace_is_recognised)
+{
+    static const char *const own[] = { "log.jsonl", "config.json", "eval.csv",
+                                       "events.out.tfevents.1" };
+    static const char *const others[] = { "corpus.txt", "log.json", "eval.csv.gz" };
+
+    for (int i = 0; i < COUNT(own); i++) {
+        put_text(own[i], "x");
+        ck_assert(folder_replaces(folder, in_folder(own[i])));
+        ck_assert(!folder_replaces("/", in_folder(own[i])));
+    }
+    for (int i = 0; i < COUNT(others); i++) {
+        put_text(others[i], "x");
+        ck_assert(!folder_replaces(folder, in_folder(others[i])));
+    }
+    ck_assert_int_eq(link(in_folder("log.jsonl"), in_folder("linked")), 0);
+    ck_assert(folder_replaces(folder, in_folder("linked")));
+}
+END_TEST
+
 Suite *suite_folder(void)
 {
     Suite *s = suite_create("folder");
@@ -530,5 +551,6 @@ Suite *suite_folder(void)
     tcase_add_test(t, a_folder_that_cannot_be_locked_is_an_error);
     tcase_add_test(t, a_folder_that_was_moved_or_replaced_gets_no_checkpoint);
     tcase_add_test(t, a_log_that_cannot_be_written_ends_the_run);
+    tcase_add_test(t, a_text_that_a_run_would_replace_is_recognised);
     return s;
 }

@@ -88,6 +88,44 @@ START_TEST(a_seed_counts_once)
 }
 END_TEST
 
+/* relu - softmax is 1 and 2; the lowest is a run that has no pair. */
+START_TEST(a_single_run_is_not_what_others_are_compared_with)
+{
+    static const Made made[] = {
+        { "\"attn\":\"softmax\",\"seed\":1", 1 }, { "\"attn\":\"softmax\",\"seed\":2", 2 },
+        { "\"attn\":\"relu\",\"seed\":1", 2 },    { "\"attn\":\"relu\",\"seed\":2", 4 },
+        { "\"attn\":\"exp\",\"seed\":3", 0.5 },
+    };
+    char *page = page_of_runs(made, COUNT(made), "a");
+
+    check_says(page,
+               VARIANT("exp", "1", "<b>0.500</b>", "–", "–", "–", "span class=\"soft\"")
+                   VARIANT("softmax", "2", "<span>1.500</span>", "0.71", "–", "–",
+                           "span class=\"soft\"") VARIANT("relu", "2", "<span>3.000</span>", "1.41",
+                                                          "1.50", "6.35", "span class=\"soft\""));
+    free(page);
+}
+END_TEST
+
+/* Random blocks are drawn from the run's seed, unless another was given for them. */
+START_TEST(a_seed_that_follows_the_runs_is_no_other_option)
+{
+    static const Made made[] = {
+        { "\"attn\":\"bigbird\",\"pattern_seed\":1,\"seed\":1", 1 },
+        { "\"attn\":\"bigbird\",\"pattern_seed\":2,\"seed\":2", 1 },
+        { "\"attn\":\"bigbird\",\"pattern_seed\":5,\"seed\":1", 2 },
+        { "\"attn\":\"bigbird\",\"pattern_seed\":5,\"seed\":2", 2 },
+    };
+    char *page = page_of_runs(made, COUNT(made), "a");
+
+    check_says(page,
+               VARIANT("bigbird", "2", "<b>1.000</b>", "0.00", "–", "–", "span class=\"soft\""));
+    check_says(page, VARIANT("bigbird (pattern-seed 5)", "2", "<span>2.000</span>", "0.00", "1.00",
+                             "0.00", "span"));
+    free(page);
+}
+END_TEST
+
 START_TEST(other_options_make_other_variants)
 {
     static const Made made[] = {
@@ -155,6 +193,8 @@ Suite *suite_seeds(void)
 
     tcase_add_test(t, runs_that_differ_in_the_seed_are_compared_in_pairs);
     tcase_add_test(t, a_seed_counts_once);
+    tcase_add_test(t, a_single_run_is_not_what_others_are_compared_with);
+    tcase_add_test(t, a_seed_that_follows_the_runs_is_no_other_option);
     tcase_add_test(t, other_options_make_other_variants);
     tcase_add_test(t, there_are_no_means_of_single_runs_or_of_what_cannot_be_compared);
     tcase_add_test(t, half_of_an_interval_is_students);

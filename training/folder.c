@@ -192,6 +192,15 @@ static bool is_of_run(const char *name)
     return strncmp(name, EVENTS, strlen(EVENTS)) == 0 || strcmp(name, "eval.csv") == 0;
 }
 
+bool folder_replaces(const char *folder, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char above[FOLDER_PATH];
+
+    return folder_owns(folder, path) || (is_of_run(slash ? slash + 1 : path) &&
+                                         folder_above(above, path) && file_same(above, folder));
+}
+
 static bool moved(int dir, const char *name, int to)
 {
     return !is_of_run(name) || renameat(dir, name, to, name) == 0;

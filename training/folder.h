@@ -33,6 +33,9 @@ bool folder_has_run(const char *path);
 /* Whether the path leads to one of those files in the folder. */
 bool folder_owns(const char *folder, const char *path);
 
+/* Whether a run in the folder would replace or delete the file. */
+bool folder_replaces(const char *folder, const char *path);
+
 /* Whether it leads to one of several of those files in its own folder: to a file of a run. */
 bool folder_run_owns(const char *path);
 

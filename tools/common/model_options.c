@@ -95,6 +95,15 @@ static const char *settings_after(const OptionSequence *all, int i)
     return part && part[n] == ':' ? part + n + 1 : NULL;
 }
 
+static bool is_one_mechanism(const OptionSequence *all)
+{
+    int i = 0;
+
+    while (i < all->n && all->at[i] == all->at[0])
+        i++;
+    return i == all->n;
+}
+
 /* Part i of --attn, with the settings of options, and its own. */
 static Mechanism mechanism_of(const Program *program, const ModelOptions *options,
                               const Config *was, const Config *c, int i)
@@ -107,7 +116,7 @@ static Mechanism mechanism_of(const Program *program, const ModelOptions *option
                                                                m.attention);
     if (c->task != TASK_CAUSAL)
         settings_see_both(program, m.attention, &m.set);
-    if (!was && all->n == 1) /* a list says all that is not a default */
+    if (!was && is_one_mechanism(all)) /* another list says all that is not a default */
         settings_seed(program, m.attention, &m.set, options->seed);
     if (own) {
         const Text words = text_format("%.*s", (int)strcspn(own, ","), own);

@@ -153,6 +153,9 @@ static void check_words(int words, char **word)
     if (words != 2)
         die(EXIT_USAGE, "import takes DIR and RUN, not %d arguments: %s", words,
             options_usage(&program).at);
+    if (!overwrite && folder_has_run(word[1]))
+        die(EXIT_USAGE,
+            "%.200s has a run already: choose another folder, or --overwrite replaces it", word[1]);
     folder_check(word[1], overwrite);
 }
 

@@ -24,6 +24,7 @@ typedef struct {
     const Group *group;
     int *of;          /* the number of each run's variant; -1: it has no loss */
     Variant *variant; /* the lowest mean first */
+    Variant *against; /* the lowest with several runs: differences are from it */
     int n, again;     /* variants; runs that are left out, as they are others again */
     double *some;     /* room for a number of each run */
 } Seeds;
@@ -109,17 +110,17 @@ static void find_means(Seeds *s)
     qsort(s->variant, (size_t)s->n, sizeof *s->variant, by_mean);
 }
 
-/* The run of the best variant with the same seed, or NULL. */
+/* The run with the same seed that it is compared with, or NULL. */
 static const Record *pair_of(const Seeds *s, const Record *r)
 {
     for (int i = 0; i < s->group->n; i++)
-        if (s->of[i] == s->variant->number &&
+        if (s->of[i] == s->against->number &&
             strcmp(seed_of(s->group->run[i]).at, seed_of(r).at) == 0)
             return s->group->run[i];
     return NULL;
 }
 
-/* The mean of the differences from the best variant, and half of its interval; NaN: fewer than two
+/* The mean of the differences from `against`, and half of its interval; NaN: fewer than two
  * pairs. */
 static double difference_of(const Seeds *s, const Variant *v, double *half)
 {
@@ -127,7 +128,7 @@ static double difference_of(const Seeds *s, const Variant *v, double *half)
     int n = 0;
 
     *half = (double)NAN;
-    for (int i = 0; i < s->group->n && v != s->variant; i++) {
+    for (int i = 0; i < s->group->n && v != s->against; i++) {
         const Record *r = s->group->run[i], *pair = s->of[i] == v->number ? pair_of(s, r) : NULL;
 
         if (pair)
@@ -167,8 +168,8 @@ static void put_variant(const Seeds *s, const Variant *v, FILE *out)
 static void put_variants(const Seeds *s, FILE *out)
 {
     fputs(
-        "<p class=\"soft\">Means over seeds. Differences are from the lowest, in pairs of runs with the same "
-        "seed; ± is half of the 95% interval, and a difference in grey may be chance.",
+        "<p class=\"soft\">Means over seeds. Differences are from the lowest with several runs, in pairs of "
+        "runs with the same seed; ± is half of the 95% interval, and a difference in grey may be chance.",
         out);
     if (s->again)
         fprintf(out, " Not counted: %d run%s with the options and the seed of another.", s->again,
@@ -200,6 +201,9 @@ void seeds_write(const Group *g, FILE *out)
     find_means(&s);
     for (int v = 0; v < s.n; v++)
         most = s.variant[v].runs > most ? s.variant[v].runs : most;
+    s.against = s.variant;
+    while (most > 1 && s.against->runs == 1)
+        s.against++;
     if (most > 1)
         put_variants(&s, out);
     free(s.of);

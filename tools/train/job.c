@@ -285,6 +285,7 @@ static void check_lengths(void)
 
 static void check_folder(void)
 {
+    job_check_texts(&job);
     if (overwrite && (resume || !job.out_dir))
         die(EXIT_USAGE, resume ? "--overwrite starts over, --resume continues: give only one"
                                : "--overwrite needs the run's folder: --out-dir FOLDER");
@@ -369,9 +370,9 @@ Job job_read(int argc, char **argv)
     model_options_add(&program, &model);
     job.files = options_parse(&program, argc, argv);
     job.file = (const char *const *)argv;
-    job.dry_run = dry_run;
     if (config && !resume)
         job_configure(&job, config);
+    job.dry_run = dry_run;
     if (config && resume)
         die(EXIT_USAGE, "--resume uses the run's own options, so it takes no --config");
     if (resume && init)

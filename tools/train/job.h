@@ -91,6 +91,7 @@ void job_settle_classes(Job *job);
 
 /* Dies (EXIT_USAGE) if options choose validation data that there is not. */
 void job_check_validation(const Job *job);
+void job_check_texts(const Job *job); /* that the run in --out-dir does not write over them */
 
 /* Dies (EXIT_USAGE) if options would change nothing, or mechanisms have no layer; warns of a
  * warm-up longer than the run. */

@@ -1,8 +1,11 @@
-/* Which options choose the validation data, and of what. */
+/* Which options choose the validation data, and of what; and that no text is a file of the run. */
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tools/common/shown.h"
 #include "tools/train/job.h"
+#include "training/folder.h"
+
+#include <string.h>
 
 void job_check_validation(const Job *job)
 {
@@ -23,4 +26,21 @@ void job_check_validation(const Job *job)
             if (!job->validation_path && file_same(job->file[j], job->file[i]))
                 warn("%.200s is given twice, so that what is held back is trained on as well",
                      shown_plain(job->file[i]).at);
+}
+
+static void check_text(const Job *job, const char *path)
+{
+    if (path && job->out_dir && strcmp(path, "-") != 0 && folder_replaces(job->out_dir, path))
+        die(EXIT_USAGE,
+            "%.200s is a file of the run in --out-dir, which would overwrite it: move it",
+            shown_plain(path).at);
+}
+
+void job_check_texts(const Job *job)
+{
+    for (int i = 0; i < job->files; i++)
+        check_text(job, job->file[i]);
+    check_text(job, job->validation_path);
+    check_text(job, job->labels);
+    check_text(job, job->labels_val);
 }
