@@ -2,14 +2,29 @@
 
     python3 attention.py [CHECKPOINT]
 
-numpy arrays work as well: pass x.ctypes.data_as(FLOATS) of contiguous float32.
+attention() takes NumPy arrays as well, contiguous float32 of any shape, and numpy.ctypeslib.as_array() makes arrays of
+what it returns. The library is that of the environment variable ATTNC_LIB, or an installed one, or that of `make lib`.
 """
 import ctypes as c
+import glob
 import math
+import os
 import sys
 
 FLOATS = c.POINTER(c.c_float)
-lib = c.CDLL("libattnc.so.0")
+
+
+def load():
+    made = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "build", "*-native", "libattnc.so.0")
+    try:
+        return c.CDLL(os.environ.get("ATTNC_LIB", "libattnc.so.0"))
+    except OSError:
+        if "ATTNC_LIB" in os.environ or not glob.glob(made):
+            raise
+        return c.CDLL(glob.glob(made)[0])
+
+
+lib = load()
 lib.attnc_error.restype = lib.attnc_version.restype = c.c_char_p
 lib.attnc_attention_new.restype = lib.attnc_model_open.restype = c.c_void_p
 lib.attnc_attention_new.argtypes = [c.c_char_p]
@@ -37,8 +52,14 @@ def check(ok):
     return ok
 
 
+def floats(x):
+    """x as a ctypes array, without a copy."""
+    return x if isinstance(x, c.Array) else (c.c_float * x.size).from_buffer(x)
+
+
 def attention(options, B, N, H, d, arrays, g):
     """The output for {"q": ..., "k": ..., "v": ...}, and gradients of the sum of g * output."""
+    arrays, g = {name: floats(x) for name, x in arrays.items()}, floats(g)
     a = check(lib.attnc_attention_new(options.encode()))
     try:
         check(lib.attnc_attention_shape(a, B, N, H, d, d) == 0)

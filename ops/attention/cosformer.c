@@ -22,6 +22,9 @@
  * the fast frequencies and the sines the slow ones: with R for the former and S for the latter,
  * cos a_i cos a_j R_i-j + sin a_i sin a_j S_i-j is not a function of i - j.
  *
+ * As in relu.c, a row may have a denominator of 0 and, with RoPE, a numerator that is not, which is
+ * then divided by the guard.
+ *
  * M is the horizon, or the length T if that is greater: with M >= T no weight is negative. In a
  * model the horizon is the context, so that sequences of all lengths use the same M.
  *

@@ -65,7 +65,9 @@ ATTNC_API const char *attnc_mechanism_summary(int i);
 
 /*
  * Attention. q and k are (B, N, H, d), v and out (B, N, H, e): B sequences of N positions, H heads.
- * Some mechanisms take more operands, such as fastformer's pool_q.
+ * Some mechanisms take more operands, such as fastformer's pool_q, whose formulas and ranges are at
+ * the head of ops/attention/NAME.c. Decays (g, ga) are logarithms and at most 0: larger ones, or
+ * keys of deltanet and its relatives that are longer than 1, may give results that are not finite.
  *
  * Options: --attn NAME, --causal, --rope, --rope-scale KIND:S, --threads N (0, the default: all
  * available processors), --seed N (for random operands), --layer L and --layers N (for decays that
