@@ -16,6 +16,8 @@
 #include <string.h>
 
 enum { LENGTH_BYTES = 8, HEADER_MAX = 100000000 };
+/* At most: of a tensor with 8 dimensions and of the next; members of the metadata. */
+enum { ENTRY_COMMAS = 11, META_MOST = 1 << 16 };
 
 typedef struct {
     Safetensors *into;
@@ -162,10 +164,37 @@ static bool foreign(Reader *r, size_t bytes)
                 like ? "; it looks like " : "", like ? like : "");
 }
 
+/*
+ * Whether the header can be one, by its signs outside of strings: a value takes up to 64 bytes once
+ * it is read, so a list of numbers would take many times its own size before it is refused.
+ */
+static bool check_values(Reader *r, const char *header, size_t length)
+{
+    size_t braces = 0, commas = 0;
+    bool quoted = false;
+
+    for (size_t i = 0; i < length; i++) {
+        const char sign = header[i];
+
+        i += quoted && sign == '\\'; /* and what it escapes */
+        quoted ^= sign == '"';
+        braces += !quoted && sign == '{';
+        commas += !quoted && sign == ',';
+    }
+    if (braces > ENTRIES_MAX + 2)
+        return fail(r, "has more than %d tensors", ENTRIES_MAX);
+    if (commas > ENTRY_COMMAS * braces + META_MOST)
+        return fail(r, "has a header of more values than tensors have");
+    return true;
+}
+
 static bool read_header(Reader *r, const char *header, size_t length)
 {
     Safetensors *into = r->into;
     Text why;
+
+    if (!check_values(r, header, length))
+        return false;
     const Json *all = json_read(into->mem, header, length, &why);
     const Json *meta = json_find(all, "__metadata__");
 

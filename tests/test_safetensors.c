@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The example of the format's description. */
@@ -266,6 +267,38 @@ START_TEST(random_changes_never_crash_the_reader)
 }
 END_TEST
 
+/* A file of no tensors whose header is `before`, `sign` n times, and `after`. */
+static bool parses_many(const char *before, const char *sign, int n, const char *after)
+{
+    const size_t length = strlen(before) + strlen(sign) * (size_t)n + strlen(after);
+    char *file = xmalloc(8 + length + 1), *at = file + 8 + strlen(before);
+
+    for (int i = 0; i < 8; i++)
+        file[i] = (char)((uint64_t)length >> 8 * i);
+    strcpy(file + 8, before);
+    for (int i = 0; i < n; i++, at += strlen(sign))
+        strcpy(at, sign);
+    strcpy(at, after);
+    const bool is_valid = parses(file, 8 + length);
+    free(file);
+    return is_valid;
+}
+
+/* Before its values take many times the memory of the file; those within a string take none. */
+START_TEST(a_header_of_too_many_values_is_rejected)
+{
+    enum { MANY = 100000 };
+
+    ck_assert(!parses_many("{\"a\":[", "1,", MANY, "1]}"));
+    ck_assert_ptr_nonnull(strstr(why, "more values than tensors have"));
+    ck_assert(!parses_many("{\"a\":", "{", MANY + ENTRIES_MAX, ""));
+    ck_assert_ptr_nonnull(strstr(why, "tensors"));
+    ck_assert(parses_many("{\"__metadata__\":{\"a\":\"", "{,", MANY + ENTRIES_MAX, "\"}}"));
+    ck_assert(parses_many("{\"__metadata__\":{\"a\":\"", "\\\",", 2 * MANY, "\"}}"));
+    ck_assert(parses_many("{\"__metadata__\":{\"a\":\"", "\\\\", MANY, "\"}}"));
+}
+END_TEST
+
 START_TEST(a_wrong_header_length_is_rejected)
 {
     static const uint64_t length[] = {
@@ -354,6 +387,7 @@ Suite *suite_safetensors(void)
     tcase_add_test(t, appended_or_prepended_bytes_are_rejected);
     tcase_add_test(t, a_flipped_bit_of_the_header_leaves_it_consistent_or_rejected);
     tcase_add_test(t, random_changes_never_crash_the_reader);
+    tcase_add_test(t, a_header_of_too_many_values_is_rejected);
     tcase_add_test(t, a_wrong_header_length_is_rejected);
     tcase_add_test(t, other_file_formats_are_named);
     tcase_add_test(t, a_tensor_file_that_is_not_there_is_an_io_error);
