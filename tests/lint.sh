@@ -101,7 +101,7 @@ tools/import 1560
 tools/fill 460
 tools/gradcheck 710
 tools/report 2800
-tools/train 2720
+tools/train 2780
 tools/lib 1380
 END
 
