@@ -557,6 +557,13 @@ printf '{"texts": ["%s"], "dry_run": true, "block_size": 16}' $text >../in/dry.j
 check 'a dry run by a configuration' eval '"$train" --config ../in/dry.json --out-dir ../out/dry --threads 1 >"$dir/stdout" 2>"$dir/err"'
 check 'says so' said 'nothing is written$'
 check 'and leaves no folder' [ ! -e ../out/dry ]
+printf 'a\tone text\nb\tanother text\na\tand one more\nb\tand the last\n' >../in/wanted.tsv
+check 'a task without texts by the configuration of a text' eval '"$train" --config ../out/blocks-1 --task mqar --dry-run >"$dir/stdout" 2>"$dir/err"'
+check 'makes its own rows' said '^mqar: '
+check 'labels by the configuration of a text' eval '"$train" --config ../out/blocks-1 --task classify --labels ../in/wanted.tsv --val-share 0.5 --dry-run >"$dir/stdout" 2>"$dir/err"'
+check 'a causal mamba2' patterned mamba mamba2 1
+check 'as a masked model' eval '"$train" --config ../out/mamba --task mlm --dry-run >"$dir/stdout" 2>"$dir/err"'
+check 'has the convolution of one' said '^mamba2 attention (conv 3)'
 check 'seeds of one model' one_model ../out/blocks-1 ../out/blocks-2 ../out/blocks-3
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'

@@ -5,6 +5,7 @@
  *                or from the mechanism, does so again, where the command line changes them
  *     by hand    everything in it is an option, and "texts" are names of files
  */
+#include "tools/train/choices.h"
 #include "tools/train/job.h"
 
 #include "ops/base/error.h"
@@ -57,7 +58,8 @@ static bool is_of_run(const Json *config)
     return json_find(config, "command") || json_find(config, "version");
 }
 
-static const Attention *replaced; /* the run's mechanism, if --attn names another; else NULL */
+/* The run's mechanism, if --attn names another, or --task a task that may have other defaults. */
+static const Attention *replaced;
 
 static bool was_default(const char *name, const Json *value)
 {
@@ -103,6 +105,24 @@ static const char **names_of(const Json *texts, int n, const char *path, Arena *
     return file;
 }
 
+/* Whether the command line names another task than that of the configuration. */
+static bool has_other_task(const Job *job, const Json *config)
+{
+    const char *its = json_string(config, "task");
+
+    return its && options_given(job->program, "task") &&
+           strcmp(options_value(options_find(job->program, "task")).at, its) != 0;
+}
+
+/* Whether the command line asks for data that are not texts. */
+static bool takes_no_texts(const Job *job)
+{
+    const Option *task = options_find(job->program, "task");
+
+    return options_given(job->program, "labels") ||
+           (task->given && choice_rows(*(const int *)task->at));
+}
+
 /* The files that were read; in a run's, the last one is that of val_file. */
 static void configure_files(Job *job, const Json *config, const char *path, Arena *mem)
 {
@@ -112,7 +132,7 @@ static void configure_files(Job *job, const Json *config, const char *path, Aren
     const int n = is_list ? texts->count - has_last : texts && texts->kind != JSON_NULL;
 
     job->its_texts = texts;
-    if (job->files > 0 || n <= 0 ||
+    if (job->files > 0 || n <= 0 || takes_no_texts(job) ||
         (is_of_run(config) && (json_string(config, "labels") || job->data)))
         return;
     job->file = names_of(texts, n, path, mem);
@@ -144,7 +164,9 @@ void job_configure(Job *job, const char *path)
     if (!is_of_run(config) && json_string(config, "config"))
         die(EXIT_DATA, "%.120s: a configuration cannot name another one", path);
     const char *attn = is_of_run(config) ? json_string(config, "attn") : NULL;
-    replaced = job_replaces(job, attn) ? attention_find(attn) : NULL;
+    replaced = attn && (job_replaces(job, attn) || has_other_task(job, config))
+                   ? attention_find(attn)
+                   : NULL;
     options_config(job->program, config, path, is_skipped, mem);
     configure_files(job, config, path, mem);
 }
