@@ -240,6 +240,12 @@ START_TEST(a_plan_says_why_its_size_is_chosen)
         strstr(plan_reason(&w, &p, 0).at, "the smallest of 6 sizes; none makes 2000 updates"));
     w.mechanisms = 5;
     ck_assert_int_eq(plan_run(&w).size.layers, 5);
+    w.given = (PlanSize){ .layers = 5, .width = 64, .context = 64 };
+    p = plan_run(&w);
+    ck_assert_ptr_nonnull(strstr(plan_reason(&w, &p, 0).at, "smallest"));
+    w.given.batch = 8;
+    ck_assert_ptr_nonnull(
+        strstr(plan_reason(&w, &p, 0).at, "5 x 64, context 64, batches of 8 (given): "));
 }
 END_TEST
 

@@ -146,16 +146,25 @@ void plan_shorten(const PlanWanted *w, Plan *p, double seconds)
     count(w, p);
 }
 
+static bool is_given(const PlanSize *given)
+{
+    return given->layers && given->width && given->context && given->batch;
+}
+
 /* Of a text or a time for which the smallest size is too large, it says only that. */
 static Text size_reason(const PlanWanted *w, const Plan *p)
 {
     const PlanSize s = p->size;
-    const Text size = text_format("--minutes: %d x %d, context %d, batches of %d: the", s.layers,
-                                  s.width, s.context, s.batch),
+    const Text its = text_format("--minutes: %d x %d, context %d, batches of %d", s.layers, s.width,
+                                 s.context, s.batch),
+               size = text_format("%s: the", its.at),
                makes = text_format("makes %d updates in %.0f s, at %.3g ms each on this machine",
                                    enough(w), w->seconds, 1e3 * p->step_seconds),
                has = text_format("has at most %d parameters per byte of text", PER_BYTE);
 
+    if (is_given(&w->given))
+        return text_format("%s (given): %.3g ms per update on this machine", its.at,
+                           1e3 * p->step_seconds);
     if (p->in_time < enough(w))
         return text_format("%s smallest of %d sizes; none %s", size.at, SIZES, makes.at);
     if (parameters(s) > PER_BYTE * w->bytes)
