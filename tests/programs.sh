@@ -718,9 +718,9 @@ check 'minutes with batches of several sizes' planned --batch-stages 4,12 $text
 check 'take the largest' said ', batches of 12:'
 check 'and count those of each' said ' read the text 2.42 times'
 check 'minutes with batches of several lengths' planned --lengths 16,48 --batch-size 3 $text
-check 'take the longest' said ', context 48, batches of 3:'
+check 'take the longest' said ', context 48, batches of 3 (given):'
 check 'minutes with a length for each part' planned --length-stages 48,16 --batch-size 3 $text
-check 'take the longest as well' said ', context 48, batches of 3:'
+check 'take the longest as well' said ', context 48, batches of 3 (given):'
 check 'minutes of standard input' planned - <$text
 check 'know its size' said '^9 updates (given.*), which read the text 2.56 times:'
 check 'minutes with tokens that are learned' timed_as_trained --task mlm --tokenizer char $text
