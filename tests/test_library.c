@@ -178,6 +178,7 @@ START_TEST(mistakes_are_returned)
         { "--attn gla", "causal only" },
         { "--attn softmax --window x", "--window" },
         { "--attn softmax --rope-scale linear:2", "needs --rope" },
+        { "--attn softmax --zzzzzzzz", "unknown option --zzzzzzzz: attnc.h lists all" },
         { "--attn softmax --help", "unknown option --help" },
         { "--attn softmax --version", "unknown option --version" },
         { "softmax", "softmax is not an option" },

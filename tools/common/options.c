@@ -129,7 +129,8 @@ static noreturn void refuse_name(const Program *program, const char *arg)
                            : text_format("--%.*s%.*s", (int)no, name, (int)near.length, near.name);
     if (meant.n)
         die(EXIT_USAGE, "unknown option %s: did you mean %s?", text_cut(arg, SHOWN).at, meant.at);
-    die(EXIT_USAGE, "unknown option %s: --help lists all", text_cut(arg, SHOWN).at);
+    die(EXIT_USAGE, "unknown option %s: %s lists all", text_cut(arg, SHOWN).at,
+        program->summary ? "--help" : "attnc.h"); /* of a program, or of the library */
 }
 
 /* Whether standard output is a pipe that is no longer read, as that to `head`: errno may be another
