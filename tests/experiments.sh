@@ -421,6 +421,9 @@ check 'and no more' eval '[ "$(awk "/^\| ---/ { t++ } /^\| C/ && t == 1" some/RE
 check 'the second all others' sorted 2 'C1 C2 C4 C5 '
 check 'with what is known' grep -q '^| C4 | .* | not converged | b: 2 (not converged) | \[figure\](one/loss.svg) | \[one\](one/README.md) |$' some/README.md
 check 'or nothing' grep -q '^| C5 | .* | no runs | |  |  |$' some/README.md
+printf '**C3: undecided.** a: 1 (open:\n5 seeds)\n' >some/one/README.md
+check 'a verdict that was broken over two lines is refused' eval '! (cd "$root" && OUT=$dir/some experiments/claims) 2>claims.txt'
+check 'and said to be' grep -q 'some/one/README.md: a verdict is one line' claims.txt
 check 'a tiny version of the larger experiments ends with their pages' tiny
 check 'the tables have every claim once' each_claim
 check 'what has a verdict has a figure' judged_have_figures
