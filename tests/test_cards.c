@@ -1,9 +1,10 @@
-/* The cards of ./report: where a run is from, and how it was resumed. */
+/* The cards and the small charts of ./report: where a run is from, and how it was resumed. */
 #include "tests/folder.h"
 #include "tests/pages.h"
 #include "tests/suites.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define LOSS "{\"step\":1,\"split\":\"val\",\"loss\":2}\n"
 #define RESUMED_WITH(command)                                                                      \
@@ -62,6 +63,28 @@ START_TEST(a_card_shows_the_last_twenty_resumptions)
 }
 END_TEST
 
+/* All seven would overlap. */
+START_TEST(every_second_length_is_named_in_a_small_chart)
+{
+    Text lengths = text_format("length,ppl\n");
+
+    for (int n = 16; n <= 1024; n *= 2)
+        text_add(&lengths, "%d,2.5\n", n);
+    put_text("config.json", "{\"task\":\"causal\"}");
+    put_text("log.jsonl", LOSS);
+    put_text("eval.csv", lengths.at);
+    Record *r = record_here();
+    char *page = page_of(&r, 1, NULL);
+    const char *chart = strstr(page, "Perplexity by length");
+
+    ck_assert_ptr_nonnull(chart);
+    ck_assert(strstr(chart, ">16</i>") && strstr(chart, ">64</i>") && strstr(chart, ">1024</i>"));
+    ck_assert(!strstr(chart, ">32</i>") && !strstr(chart, ">128</i>"));
+    free(page);
+    record_free(r);
+}
+END_TEST
+
 Suite *suite_cards(void)
 {
     Suite *s = suite_create("cards");
@@ -69,5 +92,6 @@ Suite *suite_cards(void)
 
     tcase_add_test(t, a_card_shows_the_origin_of_a_run);
     tcase_add_test(t, a_card_shows_the_last_twenty_resumptions);
+    tcase_add_test(t, every_second_length_is_named_in_a_small_chart);
     return s;
 }

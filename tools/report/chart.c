@@ -159,7 +159,7 @@ void chart_write(const Chart *chart, FILE *out)
 
     d.x = axis_new(chart->log_x, false);
     d.y = axis_new(chart->log_y, true);
-    d.x.most = LABELS - chart->small;
+    d.x.most = chart->small && chart->log_x ? FEW : LABELS - chart->small; /* 1024 is wide */
     d.y.most = chart->small ? FEW : LABELS;
     see_all(&d);
     fprintf(out, "<figure class=\"chart%s\">\n<figcaption><b>", chart->small ? " small" : "");
