@@ -12,8 +12,8 @@
  *
  *     phi_if = s_if / z_if          psi_jf = e^k_jf          dz_if = -phi_if dphi_if / z_if
  *
- * which is added to the gradient of every key that row i sees (linear.h). ds_if = dphi_if / z_if,
- * and since the derivative of s_ih with respect to q_if is s_ih ([f = h] - s_if),
+ * which is added to the gradient of every key that row i sees (engine/linear.h). ds_if = dphi_if /
+ * z_if, and since the derivative of s_ih with respect to q_if is s_ih ([f = h] - s_if),
  *
  *     dq_if = s_if ds_if - s_if sum over h of s_ih ds_ih
  *           = phi_if dphi_if - s_if sum over h of phi_ih dphi_ih

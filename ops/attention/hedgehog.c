@@ -5,7 +5,7 @@
  *
  *     phi(x) = [softmax(W x) ; softmax(-W x)]        the same for psi, with the W of k
  *
- * Both W are initialised to the identity. linear.h has the rest.
+ * Both W are initialised to the identity. engine/linear.h has the rest.
  *
  * Backward, with z = W x, s = softmax(z), r = softmax(-z) and their gradients ds and dr. Since the
  * derivative of s_a with respect to z_b is s_a ([a = b] - s_b), and that of r_a the same with the

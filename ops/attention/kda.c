@@ -9,7 +9,7 @@
  *
  *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(W2 W1 h_t + b)
  *
- * with W1 of RANK rows; A and b are initialised as in Mamba-2 (mamba2.c). The paper has one A per
+ * with W1 of 16 rows; A and b are initialised as in Mamba-2 (mamba2.c). The paper has one A per
  * head; here there is one per feature. gated_delta.c has the derivative for one g_t per head. Here,
  * with Z_t = diag(e^(g_t)) S_t-1, whose gradient is computed as there,
  *

@@ -3,9 +3,9 @@
  *
  *     phi(x) = psi(x) = max(x, 0)          phi'(x) = 1 where x > 0, else 0
  *
- * linear.h has the rest. If the features of a query have no positive entry in common with those of
- * any key it sees, its denominator is 0. So is its output, unless RoPE rotates the numerator alone
- * (--rope-at after): that need not be 0, and is divided by the guard, 10^-6.
+ * engine/linear.h has the rest. If the features of a query have no positive entry in common with
+ * those of any key it sees, its denominator is 0. So is its output, unless RoPE rotates the
+ * numerator alone (--rope-at after): that need not be 0, and is divided by the guard, 10^-6.
  *
  * Plain twin: plain/relu.c.
  */

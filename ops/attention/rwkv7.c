@@ -12,7 +12,7 @@
  *     c_t = W_c h_t / |W_c h_t|                    in each head
  *     eta_t = sigmoid(W_eta h_t + b')
  *
- * with W1 of RANK rows; the paper derives c from k, and scales k down where eta is small.
+ * with W1 of 16 rows; the paper derives c from k, and scales k down where eta is small.
  *
  * Backward, with do_t the gradient of o_t and R_t that of S_t, from the last position to the first:
  *

@@ -31,7 +31,7 @@
  *
  *     ds_ij = A_ij (dA_ij - delta_i)
  *
- * where dA_ij = do_i . v_j, delta_i = do_i . o_i, and m is a constant, since it cancels in A.
+ * where dA_ij = g_i . v_j, delta_i = g_i . o_i, and m is a constant, since it cancels in A.
  *
  * --weight selects other functions of the scores (engine/weights.c), and
  *

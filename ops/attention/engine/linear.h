@@ -18,20 +18,20 @@
  *
  *     phi_i = phi(R_i q_i)      psi_j = psi(R_j k_j)      dq_i = R_i^T (gradient of R_i q_i)
  *
- * The gradient is the same for all maps. With the numerator n_i = sum over j of (phi_i . psi_j)
- * v_j, o_i = n_i / C_i. Let g be the gradient of o. By the quotient rule, changing n_i and C_i
+ * The gradient is the same for all maps. With the numerator p_i = sum over j of (phi_i . psi_j)
+ * v_j, o_i = p_i / C_i. Let g be the gradient of o. By the quotient rule, changing p_i and C_i
  * changes o_i by
  *
- *     (change of n_i) / C_i - n_i (change of C_i) / C_i^2
- *         = (change of n_i - o_i (change of C_i)) / C_i
+ *     (change of p_i) / C_i - p_i (change of C_i) / C_i^2
+ *         = (change of p_i - o_i (change of C_i)) / C_i
  *
- * so the gradient of n_i is u_i = g_i / C_i, and that of C_i is -g_i . o_i / C_i. C_i
+ * so the gradient of p_i is u_i = g_i / C_i, and that of C_i is -g_i . o_i / C_i. C_i
  * depends on c_i unless the guard acts:
  *
  *     dc_i = -u_i . o_i        where C_i = c_i
  *     dc_i = 0                 where the guard acts: C_i is a constant there
  *
- * n_i is linear in each of phi_i, psi_j and v_j, and c_i in phi_i and z_i:
+ * p_i is linear in each of phi_i, psi_j and v_j, and c_i in phi_i and z_i:
  *
  *     dphi_i = sum over j of (u_i . v_j) psi_j + dc_i z_i                   j in V(i)
  *     dz_i   = dc_i phi_i

@@ -23,10 +23,10 @@
  *
  *     delta_i = sum over l of A_il dA_il = g_i . sum over l of A_il v_l = g_i . o_i
  *
- * A null key, which every row with a key sees, has a score z_i and the value 0. Its weight e^z_i /
+ * A null key, which every row with a key sees, has a score y_i and the value 0. Its weight e^y_i /
  * c_i changes c_i and nothing else, and with dA = 0 its gradient is
  *
- *     dz_i = e^z_i / c_i (0 - delta_i)
+ *     dy_i = e^y_i / c_i (0 - delta_i)
  *
  * The first case is the second with delta_i = 0. The same holds for a row whose divisor
  * max(c_i, GUARD) is the guard, and therefore a constant. With s_ij = tau_i q_i . k_j,
