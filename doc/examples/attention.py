@@ -54,7 +54,11 @@ def check(ok):
 
 def floats(x):
     """x as a ctypes array, without a copy."""
-    return x if isinstance(x, c.Array) else (c.c_float * x.size).from_buffer(x)
+    if isinstance(x, c.Array):
+        return x
+    if memoryview(x).format != "f":
+        raise TypeError(f"{x.dtype} is not float32")
+    return (c.c_float * x.size).from_buffer(x)
 
 
 def attention(options, B, N, H, d, arrays, g):
