@@ -16,7 +16,7 @@
 #include <string.h>
 
 enum { LENGTH_BYTES = 8, HEADER_MAX = 100000000 };
-/* At most: of a tensor with 8 dimensions and of the next; members of the metadata. */
+/* The most commas of a tensor, which has 8 dimensions, and the most members of the metadata. */
 enum { ENTRY_COMMAS = 11, META_MOST = 1 << 16 };
 
 typedef struct {
@@ -165,8 +165,8 @@ static bool foreign(Reader *r, size_t bytes)
 }
 
 /*
- * Whether the header can be one, by its signs outside of strings: a value takes up to 64 bytes once
- * it is read, so a list of numbers would take many times its own size before it is refused.
+ * Counts braces and commas outside strings before anything is parsed: a value takes up to 64 bytes
+ * of memory, so a list of numbers would take many times its own size before it is refused.
  */
 static bool check_values(Reader *r, const char *header, size_t length)
 {
@@ -174,12 +174,12 @@ static bool check_values(Reader *r, const char *header, size_t length)
     bool quoted = false;
 
     for (size_t i = 0; i < length; i++) {
-        const char sign = header[i];
+        const char c = header[i];
 
-        i += quoted && sign == '\\'; /* and what it escapes */
-        quoted ^= sign == '"';
-        braces += !quoted && sign == '{';
-        commas += !quoted && sign == ',';
+        i += quoted && c == '\\'; /* and what it escapes */
+        quoted ^= c == '"';
+        braces += !quoted && c == '{';
+        commas += !quoted && c == ',';
     }
     if (braces > ENTRIES_MAX + 2)
         return fail(r, "has more than %d tensors", ENTRIES_MAX);

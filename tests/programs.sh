@@ -544,7 +544,7 @@ one_model() { # runs that differ in their seeds alone
         [ ! -s "$dir/err" ]
 }
 
-# What a run would write over is no text of it; what is said of a dry run in a configuration holds.
+# A run does not train on a file that it would overwrite, and a dry run asked for in a configuration writes nothing.
 cp $text ../out/blocks-4/eval.csv && ln ../out/blocks-4/eval.csv ../in/linked && ln ../out/blocks-4/config.json ../in/linked-too
 over="$train --out-dir ../out/blocks-4 --overwrite --threads 1"
 refused 'a text that its run would delete'              2 'would overwrite it: move it' $over ../out/blocks-4/eval.csv
