@@ -82,7 +82,7 @@ ops 3920
 ops/base 3000
 ops/kernel 2660
 ops/attention 145 a file
-ops/attention/engine 9260
+ops/attention/engine 9300
 ops/attention/plain 72 a file
 model 4640
 data 4880
