@@ -224,6 +224,46 @@ START_TEST(states_that_an_int_cannot_index_are_refused)
 }
 END_TEST
 
+enum { POSITIONS = 8, HEADS = 2, KEYS = 16, VALUES = 12, DIRECTIONS = 40 };
+
+/* Of one of eight positions, per head. */
+static double cost_of(const char *name, bool causal, bool gated)
+{
+    MixSize size = { .attention = attention_find(name),
+                     .T = POSITIONS,
+                     .H = HEADS,
+                     .D = KEYS,
+                     .E = VALUES,
+                     .m = DIRECTIONS,
+                     .causal = causal };
+
+    size.set = settings_default(size.attention);
+    if (gated)
+        *setting_at(&size.set, "gated") = 1;
+    return attention_cost(&size) / HEADS;
+}
+
+/* What a state of F x E gives and takes, and half of the pairs of F and E numbers. */
+static double cost_of_scan(double F)
+{
+    return 2 * F * VALUES + POSITIONS / 2 * (F + VALUES);
+}
+
+START_TEST(the_cost_counts_the_matrices_of_a_map_and_half_of_the_pairs)
+{
+    const double m = DIRECTIONS, D = KEYS, E = VALUES, pairs = POSITIONS / 2 * (D + E);
+
+    ck_assert_double_eq(cost_of("relu", true, false), cost_of_scan(D));
+    ck_assert_double_eq(cost_of("retnet", true, false), cost_of_scan(D));
+    ck_assert_double_eq(cost_of("gla", true, false), cost_of_scan(D));
+    ck_assert_double_eq(cost_of("deltanet", true, false), 3 * D * E + 2 * pairs);
+    ck_assert_double_eq(cost_of("rfa", true, true), cost_of_scan(2 * m) + 2 * m * D);
+    ck_assert_double_eq(cost_of("performer", true, false), cost_of_scan(m) + 2 * m * D);
+    ck_assert_double_eq(cost_of("performer", false, false), 2 * m * E + 2 * m * D);
+    ck_assert_double_eq(cost_of("hedgehog", false, false), 4 * D * E + 2 * D * D);
+}
+END_TEST
+
 Suite *suite_features(void)
 {
     Suite *s = suite_create("features");
@@ -236,6 +276,7 @@ Suite *suite_features(void)
     tcase_add_test(t, square_maps_that_are_learned_start_as_the_identity);
     tcase_add_test(t, no_two_random_directions_are_alike);
     tcase_add_test(t, states_that_an_int_cannot_index_are_refused);
+    tcase_add_test(t, the_cost_counts_the_matrices_of_a_map_and_half_of_the_pairs);
     tcase_add_test(t, weights_match_the_taylor_series_and_the_cosines);
     return s;
 }

@@ -17,8 +17,9 @@
  * The S_0 of each chunk is stored for the backward pass, a sweep to the left. If bidirectional, L
  * is symmetric, and the same sweeps in the opposite directions add the chunks on the other side.
  *
- * dg is that of crossing.h, with W = A * dA, into_i = q_i . (row i of diag(before) G S_0^T) and
- * out_j = k_j . (row j of diag(after) V R^T). Padded keys are zeroed here, and their g is 0.
+ * dg is that of crossing.h, with W = (Q K^T) * P, into_i = q_i . (row i of diag(before) G S_0^T)
+ * and out_j = k_j . (row j of diag(after) V R^T); in the opposite direction these change places,
+ * and queries add to out, keys to into. Padded keys are zeroed here, and their g is 0.
  */
 #include "ops/attention/engine/decay.h"
 
@@ -330,7 +331,7 @@ static double decay_cost(const MixSize *s)
 {
     const int sides = s->causal ? 1 : 2;
 
-    return sides * s->H * (2.0 * s->D * s->E + fmin(0.5 * TILE, s->T) * (s->D + s->E));
+    return sides * s->H * (2.0 * s->D * s->E + 0.5 * fmin(TILE, s->T) * (s->D + s->E));
 }
 
 /* The states between chunks. */

@@ -324,7 +324,7 @@ static Tensor *fading_mix(Tape *tape, const Mix *in)
 /* q S and the sum of k v^T, and the pairs inside a chunk. */
 static double fading_cost(const MixSize *s)
 {
-    return s->H * (2.0 * s->D * s->E + fmin(0.5 * TILE, s->T) * (s->D + s->E));
+    return s->H * (2.0 * s->D * s->E + 0.5 * fmin(TILE, s->T) * (s->D + s->E));
 }
 
 /* The states between chunks. */

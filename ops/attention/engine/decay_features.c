@@ -204,7 +204,7 @@ double decay_features_cost(const MixSize *s)
 {
     const MixSize of = decayed_size(s);
 
-    return engine_decay.cost(&of);
+    return engine_decay.cost(&of) + linear_maps_cost(s);
 }
 
 /* The features and the states of their scan; gradients of features, and of a learned operand. */

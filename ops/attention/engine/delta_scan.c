@@ -30,8 +30,10 @@
  *
  *     dv = beta dx        dk = db - beta da        dbeta = v . dx - k . da
  *
- * U and the S_0 of each chunk are stored for the backward pass, which visits each chunk once, from
- * the last to the first. Padded keys are zeroed here, and their g is 0.
+ * A Side of the code is B with U or K with V, its x and y, with M and P or M_k and P_k as its A and
+ * P, and with dX or dV as its dy. U and the S_0 of each chunk are stored for the backward pass,
+ * which visits each chunk once, from the last to the first. Padded keys are zeroed here, and their
+ * g is 0.
  */
 #include "ops/attention/engine/delta.h"
 
@@ -243,7 +245,7 @@ static Tensor *delta_mix(Tape *tape, const Mix *in)
 /* Per token: what the state gives to a row, what the row takes of it and adds, and its pairs. */
 static double delta_cost(const MixSize *s)
 {
-    const double pairs = fmin(0.5 * TILE, s->T) * (s->D + s->E), state = (double)s->D * s->E;
+    const double pairs = 0.5 * fmin(TILE, s->T) * (s->D + s->E), state = (double)s->D * s->E;
     const DeltaRule *rule = s->attention->rule;
 
     return s->H * (rule->own ? 4 * state + 4 * pairs : 3 * state + 2 * pairs);

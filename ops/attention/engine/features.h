@@ -56,6 +56,7 @@ Tensor *linear_mix(Tape *tape, const Mix *in);
 void linear_step(const Step *s); /* `o` NULL: only adds the key */
 size_t linear_state(const MixSize *size);
 double linear_cost(const MixSize *size);
+double linear_maps_cost(const MixSize *size); /* the products of q and k with `learn`'s operands */
 MixMemory linear_memory(const MixSize *size);
 int linear_rotated(const MixSize *size);
 int linear_rank(const MixSize *size);

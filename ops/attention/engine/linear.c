@@ -10,63 +10,6 @@ static const FeatureMap *map_of(const Attention *a)
     return a->rule;
 }
 
-/* The learned operand of q's map, or of k's; NULL: none. */
-static const Operand *learned(const Attention *a, const Values *set, int key)
-{
-    const char *name = map_of(a)->learn[key];
-    const Operand *o = a->operands;
-
-    while (name && strcmp(o->name, name) != 0)
-        o++;
-    return name && operand_learned(o, set) ? o : NULL;
-}
-
-static size_t learned_bytes(const Linear *op, int key)
-{
-    return (size_t)(op->B * op->H) * linear_learned_size(op->w[key]->dim[1], op->D) * sizeof(real);
-}
-
-/* If q and k share the operand, they share one buffer. */
-void linear_open_learned(Linear *op, Arena *mem)
-{
-    for (int key = 0; key < 2; key++) {
-        const Operand *o = learned(op->in.attention, &op->in.set, key);
-
-        op->w[key] = o ? mix_tensor(&op->in, o->name) : NULL;
-        if (!o)
-            op->dw[key] = NULL;
-        else if (key && op->w[1] == op->w[0])
-            op->dw[1] = op->dw[0];
-        else
-            op->dw[key] = arena_zeros(mem, learned_bytes(op, key));
-    }
-}
-
-/* Adds the gradients of all sequences, in order, without the padding. */
-static void add_learned(const Linear *op, int key, real *dw)
-{
-    const int R = op->w[key]->dim[1];
-    const size_t size = linear_learned_size(R, op->D);
-
-    for (int number = 0; number < op->B * op->H; number++) {
-        const real *from = op->dw[key] + (size_t)number * size;
-        real *to = dw + (size_t)(number % op->H * R) * (size_t)op->D;
-
-        for (int r = 0; r < R; r++, from += up_to(op->D, NR), to += op->D)
-            for (int d = 0; d < op->D; d++)
-                to[d] += from[d];
-    }
-}
-
-void linear_close_learned(const Linear *op, Tape *tape)
-{
-    for (int key = 0; key < 2; key++)
-        if (op->w[key] && !(key && op->w[1] == op->w[0])) {
-            add_learned(op, key, tape_grad_zeroed(tape, op->w[key]));
-            arena_give(tape->mem, op->dw[key], learned_bytes(op, key));
-        }
-}
-
 static void linear_backward(Node *node)
 {
     Linear *op = (Linear *)node;
@@ -337,15 +280,16 @@ void linear_step(const Step *s)
     }
 }
 
-/* S^T phi and the update of S; and the pairs within a chunk or band. */
+/* S^T phi and the update of S; the pairs within a chunk or band; and the maps. */
 double linear_cost(const MixSize *s)
 {
-    double F = map_of(s->attention)->features(s->D, s->m), pairs = s->causal ? 0.5 * TILE : 0;
+    double F = map_of(s->attention)->features(s->D, s->m), maps = linear_maps_cost(s);
+    double pairs = s->causal ? 0.5 * fmin(TILE, s->T) : 0;
     int window = setting(&s->set, "window");
 
     if (window > 0)
-        return s->H * (F + s->E) * fmin(s->T, (s->causal ? 1 : 2) * window + 1);
-    return s->H * (2 * F * s->E + fmin(pairs, s->T) * (F + s->E));
+        return maps + s->H * (F + s->E) * fmin(s->T, (s->causal ? 1 : 2) * window + 1);
+    return maps + s->H * (2 * F * s->E + pairs * (F + s->E));
 }
 
 /* c and stat; the sums before chunks; dz, if phi is divided by z; the gradients of an operand that
@@ -355,16 +299,11 @@ MixMemory linear_memory(const MixSize *s)
     const FeatureMap *map = map_of(s->attention);
     int F = map->features(s->D, s->m), stats = map->stats ? map->stats(F) : 0;
     const double dz = linear_has_quotient(map) ? 0 : F;
-    const Operand *of[] = { learned(s->attention, &s->set, 0), learned(s->attention, &s->set, 1) };
     const bool chunks = s->causal && setting(&s->set, "window") == 0;
-    double dw = 0;
 
-    for (int key = 0; key < 2; key++)
-        if (of[key] && !(key && of[1] == of[0]))
-            dw += (double)linear_learned_size(operand_dimension(s, of[key]->shape[1]), s->D) / s->T;
     return (MixMemory){ s->H * (1.0 + stats) +
                             (chunks ? states_cost(s, state_size(F, s->E) + F) : 0),
-                        s->H * (dz + dw) };
+                        s->H * (dz + linear_learned_numbers(s) / s->T) };
 }
 
 int linear_rotated(const MixSize *s)

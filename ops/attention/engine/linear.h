@@ -75,8 +75,10 @@ void linear_open(Linear *op, const Mix *in);
 /* Whether RoPE rotates q and k instead of features. */
 bool linear_rotates_before(const Attention *a, const Values *set);
 
-/* Memory for the gradients of learned operands; and adds these up. */
+/* linear_operands.c: memory for the gradients of learned operands, and how many numbers these are
+ * per head; and adds them up. */
 void linear_open_learned(Linear *op, Arena *mem);
+double linear_learned_numbers(const MixSize *size);
 void linear_close_learned(const Linear *op, Tape *tape);
 
 /* One head of one sequence; D', E', F' are the padded widths of copies (head.h). */
