@@ -9,8 +9,8 @@
  * also consist of whole blocks.) R(c), the random blocks for the rows of block c, are r of the n =
  * c blocks before it if causal, otherwise of the n other blocks that hold a key which is not
  * padding; all n if n <= r. They are drawn without replacement by Floyd's algorithm, the same for
- * all heads and, if causal, for all lengths, from the seed s of the pattern: number the n blocks
- * from 0 in order, and let u_t be the t-th number of the stream (s, RANDOM_PATTERN, c) of
+ * all heads and, if causal, for all lengths, from the pattern's seed: number the n blocks from 0
+ * in order, and let u_t be the t-th number of the stream (seed, RANDOM_PATTERN, c) of
  * ops/base/random.h, from 0 to m_t, with m_t = n - min(r, n) + t. For t = 0 .. min(r, n) - 1,
  *
  *     R = R + { u_t }, or R + { m_t } if u_t is in R
@@ -21,8 +21,8 @@
  *
  * and so is the derivative, ds_ij = A_ij (dA_ij - delta_i), as all sums are over V(i).
  *
- * Tiles without a visible pair are skipped, so the time is O(n (w + g + r C)). A row is a few spans
- * of keys (engine/view.c).
+ * Tiles without a visible pair are skipped, so the time is O(T (w + g + r C)) for T positions. A
+ * row is a few spans of keys (engine/view.c).
  *
  * Plain twin: plain/bigbird.c.
  */

@@ -7,10 +7,10 @@
  *
  * or S_t = S_t-1 + k_t u_t^T with u_t = beta_t (v_t - S_t-1^T k_t): a step of gradient descent, of
  * size beta_t, on the squared error |S^T k_t - v_t|^2 / 2. The layer normalises keys to length 1,
- * so that I - beta k k^T has the eigenvalues 1 and 1 - beta. With beta = sigmoid(w.h) they are not
- * negative; with --negative, beta = 2 sigmoid(w.h), they can approach -1, and the state can change
- * its sign from one position to the next, which counting modulo 2 requires (Grazzi et al., 2024,
- * arXiv:2411.12537).
+ * so that I - beta k k^T has the eigenvalues 1 and 1 - beta. With beta = sigmoid(w.h + b) they are
+ * not negative; with --negative, beta = 2 sigmoid(w.h + b), they can approach -1, and the state can
+ * change its sign from one position to the next, which counting modulo 2 requires (Grazzi et al.,
+ * 2024, arXiv:2411.12537).
  *
  * Backward, with g the gradient of o. S_t is used in o_t, in S_t+1 and in u_t+1, so its gradient
  * R_t, computed from the last position to the first, is

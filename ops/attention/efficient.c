@@ -22,8 +22,8 @@
  * RoPE rotates q and k before the two softmaxes (--rope-at before). Every feature has its own z, so
  * rotating the features in the numerator would mix features with different denominators.
  *
- * e^k is computed as it stands. In float, a feature is lost if all its keys are below -104; if all
- * are below -88.7, 1 / z overflows; and above 88.7 e^k does.
+ * e^k is computed as it stands. In float, a feature is lost if all its keys are below -104; where
+ * the sum z is below e^-88.7, 1 / z overflows, and above e^88.7 z itself does.
  *
  * Plain twin: plain/efficient.c.
  */

@@ -4,15 +4,15 @@
  * part a second pair ql, kl:
  *
  *     A_ij = [same chunk] max(q_i . k_j / sqrt(D), 0)^2 / C + [visible chunk] w_i ql_i . kl_j
- *     o_i  = sum over j in V(i) of A_ij v_j
- *     w_i  = 1 / (N_i C),   N_i = the number of visible chunks
+ *     o_i  = sum over j in V(i) of A_ij v_j       w_i = 1 / (N_i C) for N_i visible chunks
  *
- * Causal, the visible chunks are those before i's own; the first chunk has no second term.
- * Bidirectional, they are all chunks that hold a key which is not padding.
+ * RoPE rotates q, k, ql and kl; --rel-bias adds a bias by distance inside max (engine/bias.h).
+ * Causal, the visible chunks are those before i's own; bidirectional, all with a key that is not
+ * padding.
  *
- * The first term is computed by tiles.c, with its backward pass. The second is added in place by a
- * node of its own. Let S be the sum of kl_j v_j^T over the keys of the chunks visible to i, without
- * padding. With g = do,
+ * The first term is computed by tiles.c, with its backward pass. The second, which the first chunk
+ * of a causal model lacks, is added in place by a node of its own. Let S be the sum of kl_j v_j^T
+ * over the keys of the chunks visible to i, without padding. With g = do,
  *
  *     o_i += w_i S^T ql_i         dql_i = w_i S g_i
  *
@@ -20,7 +20,7 @@
  *
  *     dkl_j = R v_j               dv_j += R^T kl_j
  *
- * Causal, S grows going forward, R going backward.
+ * (causal: S grows going forward, R going backward).
  *
  * Plain twin: plain/flash_gau.c.
  */

@@ -6,11 +6,11 @@
  *
  * or S_t = e^(g_t) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - e^(g_t) S_t-1^T k_t), and
  *
- *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(w'.h_t + b)
+ *     beta_t = sigmoid(w.h_t + b')       g_t = -e^A softplus(w'.h_t + b)
  *
- * for each head; A, w, w' and b are learned, and A and b are initialised as in Mamba-2 (mamba2.c).
- * deltanet.c derives the gradients without a decay; with it, e^(g_t) S_t-1 takes the place of
- * S_t-1. With Z_t = e^(g_t) S_t-1, R_t the gradient of S_t, and do_t that of o_t,
+ * for each head; A, w, w', b and b' are learned, and A and b are initialised as in Mamba-2
+ * (mamba2.c). deltanet.c derives the gradients without a decay; with it, e^(g_t) S_t-1 takes the
+ * place of S_t-1. With Z_t = e^(g_t) S_t-1, R_t the gradient of S_t, and do_t that of o_t,
  *
  *     du_t  = R_t^T k_t
  *     dZ_t  = R_t - beta_t k_t du_t^T

@@ -7,7 +7,7 @@
  * or S_t = diag(e^(g_t)) S_t-1 + k_t u_t^T with u_t = beta_t (v_t - S_t-1^T (e^(g_t) * k_t)), where
  * * is elementwise, g_t has D entries (the operand is called ga), and
  *
- *     beta_t = sigmoid(w.h_t)       g_t = -e^A softplus(W2 W1 h_t + b)
+ *     beta_t = sigmoid(w.h_t + b')       g_t = -e^A softplus(W2 W1 h_t + b)
  *
  * with W1 of 16 rows; A and b are initialised as in Mamba-2 (mamba2.c). The paper has one A per
  * head; here there is one per feature. gated_delta.c has the derivative for one g_t per head. Here,

@@ -8,11 +8,12 @@
  * for a vector c of length 1 and eta between 0 and 1 for each feature (* is elementwise), it is a
  * delta rule that removes the value stored for c and adds the new value for k. The layer computes
  *
- *     g_t = -e^(-1/2) sigmoid(W2 W1 h_t + b)       so e^(g_t) is at least 0.54
- *     c_t = W_c h_t / |W_c h_t|                    in each head
- *     eta_t = sigmoid(W_eta h_t + b')
+ *     g_t = -e^(-1/2) sigmoid(W2 W1 h_t + z)       so e^(g_t) is at least 0.54
+ *     c_t = x_t / |x_t|,  x_t = W_c h_t + z'       in each head
+ *     eta_t = sigmoid(W_eta h_t + z'')
  *
- * with W1 of 16 rows; the paper derives c from k, and scales k down where eta is small.
+ * with W1 of 16 rows and learned biases z; the paper derives c from k, and scales k down where eta
+ * is small.
  *
  * Backward, with do_t the gradient of o_t and R_t that of S_t, from the last position to the first:
  *

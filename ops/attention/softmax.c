@@ -31,7 +31,7 @@
  *
  *     ds_ij = A_ij (dA_ij - delta_i)
  *
- * where dA_ij = g_i . v_j, delta_i = g_i . o_i, and m is a constant, since it cancels in A.
+ * where dA_ij = do_i . v_j, delta_i = do_i . o_i, and m is a constant, since it cancels in A.
  *
  * --weight selects other functions of the scores (engine/weights.c), and
  *
@@ -44,7 +44,7 @@
  *     sink        A_ij = e^s_ij / (e^b_h + sum over l of e^s_il)
  *
  * (Agarwal et al., 2025, arXiv:2508.10925), which starts with m, c = b_h, 1; the gradient of b_h is
- * the sum of dz_i of tiles.c over all rows of the head. Causal only,
+ * the sum of dy_i of tiles.c over all rows of the head. Causal only,
  *
  *     forgetting  A_ij = e^(s_ij + F_i - F_j) / sum over l of e^(s_il + F_i - F_l)
  *                 F_i = sum of g_t over t <= i,  g_t = ln f_t,  f_t = sigmoid(w.h_t + b)

@@ -12,7 +12,8 @@
  *     L_ts     = e^(b_t - b_s)   the decay of key s until row t, s <= t
  *
  * Every exponent is computed as a sum of g's, never as a difference of two such sums: nothing
- * overflows, and 1e-7 next to 50 is not lost. Padding has g = 0, which means no decay.
+ * overflows, and 1e-7 next to 50 is not lost. A decay below e^-64 counts as 0. Padding has g = 0,
+ * which means no decay.
  *
  * In a scan from right to left the two change places: after_t is the decay of the state of the
  * chunks to the right until row t, and before_t that of key t until the state for the chunks to the

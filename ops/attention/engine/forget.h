@@ -11,8 +11,9 @@
  *              into_i = sum of I from its start to i       after_j = sum of J after j
  *     J = I    F_ij = F_i-1,j + g_i, from row to row, from F_jj = 0
  *
- * in double. Each of these numbers depends only on positions t with j < t <= i, so positions hidden
- * by a window change no bit. Decoding adds g_i to F_ij of all keys that it keeps.
+ * with sums in double, of which into_i and after_j are rounded. Each of these numbers depends only
+ * on positions t with j < t <= i, so positions hidden by a window change no bit. Decoding adds g_i
+ * to F_ij of all keys that it keeps.
  *
  * Backward: F_ij has the gradient ds_ij, which is added to that of all g_t in it. So with D_IJ the
  * sum of ds_ij over a pair of tiles,

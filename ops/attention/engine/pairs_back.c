@@ -162,7 +162,7 @@ static void forget_heads(void *ctx, int begin, int end)
     }
 }
 
-/* dsink of head h, by dz of tiles.c; sequences in their order. */
+/* dsink of head h, by dy of tiles.c; sequences in their order. */
 static void sink_heads(void *ctx, int begin, int end)
 {
     const Pairs *op = ctx;
