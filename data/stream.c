@@ -24,6 +24,16 @@ static bool may_become(const Stream *s)
     return false;
 }
 
+static void print(Stream *s, Bytes bytes)
+{
+    s->failed |= fwrite(bytes.at, 1, bytes.n, s->out) != bytes.n;
+}
+
+static bool is_printed(const Stream *s)
+{
+    return fflush(s->out) == 0 && !ferror(s->out) && !s->failed;
+}
+
 /* Prints the character that is held, or its replacement. */
 static void put(Stream *s, uint32_t code)
 {
@@ -31,7 +41,7 @@ static void put(Stream *s, uint32_t code)
     unsigned char c[4];
     int n = utf8_encode(c, control ? '?' : code == '\n' && s->one_line ? ' ' : code);
 
-    fwrite(c, 1, (size_t)n, s->out);
+    print(s, (Bytes){ .at = c, .n = (size_t)n });
     s->held = 0;
 }
 
@@ -61,15 +71,15 @@ static void take(Stream *s, unsigned char byte)
 bool stream_write(Stream *s, Bytes bytes)
 {
     if (s->raw && bytes.n > 0) /* fwrite takes no NULL, not even for nothing */
-        fwrite(bytes.at, 1, bytes.n, s->out);
+        print(s, bytes);
     for (size_t i = 0; !s->raw && i < bytes.n; i++)
         take(s, bytes.at[i]);
-    return fflush(s->out) == 0 && !ferror(s->out);
+    return is_printed(s);
 }
 
 bool stream_end(Stream *s)
 {
     if (s->held)
         put_invalid(s);
-    return fflush(s->out) == 0 && !ferror(s->out);
+    return is_printed(s);
 }

@@ -20,7 +20,8 @@
 typedef struct {
     FILE *out;
     bool raw, one_line, skip;
-    int held; /* bytes of an incomplete character */
+    bool failed; /* a stream in memory says so only where it is written */
+    int held;    /* bytes of an incomplete character */
     unsigned char at[4];
 } Stream;
 

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* What a stream has printed so far. */
 typedef struct {
@@ -314,6 +315,28 @@ START_TEST(write_errors_are_detected)
 }
 END_TEST
 
+static void print_much(const char *kind)
+{
+    static const unsigned char block[1 << 20];
+    Printer p;
+
+    printer_open(&p, *kind == 'r');
+    setrlimit(RLIMIT_AS, &(struct rlimit){ 400 << 20, 400 << 20 });
+    for (int i = 0; i < 1 << 10; i++)
+        if (!stream_write(&p.stream, (Bytes){ block, sizeof block }))
+            die(EXIT_MEMORY, "the stream says so");
+}
+
+/* In memory, neither ferror() nor fclose() does. */
+START_TEST(a_stream_that_runs_out_of_memory_says_so)
+{
+    if (sanitized)
+        return; /* their memory has other limits */
+    check_dies(print_much, "raw", EXIT_MEMORY, "the stream says so");
+    check_dies(print_much, "shown", EXIT_MEMORY, "the stream says so");
+}
+END_TEST
+
 Suite *suite_stream(void)
 {
     Suite *s = suite_create("stream");
@@ -332,5 +355,6 @@ Suite *suite_stream(void)
     tcase_add_test(t, nothing_is_printed_for_no_bytes);
     tcase_add_test(t, single_line_output_turns_newlines_into_spaces);
     tcase_add_test(t, write_errors_are_detected);
+    tcase_add_test(t, a_stream_that_runs_out_of_memory_says_so);
     return s;
 }
