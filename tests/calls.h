@@ -16,7 +16,7 @@ extern struct {
     bool interrupts; /* a write is interrupted, or writes three bytes, in turn; a read likewise */
     /* Of these calls the first `passing` succeed, and the next `times` fail with `error` (0: a
      * write writes nothing). Further letters, which are not recorded: o open or openat, s fstat, i
-     * read, c close, u unlinkat, m mkdirat, k fcntl. */
+     * read, c close, u unlinkat, m mkdirat, k fcntl, e readdir. */
     const char *failing;
     int error, times, passing;
 } calls;

@@ -311,6 +311,7 @@ START_TEST(what_cannot_be_put_aside_is_not_overwritten)
     check_not_overwritten("o", 1, 4, EIO, "/.replaced: Input/output error");
     check_not_overwritten("o", 1, 5, EMFILE, "cannot list the files");
     check_not_overwritten("o", 1, 5, ENOMEM, "cannot list the files");
+    check_not_overwritten("e", 100, 2, EIO, "cannot list the files");
 }
 END_TEST
 

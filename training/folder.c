@@ -147,19 +147,23 @@ void folder_check(const char *path, bool overwrite)
     close(dir);
 }
 
-/* Calls f for every file; false: they cannot be listed. */
+/* Calls f for every file; false: they cannot all be listed, and errno says why. */
 static bool visit(int dir, void (*f)(int dir, const char *name, int to), int to)
 {
     const int copy = open_in(dir, ".");
     DIR *list = copy < 0 ? NULL : fdopendir(copy);
 
-    for (struct dirent *e; list && (e = readdir(list));)
+    if (list)
+        errno = 0;
+    for (struct dirent *e; list && (e = readdir(list)); errno = 0)
         f(dir, e->d_name, to);
+    const int error = errno;
     if (list)
         closedir(list);
     else if (copy >= 0)
         close(copy);
-    return list != NULL;
+    errno = error;
+    return error == 0;
 }
 
 /* "NAME" and a rest that begins with a '.' or is empty. */
