@@ -49,8 +49,7 @@ Tensor *make_value_embed(const Maker *m, const char *name)
 
     if (!m->config->value_embedding)
         return NULL;
-    return params_normal(m->params, make_name(m, name, buffer), 0,
-                         SHAPE(m->config->vocab, s.H * s.E));
+    return params_table(m->params, make_name(m, name, buffer), 0, m->config->vocab, s.H * s.E);
 }
 
 /* An operand shared by all heads exists once: the vectors, or all. */
@@ -75,8 +74,10 @@ static Tensor *make_operand(const Maker *m, const Operand *o, const char *prefix
 
     snprintf(own, sizeof own, "%s%s", prefix, o->name);
     make_name(m, own, name);
+    const double std = 1 / sqrt((double)dim[ndim - 1]);
     if (!o->draw)
-        return params_normal(m->params, name, 1 / sqrt((double)dim[ndim - 1]), ndim, dim);
+        return ndim == 2 ? params_table(m->params, name, std, dim[0], dim[1])
+                         : params_normal(m->params, name, std, ndim, dim);
     Tensor *x = (operand_learned(o, &m->config->set) ? params_drawn : params_fixed)(
         m->params, name, &random, ndim, dim);
     o->draw(x, random);

@@ -37,14 +37,27 @@ static Random random_of(const Params *params)
     return random_stream(params->seed, RANDOM_WEIGHTS, (uint64_t)params->count);
 }
 
-Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim)
+static Param *add_normal(Params *params, const char *name, double std, int ndim, const int *dim)
 {
     Param *p = add_trained(params, name, ndim, dim);
     const Random r = random_of(params);
 
     for (size_t i = 0; !params->undrawn && i < p->tensor->n; i++)
         p->tensor->data[i] = R(std * random_normal(r, i));
+    return p;
+}
+
+Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim)
+{
+    Param *p = add_normal(params, name, std, ndim, dim);
+
+    p->matrix = ndim >= 2;
     return p->tensor;
+}
+
+Tensor *params_table(Params *params, const char *name, double std, int rows, int width)
+{
+    return add_normal(params, name, std, SHAPE(rows, width))->tensor;
 }
 
 Tensor *params_constant(Params *params, const char *name, double value, int n)
@@ -60,6 +73,7 @@ Tensor *params_drawn(Params *params, const char *name, Random *random, int ndim,
 {
     Param *p = add_trained(params, name, ndim, dim);
 
+    p->matrix = ndim > 2;
     *random = random_of(params);
     return p->tensor;
 }

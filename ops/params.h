@@ -13,7 +13,8 @@
 typedef struct Param {
     struct Param *next;
     const char *name; /* blocks.3.attn.wq */
-    bool decay;       /* weight decay applies: matrices, not gains and biases */
+    bool decay;       /* weight decay applies: matrices and tables, not gains and biases */
+    bool matrix;      /* rows are multiplied with it, or with one for each head */
     bool fixed;       /* not trained */
     Tensor *tensor;
 } Param;
@@ -35,12 +36,15 @@ void params_init(Params *params, Arena *mem, uint64_t seed);
  */
 Tensor *params_normal(Params *params, const char *name, double std, int ndim, const int *dim);
 
+/* The same for rows of their own: a table of tokens, a vector for each head. */
+Tensor *params_table(Params *params, const char *name, double std, int rows, int width);
+
 /* A new vector of n times the same number: a gain, a bias. */
 Tensor *params_constant(Params *params, const char *name, double value, int n);
 
 /*
  * A tensor, trained or not, that the caller fills from `random`, which is set to a stream of its
- * own.
+ * own: a matrix for each head, or a vector.
  */
 Tensor *params_drawn(Params *params, const char *name, Random *random, int ndim, const int *dim);
 Tensor *params_fixed(Params *params, const char *name, Random *random, int ndim, const int *dim);

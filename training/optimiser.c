@@ -71,12 +71,9 @@ Text optimiser_help(const OptimiserKind *kind)
     return text;
 }
 
-/* Fastformer's pooling vectors (H, D) are vectors, one for each head; a value_embed is a table. */
 bool optimiser_is_matrix(const Param *p)
 {
-    return p->tensor->ndim >= 2 && strncmp(p->name, "blocks.", 7) == 0 &&
-           !strstr(p->name, ".pool_") && !strstr(p->name, ".rel_") &&
-           !strstr(p->name, "value_embed");
+    return p->matrix && strncmp(p->name, "blocks.", 7) == 0;
 }
 
 static const OptimiserKind *kind_of(const Optimiser *o, const Param *p)

@@ -105,8 +105,8 @@ void optimiser_step(Optimiser *o, Pool *pool, double rate, double scale);
  */
 void optimiser_exchange(const Optimiser *o);
 
-/* Whether it is one matrix between activations, or one for each head, as Fastformer's concat
- * (H, D, 2D) is. */
+/* Whether Muon moves it: a matrix of a block, or one for each head, as Fastformer's concat (H, D,
+ * 2D). */
 bool optimiser_is_matrix(const Param *p);
 
 typedef struct {
