@@ -11,15 +11,16 @@ static void set_shape(Tensor *t, int ndim, const int *dim)
 {
     t->ndim = ndim;
     t->n = 1;
+    double n = 1;
     for (int i = 0; i < ndim; i++) {
         t->dim[i] = dim[i];
-        t->n *= (size_t)dim[i];
+        t->n *= (size_t)dim[i], n *= dim[i];
     }
-    if (t->n > INT_MAX)
+    if (n > INT_MAX)
         die(EXIT_MEMORY,
-            "a tensor of %zu numbers is too large for attn.c: make the batch, "
+            "a tensor of %.0f numbers is too large for attn.c: make the batch, "
             "the context or the model smaller",
-            t->n);
+            n);
 }
 
 Tensor *tensor_new(Arena *mem, int ndim, const int *dim)
