@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEYS = 64, HASH_DIGITS = 16 }; /* KEYS: an upper bound of a configuration's keys */
+enum { HASH_DIGITS = 16 };
 
 #define HASH "attnc.hash"
 #define PATH "%.200s"
@@ -119,8 +119,12 @@ static void put_entry(File *file, Entry e)
 void checkpoint_save(const char *path, const Model *model, Beside beside)
 {
     Arena *mem = arena_new();
+    int keys = 0;
+
+    while (config_key(keys))
+        keys++;
     size_t entries = (size_t)(model->params.count + beside.entries);
-    size_t metas = entries + KEYS + 3 + (size_t)beside.metas;
+    size_t metas = entries + (size_t)(keys + 3 + beside.metas);
     File file = { .mem = mem,
                   .meta = arena_take(mem, metas * sizeof(Meta)),
                   .entry = arena_take(mem, entries * sizeof(Entry)) };
