@@ -84,7 +84,7 @@ ops/kernel 2660
 ops/attention 145 a file
 ops/attention/engine 9300
 ops/attention/plain 72 a file
-model 4640
+model 4680
 data 4880
 data/synthetic 1430
 training 6200
@@ -95,7 +95,7 @@ tools/analyse 1200
 tools/attend 790
 tools/bench 2450
 tools/eval 820
-tools/figure 1520
+tools/figure 1560
 tools/export 420
 tools/import 1560
 tools/fill 460
