@@ -432,15 +432,18 @@ START_TEST(runs_that_are_averaged_and_differ_are_named)
 {
     Wanted w = { .x = "step", .y = "loss", .by = texts("attn", NULL) };
     char *path[] = {
-        put_run("one", "{\"attn\":\"a\",\"lr\":1,\"seed\":1,\"lr_min\":1,\"out_dir\":\"x\"}",
+        put_run("one",
+                "{\"attn\":\"a\",\"lr\":1,\"seed\":1,\"min\":1,\"texts\":[{\"hash\":\"x\"}]}",
                 log_a),
-        put_run("two", "{\"attn\":\"a\",\"lr\":2,\"seed\":2,\"lr_min\":3,\"host\":\"h\"}", log_b),
+        put_run("two",
+                "{\"attn\":\"a\",\"lr\":2,\"seed\":2,\"min\":3,\"texts\":[{\"hash\":\"y\"}]}",
+                log_b),
         put_run("three", "{\"attn\":\"b\",\"depth\":2}", log_b),
     };
 
     w.where = texts("split=val", NULL);
     Figure f = figure_read(&w, 3, path);
-    ck_assert_str_eq(f.differs.at, "lr, lr_min");
+    ck_assert_str_eq(f.differs.at, "texts, lr, min");
     arena_free(f.mem);
     w.by = texts("run", NULL);
     f = figure_read(&w, 3, path);
@@ -449,6 +452,10 @@ START_TEST(runs_that_are_averaged_and_differ_are_named)
     w.by = texts(NULL, NULL), w.where = texts("split=val", "step=2"); /* one run has that step */
     f = figure_read(&w, 3, path);
     ck_assert_str_eq(f.differs.at, "");
+    ck_assert(f.unused == 2 && f.runs == 3);
+    arena_free(f.mem), w.where = texts("step=2", "attn=a");
+    f = figure_read(&w, 3, path);
+    ck_assert(f.unused == 1 && f.runs == 2 && strstr(f.first_unused.at, "two"));
     arena_free(f.mem);
     for (int i = 0; i < 3; i++)
         remove_run(path[i]);

@@ -201,15 +201,18 @@ void options_config(const Program *program, const Json *config, const char *path
  * was made. */
 bool options_fact(const char *key);
 
-/* Whether an entry can change the numbers of a run, and not only its speed, what it prints and what
- * it saves. */
+/* Whether an entry can change the numbers of a run, and not only its speed, how far it has got,
+ * what it prints and what it saves. */
 bool options_matter(const char *key);
+
+/* Whether two runs' entries `texts` have the same hashes, as far as there are any. */
+bool options_same_texts(const Json *a, const Json *b);
 
 /* Whether an entry is a mechanism's seed and equal to the run's, as it is unless it was given. */
 bool options_follow_seed(const Json *config, const char *key);
 
 /* Parses the number [-]digits[.digits][e[-+]digits] at s, and returns its end in `end`; false:
- * there is none, or it is not finite. */
+ * there is none, or it is not finite, or too small for a double. */
 bool options_number(const char *s, const char **end, double *value);
 
 /* Prints all values as a JSON object, one per line, names with '_'; null: not set. Numbers are

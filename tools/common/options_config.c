@@ -29,21 +29,26 @@ bool options_fact(const char *key)
 
 bool options_matter(const char *key)
 {
-    static const char *const passing[] = { "out_dir",
-                                           "overwrite",
-                                           "resume",
-                                           "config",
-                                           "threads",
-                                           "allow_corpus_change",
-                                           "recompute",
-                                           "save_interval",
-                                           "log_interval",
-                                           "sample_tokens",
-                                           "temperature",
-                                           "tensorboard",
-                                           NULL };
+    static const char *const passing[] = { "out_dir",       "overwrite",    "resume",
+                                           "config",        "threads",      "allow_corpus_change",
+                                           "recompute",     "max_time",     "stop_at",
+                                           "save_interval", "log_interval", "sample_tokens",
+                                           "temperature",   "tensorboard",  NULL };
 
     return !options_fact(key) && !text_is_one(key, passing);
+}
+
+bool options_same_texts(const Json *a, const Json *b)
+{
+    const Json *x = a ? a->first : NULL, *y = b ? b->first : NULL;
+
+    for (; a && b && x && y; x = x->next, y = y->next) {
+        const char *one = json_string(x, "hash"), *other = json_string(y, "hash");
+
+        if (one && other && strcmp(one, other) != 0)
+            return false;
+    }
+    return !a || !b || (!x && !y);
 }
 
 bool options_follow_seed(const Json *config, const char *key)

@@ -102,7 +102,7 @@ static void check(int files, char **path)
         die(EXIT_USAGE, "--y COL is missing, the column with the numbers: %s",
             options_usage(&program).at);
     if (svg_path && !wanted.x)
-        die(EXIT_USAGE, "--svg needs --x COL, the column along the figure");
+        die(EXIT_USAGE, "--svg needs --x COL, the column for the x axis");
     if (wanted.pair && !wanted.versus)
         die(EXIT_USAGE, "--pair needs --versus NAME, the line that others are compared with");
     wanted.pair = wanted.pair ? wanted.pair : "seed";
@@ -119,6 +119,9 @@ static void warn_of(const Figure *f)
         warn("averaged over runs that differ in %s: tell them apart with --by, or select with "
              "--where",
              text_cut(f->differs.at, 4 * SHOWN).at);
+    if (f->unused > 0)
+        warn("%d of %d runs, such as %s, have no row here: have they ended?", f->unused, f->runs,
+             f->first_unused.at);
     if (f->no_y > 0)
         warn("rows left out: %zu without a number in %s", f->no_y, text_cut(wanted.y, SHOWN).at);
     if (f->no_x > 0)

@@ -61,9 +61,11 @@ typedef struct {
     size_t lines, columns, cells;
     bool numbers;      /* every column has a value */
     size_t no_x, no_y; /* rows that were left out for want of one */
-    int *with;         /* of each file, another whose rows are averaged with its own, or itself */
-    Text differs;      /* the options that differ between such files, as "a, b" */
-    Arena *mem;        /* of all this: free it at the end */
+    int runs, unused;  /* those that --where does not rule out by an option, and have no row */
+    Text first_unused;
+    int *with;    /* of each file, another whose rows are averaged with its own, or itself */
+    Text differs; /* the options that differ between such files, as "a, b" */
+    Arena *mem;   /* of all this: free it at the end */
 } Figure;
 
 /* Files may be CSV, log.jsonl or folders of runs. Dies if one cannot be read, if no file has a

@@ -267,6 +267,26 @@ static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
     }
 }
 
+/* Whether it is a run whose options --where does not rule out. */
+static bool is_chosen(const Reader *r, const Source *s)
+{
+    for (int i = 0; i < r->wanted->where.n; i++) {
+        const char *where = r->wanted->where.at[i];
+
+        if (r->where[i] >= s->csv.columns &&
+            !is_among(source_field(s, r->where[i]), where + where_name(where) + 1))
+            return false;
+    }
+    return s->config != NULL;
+}
+
+static void count_run(Figure *f, const Source *s, bool used)
+{
+    f->runs++;
+    if (!used && f->unused++ == 0)
+        f->first_unused = text_cut(s->path, 2 * SHOWN);
+}
+
 /* What differs between the files whose rows are averaged. */
 static void find_differences(const Reader *r, Figure *f)
 {
@@ -280,7 +300,7 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
     Reader r = { .wanted = wanted, .files = files };
     Figure f = { .wanted = wanted };
     Gather *g = gather_new(files);
-    size_t rows = 0, left = 0;
+    size_t rows = 0, left = 0, before = 0;
 
     open_files(&r, path);
     check_columns(&r);
@@ -294,6 +314,9 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
             left++;
             add_row(&r, s, g, &f);
         }
+        if (is_chosen(&r, s))
+            count_run(&f, s, left - f.no_x - f.no_y > before);
+        before = left - f.no_x - f.no_y;
     }
     if (left == 0 && r.others.n)
         die(EXIT_DATA, "no row matches --where %s: there are %s%s",

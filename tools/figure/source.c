@@ -237,6 +237,11 @@ static bool is_new(const char *name, const char *names)
 
 void source_differences(const Source *a, const Source *b, Text *names)
 {
+    static const char texts[] = "texts";
+
+    if (!options_same_texts(json_find(a->config, texts), json_find(b->config, texts)) &&
+        !strstr(names->at, texts))
+        text_add(names, "%s%s", names->n ? ", " : "", texts);
     for (const Json *j = a->config && b->config ? a->config->first : NULL; j; j = j->next)
         if (strcmp(json_text(j).at, json_text(json_find(b->config, j->name)).at) != 0 &&
             !(options_follow_seed(a->config, j->name) && options_follow_seed(b->config, j->name)) &&

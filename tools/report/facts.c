@@ -13,19 +13,6 @@
 
 enum { NAME_ROOM = 64 };
 
-static bool same_texts(const Json *a, const Json *b)
-{
-    const Json *x = a ? a->first : NULL, *y = b ? b->first : NULL;
-
-    for (; a && b && x && y; x = x->next, y = y->next) {
-        const char *one = json_string(x, "hash"), *other = json_string(y, "hash");
-
-        if (one && other && strcmp(one, other) != 0)
-            return false;
-    }
-    return !a || !b || (!x && !y);
-}
-
 /* The step after which the run went on with other texts (--allow-corpus-change); or -1. */
 static double text_since(const Record *r)
 {
@@ -37,7 +24,7 @@ static double text_since(const Record *r)
         const Json *start = r->resumed[k % RESUMED];
         const Json *now = json_find(json_find(start, "run"), "texts");
 
-        if (!same_texts(before, now))
+        if (!options_same_texts(before, now))
             since = json_number(start, "step");
         before = now;
     }
