@@ -286,6 +286,23 @@ START_TEST(no_thread_is_waited_for_in_vain)
 }
 END_TEST
 
+static Pool *inherited;
+
+static void free_inherited(const char *name)
+{
+    (void)name;
+    pool_free(inherited);
+    exit(0);
+}
+
+START_TEST(a_child_frees_a_pool_without_its_threads)
+{
+    inherited = pool_new(3);
+    ck_assert_int_eq(exit_code_of(free_inherited, ""), 0);
+    pool_free(inherited);
+}
+END_TEST
+
 START_TEST(a_draw_depends_on_seed_purpose_part_and_index)
 {
     Random r = random_stream(1, RANDOM_TEST, 2);
@@ -561,6 +578,7 @@ Suite *suite_base(void)
     tcase_add_test(t, ops_run_side_by_side_each_on_a_thread_alone);
     tcase_add_test(t, an_op_on_a_thread_alone_takes_no_more_than_its_room);
     tcase_add_test(t, an_idle_pool_sleeps);
+    tcase_add_test(t, a_child_frees_a_pool_without_its_threads);
     tcase_add_test(t, who_waits_long_for_a_slow_thread_sleeps);
     tcase_add_test(t, no_thread_is_waited_for_in_vain);
     tcase_add_test(t, a_draw_depends_on_seed_purpose_part_and_index);

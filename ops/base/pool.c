@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { OPEN = 1 << 15, INSIDE = OPEN - 1, GENERATION = 1 << 16, SPIN = 100000 };
 
@@ -39,8 +40,9 @@ typedef struct {
 } Worker;
 
 struct Pool {
-    int workers; /* not counting the caller */
-    int spin;    /* polls of the state before sleeping */
+    pid_t process; /* that started the workers */
+    int workers;   /* not counting the caller */
+    int spin;      /* polls of the state before sleeping */
     Worker *worker;
     Buffer *scratch, shared;
     Pool **alone;  /* of each thread; NULL until pool_each() */
@@ -162,7 +164,7 @@ Pool *pool_new(int threads)
     Pool *pool = xmalloc(sizeof *pool);
 
     threads = threads > 0 ? threads : processors_available();
-    *pool = (Pool){ .workers = threads - 1, .spin = polls_of(threads) };
+    *pool = (Pool){ .process = getpid(), .workers = threads - 1, .spin = polls_of(threads) };
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
     pool->alone = xmalloc((size_t)threads * sizeof *pool->alone);
@@ -183,7 +185,7 @@ Pool *pool_new(int threads)
     return pool;
 }
 
-void pool_free(Pool *pool)
+static void end_workers(Pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->quit = true;
@@ -192,6 +194,16 @@ void pool_free(Pool *pool)
     pthread_mutex_unlock(&pool->lock);
     for (int i = 0; i < pool->workers; i++)
         pthread_join(pool->worker[i].id, NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->left);
+    pthread_mutex_destroy(&pool->lock);
+}
+
+/* The copy of a pool that a child got by fork() has no workers. */
+void pool_free(Pool *pool)
+{
+    if (pool->process == getpid())
+        end_workers(pool);
     for (int i = 0; i <= pool->workers; i++) {
         free(pool->scratch[i].at);
         if (pool->alone[i])
@@ -199,9 +211,6 @@ void pool_free(Pool *pool)
     }
     free(pool->alone);
     free(pool->shared.at);
-    pthread_cond_destroy(&pool->wake);
-    pthread_cond_destroy(&pool->left);
-    pthread_mutex_destroy(&pool->lock);
     free(pool->scratch);
     free(pool->worker);
     free(pool);
