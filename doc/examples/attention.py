@@ -32,6 +32,8 @@ lib.attnc_attention_shape.argtypes = [c.c_void_p] + 5 * [c.c_int]
 lib.attnc_attention_bind.argtypes = [c.c_void_p, c.c_char_p, FLOATS, FLOATS]
 lib.attnc_attention_forward.argtypes = [c.c_void_p, c.POINTER(c.c_int), FLOATS]
 lib.attnc_attention_backward.argtypes = [c.c_void_p, FLOATS]
+lib.attnc_attention_operand.argtypes = [c.c_void_p, c.c_int, c.POINTER(c.c_int)]
+lib.attnc_attention_operand.restype = c.c_char_p
 lib.attnc_attention_free.argtypes = lib.attnc_model_free.argtypes = [c.c_void_p]
 lib.attnc_model_open.argtypes = [c.c_char_p, c.c_char_p]
 lib.attnc_model_number.argtypes = [c.c_void_p, c.c_char_p]
@@ -61,12 +63,24 @@ def floats(x):
     return (c.c_float * x.size).from_buffer(x)
 
 
+def sizes(a):
+    """The names of the operands, and how many numbers each has."""
+    dim, i = (c.c_int * 4)(), 0
+    while name := lib.attnc_attention_operand(a, i, dim):
+        yield name.decode(), math.prod(n for n in dim if n)
+        i += 1
+
+
 def attention(options, B, N, H, d, arrays, g):
     """The output for {"q": ..., "k": ..., "v": ...}, and gradients of the sum of g * output."""
     arrays, g = {name: floats(x) for name, x in arrays.items()}, floats(g)
     a = check(lib.attnc_attention_new(options.encode()))
     try:
         check(lib.attnc_attention_shape(a, B, N, H, d, d) == 0)
+        given = [(name, arrays[name], size) for name, size in sizes(a) if name in arrays]
+        for name, x, size in [*given, ("the gradient", g, B * N * H * d)]:
+            if len(x) != size:
+                raise ValueError(f"{name} has {len(x)} numbers instead of {size}")
         grads = {name: (c.c_float * len(x))() for name, x in arrays.items()}
         for name, x in arrays.items():
             check(lib.attnc_attention_bind(a, name.encode(), x, grads[name]) == 0)
