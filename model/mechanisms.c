@@ -168,16 +168,34 @@ static Text apply_one(Mechanism *m, char *words)
     return (Text){ 0 };
 }
 
+/* The setting at `at` has a value before it in the same words. */
+static bool is_repeated(const char *words, const char *at)
+{
+    const size_t n = strcspn(at, "=:");
+
+    for (; words < at; words += strcspn(words, ":") + 1)
+        if (strcspn(words, "=:") == n && strncmp(words, at, n) == 0)
+            return true;
+    return false;
+}
+
 Text mechanism_apply(Mechanism *m, const char *words)
 {
     Text why = { 0 };
 
-    while (*words && !why.n) {
-        const size_t n = strcspn(words, ":");
-        Text one = text_format("%.*s", (int)n, words);
+    for (const char *at = words; !why.n;) {
+        const size_t n = strcspn(at, ":");
+        Text one = text_format("%.*s", (int)n, at);
 
-        why = apply_one(m, one.at);
-        words += n + (words[n] == ':');
+        if (n == 0)
+            why = text_format("a ':' in %s has no setting after it", m->attention->name);
+        else if (is_repeated(words, at))
+            why = text_format("%s is given twice in %s", one.at, m->attention->name);
+        else
+            why = apply_one(m, one.at);
+        at += n;
+        if (!*at++)
+            break;
     }
     return why.n ? why : settings_misfit(m->attention, &m->set);
 }

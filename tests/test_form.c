@@ -314,6 +314,17 @@ START_TEST(each_mechanism_of_a_list_is_checked)
 }
 END_TEST
 
+START_TEST(a_setting_of_a_list_comes_once)
+{
+    Config c = config_of(0);
+
+    ck_assert_str_eq(config_read_mechanisms(&c, "softmax:window=3:base=4:window=5").at,
+                     "window=5 is given twice in softmax");
+    ck_assert_str_eq(config_read_mechanisms(&c, "softmax:window=3:").at,
+                     "a ':' in softmax has no setting after it");
+}
+END_TEST
+
 START_TEST(a_list_is_written_with_all_settings)
 {
     static const char
@@ -460,6 +471,7 @@ Suite *suite_form(void)
     tcase_add_loop_test(t, without_a_class_the_tensors_are_unchanged, 0, VARIANTS);
     tcase_add_test(t, a_value_that_our_own_class_lacks_is_detected);
     tcase_add_test(t, each_mechanism_of_a_list_is_checked);
+    tcase_add_test(t, a_setting_of_a_list_comes_once);
     tcase_add_test(t, a_list_is_written_with_all_settings);
     tcase_add_test(t, our_own_class_has_the_mechanisms_of_its_table);
     tcase_add_test(t, a_setting_that_our_own_class_lacks_is_detected);
