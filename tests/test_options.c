@@ -193,7 +193,7 @@ static const Row rows[] = {
     { ".5", NULL, NULL, NULL, NULL, "0.5", "0.5", NULL },
     { "1.e1", NULL, NULL, NULL, NULL, "10", NULL, "10" },
     { "1,5", NULL, NULL, "[1,5]", NULL, NULL, NULL, NULL },
-    { "1e-999", NULL, NULL, NULL, NULL, NULL, "0", NULL },
+    { "1e-999", NULL, NULL, NULL, NULL, NULL, NULL, NULL },
     { "1000", "1000", "1000", "[1000]", "1000", "1000", NULL, "1000" },
     { "1001", NULL, "1001", "[1001]", "1001", "1001", NULL, "1001" },
     { "2147483647", NULL, "2147483647", NULL, "2147483647", "2147483647", NULL, NULL },

@@ -117,7 +117,8 @@ bool options_number(const char *s, const char **end, double *value)
     if (n && stop < p)
         BUG("strtod reads only %d bytes of a number: a program called setlocale()",
             (int)(stop - s));
-    return n && isfinite(*value);
+    s += strcspn(s, "123456789eE"); /* 1e-999 is 0 as a double */
+    return n && isfinite(*value) && !(*value == 0 && s < p && *s <= '9');
 }
 
 static bool read_real(const Option *o, const char *s)
