@@ -127,6 +127,9 @@ refused 'a FIFO nobody writes to'             4 'is a FIFO'         $t ../in/fif
 refused '/dev/zero as corpus'                 4 'is a device'       $t /dev/zero
 refused 'an unknown mechanism in a list'      2 'did you mean softmax' $t --attn relu,sofmax $text
 refused 'an unknown setting in a list'        2 "no setting 'windw'" $t --attn relu,softmax:windw=3 $text
+refused 'a setting that is given twice'       2 'window=8 is given twice in softmax' $t --attn softmax:window=4:window=8 $text
+refused 'a colon without a setting'           2 "a ':' in relu has no setting" $t --attn relu: $text
+refused 'a number that is 0 as a double'      2 'such as 0.5 or 1e-4' $t --lr 1e-400 $text
 refused 'a list with a gated unit'            2 'cannot take turns' $t --attn relu,gau $text
 refused 'an even convolution, masked'         2 'odd number'        $t --task mlm --conv 4 $text
 refused 'an even convolution by name'         2 'odd number'        $t --task mlm --attn mamba2 --conv 4 $text
@@ -288,6 +291,7 @@ refused 'results larger than a file may be' 4 'too large' \
 refused 'the beginning of an option'       2 'did you mean --temperature?' $train --temp 1 $text
 refused 'an option of nanoGPT'             2 './eval RUN evaluates'      $train --eval_only $text
 refused 'resuming what is not there'       2 'there is no such folder'   "$train" --resume ../in/nowhere
+refused 'resuming a file'                  2 'a run continues in its folder' "$train" --resume $text
 refused 'too large a vocabulary'           2 'from 257 to 65536'         $train --tokenizer bpe:70000 $text
 refused 'report without a run'             2 'no run given'              "$report"
 refused 'report of a folder that is not there' 4 'does not exist'       "$report" ../in/nowhere
@@ -567,6 +571,16 @@ check 'has the convolution of one' said '^mamba2 attention (conv 3)'
 check 'seeds of one model' one_model ../out/blocks-1 ../out/blocks-2 ../out/blocks-3
 check 'a mean of both' eval '"$figure" --y loss --by task --where split=final "$run" "$run-2" >"$dir/stdout" 2>"$dir/err"'
 check 'says that they differ' said 'attn.c: warning: averaged over runs that differ in n_head: .*'
+cp -r "$run-2" "$run-3" && sed 's/"hash":"[0-9a-f]*"/"hash":"0123456789abcdef"/' "$run/config.json" >"$run-3/config.json"
+check 'a mean of two texts' eval '"$figure" --y loss --by task --where split=final "$run" "$run-3" >"$dir/stdout" 2>"$dir/err"'
+check 'says so' said 'attn.c: warning: averaged over runs that differ in texts: .*'
+sed 's/"max_time": [^,]*,/"max_time": 3600,/; s/"stop_at": [^,]*,/"stop_at": 2,/' "$run/config.json" >"$run-3/config.json"
+grep -v '"final"' "$run/log.jsonl" >"$run-3/log.jsonl"
+check 'a mean of a run that ended and one that did not' eval '"$figure" --y loss --by task --where split=val "$run" "$run-3" >"$dir/stdout" 2>"$dir/err"'
+check 'says nothing of limits of time' [ ! -s "$dir/err" ]
+check 'a mean of its end' eval '"$figure" --y loss --by task --where split=final "$run" "$run-3" >"$dir/stdout" 2>"$dir/err"'
+check 'tells whose is missing' said 'attn.c: warning: 1 of 2 runs, such as .*-3/log.jsonl, have no row here: have they ended?'
+rm -r "$run-3"
 refused 'a report in place of a log'           2 'a file of a run' "$report" -o "$run/log.jsonl" "$run"
 printf 'protocol\n' >"$run/eval.csv"
 refused 'a report in place of an evaluation'   2 'another name' "$report" -o "$run/eval.csv" "$run"
@@ -747,6 +761,8 @@ check 'but nothing else' grep -q '"learning_rate": 0.0123,$' ../out/other/config
 check 'a configuration for another optimizer' configured other --overwrite --optimizer muon --max-iters 60 ../in/least
 check 'leaves the rate that was given' grep -q '"learning_rate": 0.0123,$' ../out/other/config.json
 check 'but not the default warm-up' grep -q '"warmup_iters": 2,$' ../out/other/config.json
+check 'a warm-up beyond the decay' eval '"$train" $small --max-iters 9 --lr-decay-iters 3 --warmup-iters 5 --dry-run $text >"$dir/stdout" 2>"$dir/err"'
+check 'gets a warning' said 'attn.c: warning: --warmup-iters 5 ends after --lr-decay-iters 3: .*'
 sed 's/"learning_rate": 0.0123/"learning_rate": 0.002/' ../out/configured/config.json >../out/usual.json
 check 'default rates and decays as well' $patience "$train" --config ../out/usual.json --overwrite --out-dir ../out/other \
     --threads 1 --optimizer lion >"$dir/stdout" 2>"$dir/err"
@@ -862,6 +878,10 @@ check 'by the same' grep -q '"share": "qv,layers"' ../out/again/config.json
 refused 'resuming with other shared weights' 2 'keeps its model: --share qv,layers, not qv' \
     $train --resume --max-iters 4 --share qv --out-dir ../out/again
 $train $small --task mlm --tokenizer bpe:280 --out-dir ../out/flags --overwrite $text >"$dir/stdout" 2>"$dir/err"
+refused 'resuming with another share masked' 2 'keeps --mask-share 0.15' \
+    $train --resume --max-iters 4 --mask-share 0.3 --out-dir ../out/flags
+refused 'resuming with whole words masked' 2 'keeps --whole-word off' \
+    $train --resume --max-iters 4 --whole-word --out-dir ../out/flags
 labelled() { # OPTION...
     rm -rf ../out/again
     $patience "$train" --init ../out/flags --task classify --seed 3 --max-iters 2 --threads 1 --out-dir ../out/again "$@" \
@@ -1039,6 +1059,14 @@ check 'is made longer' part 0 longer0 --resume --max-iters 9 --log-interval 1
 rate_of() { sed -n "s/.*\"step\":$2,\"split\":\"train\".*\"lr\":\([^,]*\).*/\1/p" ../out/$1/log.jsonl; }
 check 'by updates that change it' [ "$(rate_of longer0 7)" != 0 ]
 resume="$train --resume --out-dir ../out/cut"
+cp $text ../in/held
+check 'a run with a validation text' part 0 valued $small --val-file ../in/held $text
+rm ../in/held
+refused 'resuming without its validation text' 4 '--val-file says where it is' $train --resume ../out/valued
+mkdir ../out/dead && cp ../out/valued/log.jsonl ../out/dead
+refused 'a run without a checkpoint'           4 'killed before its first checkpoint' $train --resume ../out/dead
+cp ../out/valued/best.safetensors ../out/dead
+refused 'a run with no weights but the best'   4 '--best uses it' "$sample" ../out/dead
 refused 'resuming nothing'               2 'folder of a run'   $train --resume
 refused 'resuming a folder without a run'                4 "not a run's folder" $train --resume --out-dir ../in
 refused 'resuming into another folder'        2 'copy it first'      $train --resume ../out/cut --out-dir ../out/copy
@@ -1055,6 +1083,7 @@ refused 'resuming with another optimizer'     2 'adamw, not muon'   $resume --op
 refused 'resuming with another task'          2 'its task: causal, not mlm'    $resume --task mlm
 check 'a run on generated rows' part 0 generated $small --task copy
 refused 'resuming with other rows'            2 'its task: copy, not mqar'     $train --resume --task mqar ../out/generated
+refused 'resuming with rows of another length' 2 'keeps --items 0'           $train --resume --items 2 --max-iters 8 ../out/generated
 refused 'resuming with another tokenizer'     2 'its tokenizer: byte, not char' $resume --tokenizer char
 listed() { ls -lA --time-style=full-iso ../out/whole; }
 listed >"$dir/listed"
@@ -1142,7 +1171,7 @@ refused 'a length beyond the context'         2 'longer than the context' $t --l
 two='../in/text ../in/least'
 check 'two texts are classified' part 0 classes $small --block-size 8 --task classify $two
 check 'how often' says '^validation loss .* nats/window, .* accuracy [0-9.]*%'
-check 'and how often without a model' says '^for comparison: guessing is right in 50.0%'
+check 'and how often without a model' says '^for comparison: guessing is right 50.0% of the time'
 refused 'classification of one text'                 2 '2 to 256 files'     $t --task classify $text
 refused 'a file as two classes'               2 'text is given twice' $t --task classify $text $two
 mkdir ../in/en ../in/de ../in/en/more && cp $text ../in/en/corpus.txt && cp ../in/least ../in/de/corpus.txt &&
@@ -1171,7 +1200,7 @@ labels="$small --task classify --labels"
 check 'labelled texts are learned' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
 check 'how well' says '^validation loss .* nats/row, .* accuracy [0-9.]*%, macro-F1 [0-9.]* (all 4 targets'
 check 'a warning says that they are validated on themselves' tell 'labels.tsv is trained on and validated on: results say'
-check 'cut texts are counted' tell '^4 of 8 rows are longer than the context and are cut; guessing is right in 50.0%$'
+check 'cut texts are counted' tell '^4 of 8 rows are longer than the context and are cut; guessing is right 50.0% of the time$'
 check 'the labels are in the configuration' grep -q '"label_names": \["bad","good"\],$' ../out/labels/config.json
 check 'and in the checkpoint' grep -aq '"attnc.option.label.1":"good"' ../out/labels/model.safetensors
 check 'macro-F1 is in the log' grep -q '"split":"val",.*"macro_f1":' ../out/labels/log.jsonl
@@ -1245,7 +1274,7 @@ done
 for task in $(made); do
     check "a run of $task" part 0 "made-$task" $small --block-size 144 --task $task
     check "$task has an accuracy" answered
-    check "$task says what guessing gets" says '^for comparison: guessing is right in [0-9.]*%'
+    check "$task says what guessing gets" says '^for comparison: guessing is right [0-9.]*% of the time'
 done
 made_of() { # CONTEXT OPTION...
     context=$1

@@ -80,18 +80,31 @@ static void read_either(Saved *s, const char *path)
          s->progress.step);
 }
 
+static bool has(const char *path, const char *name)
+{
+    Saved s = { .mem = NULL };
+
+    put_path(&s, path, name);
+    return exists(s.path);
+}
+
 /* There is no file of that name in the folder; errno says why. */
 static noreturn void refuse_folder(const char *path, const char *name)
 {
     const int why = errno;
-    Saved before = { .mem = NULL };
 
-    put_path(&before, path, FOLDER_ASIDE "/" SAVED_LAST);
-    if (exists(before.path))
+    if (has(path, FOLDER_ASIDE "/" SAVED_LAST))
         die(EXIT_IO,
             "%.200s: the run that replaces another one here has no checkpoint yet; if it was "
             "killed, ./train --resume brings the other one back",
             path);
+    if (strcmp(name, SAVED_LAST) == 0 && has(path, SAVED_BEST))
+        die(EXIT_IO, "%.200s has no " SAVED_LAST ", only " SAVED_BEST ": --best uses it", path);
+    if (has(path, "log.jsonl"))
+        die(EXIT_IO,
+            "%.200s has no %s yet; if its run was killed before its first checkpoint, ./train "
+            "--overwrite starts over",
+            path, name);
     die(EXIT_IO, "%.200s is not a run's folder: there is no %s in it (%s)", path, name,
         strerror(why));
 }

@@ -16,7 +16,10 @@ static void check_hash(const Lesson *l, const Job *job)
     if (!job->other_corpus)
         die(EXIT_DATA,
             "the %s that the run in %.200s was trained on; --allow-corpus-change resumes anyway",
-            job->made ? "data differ from those" : "text differs from the one", job->out_dir);
+            job->made              ? "data differ from those"
+            : job->validation_path ? "text or the validation text differs from the one"
+                                   : "text differs from the one",
+            job->out_dir);
     job->from->progress.best = HUGE_VAL;
     job->from->progress.best_step = 0;
 }

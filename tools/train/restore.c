@@ -7,6 +7,7 @@
 #include "tools/common/model_options.h"
 #include "training/folder.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -67,6 +68,11 @@ static void restore_from_config(const Job *job)
 
 static void restore_files(Job *job)
 {
+    const char *validation = saved_option(job->from, "val-file");
+
+    if (validation && !options_given(job->program, "val-file") && access(validation, R_OK) != 0)
+        die(EXIT_IO, "cannot open '%.200s': %s; if it has moved, --val-file says where it is",
+            validation, strerror(errno));
     if (job->files == 0 && saved_file(job->from, 0))
         job->file = saved_files(job->from, &job->files); /* valid as long as the program */
 }
@@ -100,19 +106,31 @@ static void check_lesson(const Job *job)
             share);
 }
 
+static void check_kept(const Job *job, const char *name, const char *words, const char *why)
+{
+    const char *before = saved_option(job->from, name);
+
+    if (before && strcmp(before, options_value(options_find(job->program, name)).at) != 0)
+        die(EXIT_USAGE, "a resumed run%s keeps --%s %s: %s", words, name, before, why);
+}
+
+/* The best loss so far is that of the task as it was. */
+static void check_task(const Job *job)
+{
+    static const char *const name[] = { "items",      "least",      "noise",
+                                        "difficulty", "mask-share", "whole-word" };
+
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        check_kept(job, name[i], "", "its losses would be of two tasks");
+}
+
 /* The place in an epoch is a number of batches. */
 static void check_epochs(const Job *job)
 {
     static const char *const name[] = { "batch-size", "gradient-accumulation-steps" };
 
-    for (int i = 0; job->shuffle && i < 2; i++) {
-        const char *before = saved_option(job->from, name[i]);
-
-        if (before && strcmp(before, options_value(options_find(job->program, name[i])).at) != 0)
-            die(EXIT_USAGE,
-                "a resumed run with --shuffle keeps --%s %s: it counts batches of one size",
-                name[i], before);
-    }
+    for (int i = 0; job->shuffle && i < 2; i++)
+        check_kept(job, name[i], " with --shuffle", "it counts batches of one size");
 }
 
 void job_check_restored(const Job *job)
@@ -122,6 +140,7 @@ void job_check_restored(const Job *job)
     Config c = job->config;
 
     check_lesson(job);
+    check_task(job);
     if (!job->made)
         c.vocab = job->from->model.config.vocab; /* given by the tokenizer */
     if (job->labelled)
@@ -181,6 +200,10 @@ void job_restore(Job *job, char **argument)
             named, job->out_dir);
     if (named)
         job->out_dir = named;
+    if (!job->out_dir && job->files > 0 && access(job->file[0], F_OK) == 0)
+        die(EXIT_USAGE,
+            "--resume %.200s: a run continues in its folder, which has this file as " SAVED_LAST,
+            job->file[0]);
     if (!job->out_dir && job->files > 0)
         die(EXIT_USAGE, "--resume %.200s: there is no such folder", job->file[0]);
     if (!job->out_dir)
