@@ -1,10 +1,11 @@
 /*
  * Byte pair encoding (Gage, 1994; Sennrich et al., 2016; on bytes: GPT-2). The
- * text is cut into pieces (data/pieces.h), and a piece into its bytes. Then of
- * all two neighbours that make up a token, those of the smallest token are
- * joined, the first if there are several, until no two neighbours do.
+ * text is cut into pieces (data/pieces.h), and a piece into its bytes. Then,
+ * among all adjacent pairs that form a token, the pair whose token has the
+ * smallest number is joined, the leftmost if there are several, until no pair
+ * forms a token.
  *
- * A heap holds (token, place of the left neighbour) for every two neighbours
+ * A heap holds (token, place of the left neighbour) for every adjacent pair
  * that can be joined. A join makes at most two new ones; an entry whose
  * neighbours have gone is dropped when it comes up. So n bytes take
  * O(n log n), however long a piece is.

@@ -138,7 +138,7 @@ static Text whole_misfit(const Config *c)
                  c->pool ? "pool" : "pairs");
     else if (c->pairs == PAIRS_TOWERS && c->context % 2 != 0)
         text_add(&why,
-                 "--pairs towers gives each text half of the context, which %d is not: "
+                 "--pairs towers splits the context into halves, and %d is odd: "
                  "choose an even --block-size",
                  c->context);
     return why;

@@ -39,7 +39,7 @@ __attribute__((format(printf, 2, 3))) static bool fail(Reader *r, const char *fm
 static bool check_name(Reader *r, const char *name)
 {
     if (!*name || strlen(name) > NAME_MAX_BYTES)
-        return fail(r, "has no name of 1 to %d bytes, but '%.40s'", NAME_MAX_BYTES, name);
+        return fail(r, "has a name that is not 1 to %d bytes long: '%.40s'", NAME_MAX_BYTES, name);
     return true;
 }
 
@@ -50,11 +50,11 @@ enum { SIZE_BITS = sizeof(size_t) < 8 ? 32 : 53 };
 static bool read_numbers(Reader *r, const Json *array, size_t *number, int most)
 {
     if (array->count > most)
-        return fail(r, "has more than %d numbers in a row in its header", most);
+        return fail(r, "has an array of more than %d numbers in its header", most);
     for (const Json *j = array->first; j; j = j->next) {
         if (j->kind != JSON_NUMBER || !j->digits || j->number >= ldexp(1, SIZE_BITS))
-            return fail(r, "has no plain whole number below 2^%d in its header, in %s", SIZE_BITS,
-                        array->name);
+            return fail(r, "has a value in %s that is not a plain whole number below 2^%d",
+                        array->name, SIZE_BITS);
         *number++ = (size_t)j->number;
     }
     return true;
@@ -92,14 +92,14 @@ static bool read_tensor(Reader *r, const Json *j, Entry *e)
         return false;
     if (!dtype || !shape || !offsets || shape->kind != JSON_ARRAY || offsets->kind != JSON_ARRAY ||
         j->count != 3)
-        return fail(r, "has tensor %.60s with other fields than dtype, shape and data_offsets",
+        return fail(r, "has tensor %.60s with fields other than dtype, shape and data_offsets",
                     j->name);
     *e = (Entry){ .name = j->name, .dtype = dtype_find(dtype), .ndim = shape->count };
     if (e->dtype == DTYPES)
         return fail(r, "has tensor %.60s in %.20s; F16, BF16, F32, F64, I32, I64, U8 or BOOL do",
                     e->name, dtype);
     if (offsets->count != 2)
-        return fail(r, "has not two offsets for tensor %.60s", e->name);
+        return fail(r, "does not have exactly two offsets for tensor %.60s", e->name);
     return read_numbers(r, shape, e->dim, ENTRY_RANK_MAX) && read_numbers(r, offsets, range, 2) &&
            check_tensor(r, e, range);
 }
@@ -184,7 +184,7 @@ static bool check_values(Reader *r, const char *header, size_t length)
     if (braces > ENTRIES_MAX + 2)
         return fail(r, "has more than %d tensors", ENTRIES_MAX);
     if (commas > ENTRY_COMMAS * braces + META_MOST)
-        return fail(r, "has a header of more values than tensors have");
+        return fail(r, "has a header with too many values");
     return true;
 }
 

@@ -204,7 +204,7 @@ START_TEST(options_that_do_not_apply_to_classifiers_are_refused)
     c.task = TASK_CLASSIFY, c.classes = 2, c.tied = false, c.context = 8;
     ck_assert_str_eq(config_misfit(&c).at, "");
     c.context = 7;
-    ck_assert_ptr_nonnull(strstr(config_misfit(&c).at, "half of the context, which 7 is not"));
+    ck_assert_ptr_nonnull(strstr(config_misfit(&c).at, "and 7 is odd"));
 }
 END_TEST
 

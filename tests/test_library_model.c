@@ -69,7 +69,7 @@ START_TEST(a_saved_model_continues_bit_for_bit)
     ck_assert(same_weights(a, b));
     ck_assert(step(a, 1) < first - 0.1);
     ck_assert(!same_weights(a, b));
-    must_not(attnc_model_open(path, "--n-layer 2"), "keeps its own");
+    must_not(attnc_model_open(path, "--n-layer 2"), "cannot be changed");
     must_not(attnc_model_open(in_folder("nothing"), ""), "No such file");
     attnc_model_free(a), attnc_model_free(b);
 }
@@ -247,7 +247,7 @@ START_TEST(a_saved_model_keeps_its_averages_and_what_is_frozen)
     must_work(attnc_model_averages(b, 1));
     ck_assert(same_weights(a, b));
     attnc_model_free(a), attnc_model_free(b);
-    must_not(attnc_model_open(path, "--ema 0.9"), "keeps its own");
+    must_not(attnc_model_open(path, "--ema 0.9"), "cannot be changed");
     must_not(attnc_model_new("--freeze nothing " SMALL, NULL, 0), "matches no tensor");
 }
 END_TEST

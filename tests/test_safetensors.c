@@ -290,7 +290,7 @@ START_TEST(a_header_of_too_many_values_is_rejected)
     enum { MANY = 100000 };
 
     ck_assert(!parses_many("{\"a\":[", "1,", MANY, "1]}"));
-    ck_assert_ptr_nonnull(strstr(why, "more values than tensors have"));
+    ck_assert_ptr_nonnull(strstr(why, "a header with too many values"));
     ck_assert(!parses_many("{\"a\":", "{", MANY + ENTRIES_MAX, ""));
     ck_assert_ptr_nonnull(strstr(why, "tensors"));
     ck_assert(parses_many("{\"__metadata__\":{\"a\":\"", "{,", MANY + ENTRIES_MAX, "\"}}"));

@@ -9,7 +9,7 @@
  * Both may grow with the keys that a row sees, which the fits describe:
  *
  *     c ~ n^a         the slope a of ln c over ln n
- *     H ~ a + b ln n  the slope b of H over ln n
+ *     H ~ h + b ln n  the slope b of H over ln n
  *
  * The means over the rows of a causal window mix rows of 1 to T keys. So H is fitted to
  * the mean of ln n_i over the same rows, not to ln T, and ln of the mean of c to ln of the

@@ -104,7 +104,7 @@ const Synthetic synthetic_context_recall = {
 
 const Synthetic synthetic_noisy_recall = {
     .name = "noisy-recall",
-    .summary = "the same, with noise in between",
+    .summary = "recall with noise in between",
     .takes = SYNTHETIC_SYMBOLS,
     .symbols = 16,
     .length = 128,

@@ -155,7 +155,7 @@ static void draw(SyntheticRow *row)
 
 const Synthetic synthetic_fuzzy_recall = {
     .name = "fuzzy-recall",
-    .summary = "the same with keys and values of one to three tokens",
+    .summary = "recall with keys and values of one to three tokens",
     .takes = SYNTHETIC_SYMBOLS,
     .symbols = 15,
     .length = 128,

@@ -42,8 +42,8 @@ bool text_controls(uint32_t code);
 void text_plain(char *s);
 
 /*
- * s as a word that a shell reads back as s. Such characters and what is not UTF-8 become escapes
- * of printf, so that the word can be shown on a terminal.
+ * s as a word that a shell reads back as s, but for newlines at its end. Such characters and what
+ * is not UTF-8 become escapes of printf, so that the word can be shown on a terminal.
  */
 void text_shell(const char *s, FILE *out);
 

@@ -15,8 +15,8 @@ typedef struct {
 } ModelOptions;
 #define MODEL_OPTIONS_DEFAULT                                                                      \
     {                                                                                              \
-        .mechanism = { .has_context = true, .layers.n = 1 }, .position = -1, .residual = true,     \
-        .gamma_init = GAMMA                                                                        \
+        .mechanism = { .has_context = true, .has_seed = true, .layers.n = 1 }, .position = -1,     \
+        .residual = true, .gamma_init = GAMMA                                                      \
     }
 #define CONFIG_DEFAULT .layers = 4, .heads = 4, .width = 128, .context = 256
 #define HYPER_DEFAULT                                                                              \

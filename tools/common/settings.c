@@ -122,8 +122,8 @@ static Option option_of(int i, SettingsOptions *to)
 
     o.at = s->kind == SETTING_FLAG ? (void *)&to->flag[i] : &to->set.at[i];
     o.help = help_of(i);
-    o.others =
-        s->seed && to->has_context ? "in a new model of one mechanism --seed" : other_defaults(i);
+    o.others = s->seed && to->has_seed ? "in a new model with a single mechanism: --seed"
+                                       : other_defaults(i);
     if (s->length == CONTEXT_IF_ASKED && to->has_context)
         o.also = "context", o.means = SETTING_CONTEXT;
     to->set.at[i] = s->value;

@@ -15,6 +15,7 @@ typedef struct {
     Values set;
     bool flag[SETTINGS_MAX]; /* values of settings that are flags */
     bool has_context;        /* lengths may be `context`: see SettingLength */
+    bool has_seed;           /* that of a new model */
 } SettingsOptions;
 
 /* The i-th row of the table of attentions, for an option's `choice`. */

@@ -63,7 +63,9 @@ Saved *trained_read(const char *path, bool best, unsigned kinds, const char *pro
     const unsigned kind = trained_kind(run);
 
     if (strcmp(saved_task(run), SAVED_OWN_TOKENS) == 0)
-        die(EXIT_DATA, "%.200s has tokens of its own: only the library reads it", run->path);
+        die(EXIT_DATA,
+            "%.200s was made with --vocab, without a tokenizer: only the library can read it",
+            run->path);
     if (!(kind & kinds))
         die(EXIT_USAGE, "%.200s was trained with --task %s: use %s, not %s", run->path,
             saved_task(run), options_installed(command_for(kind, path).at).at,

@@ -121,7 +121,7 @@ int attnc_model_step(attnc_model *m, double rate, double *norm)
     Params *params = &m->model.params;
 
     if (!isfinite(rate) || rate < 0)
-        die(EXIT_USAGE, "a learning rate of %g: it must be a number from 0", rate);
+        die(EXIT_USAGE, "the learning rate is %g: it must be 0 or more", rate);
     if (!params->first->tensor->has_grad)
         die(EXIT_USAGE, "no gradient: call attnc_model_backward() before");
     need_weights(m);

@@ -104,7 +104,7 @@ const ModelWanted *wanted_read_saved(const char *words, const char *path, Saved 
     read_words(words);
     for (const Option *o = program.options; o->name; o++)
         if (o->given && !may_change(o->name))
-            die(EXIT_USAGE, "--%s: a checkpoint keeps its own", o->name);
+            die(EXIT_USAGE, "--%s cannot be changed when a checkpoint is opened", o->name);
     Saved *s = *from = saved_read(path, to.best);
     for (const Option *o = program.options; o->name; o++) {
         const char *value =

@@ -53,7 +53,7 @@ static double mean_of(const double *x, int n, double *sd)
 }
 
 /* Whether a run before this one has the same seed: it is a copy, or repeats it. */
-static bool is_counted(const Seeds *s, int run, int variant)
+static bool is_repeated(const Seeds *s, int run, int variant)
 {
     const Text seed = seed_of(s->group->run[run]);
 
@@ -80,7 +80,7 @@ static void find_variants(Seeds *s)
             v++;
         if (v == s->n)
             s->variant[s->n++] = (Variant){ .name = name, .number = v };
-        if (is_counted(s, i, v)) {
+        if (is_repeated(s, i, v)) {
             s->again++;
             continue;
         }

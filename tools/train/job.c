@@ -329,7 +329,7 @@ static void settle_plan(void)
 
     refuse_option("minutes", job.made || task == TASK_CLASSIFY);
     if (minutes > 0 && (resume || config))
-        die(EXIT_USAGE, "--minutes chooses what a new run is; --%s has it all: use --max-time",
+        die(EXIT_USAGE, "--minutes is for new runs, and --%s has all sizes: use --max-time",
             resume ? "resume" : "config");
     if (minutes == 0 || job.made)
         return;

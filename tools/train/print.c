@@ -97,8 +97,8 @@ static void show_text(const Show *s)
         shown_plain(name).at, s->job->files > 1 ? " and others" : "", train, validation, c->vocab,
         tokenizer_words(s->tokenizer));
     if (c->task == TASK_CLASSIFY)
-        say(stderr, "a window is from one of %d files: guessing is right in %.1f%%", c->classes,
-            100 * s->source->chance);
+        say(stderr, "a window is from one of %d files: guessing is right %.1f%% of the time",
+            c->classes, 100 * s->source->chance);
     if (c->task == TASK_MLM)
         say(stderr, "%g%% of the tokens are masked%s and predicted from both sides",
             100 * s->job->mask_share, s->job->whole_word ? ", whole words at a time," : ",");
@@ -121,8 +121,8 @@ static void show_labels(const Show *s)
         train, labels->train->texts == 2 ? "pairs of texts" : "rows", held_back, c->classes,
         c->vocab, tokenizer_words(s->tokenizer));
     say(stderr,
-        "%zu of %zu rows are longer than the context and are cut; guessing is right in %.1f%%", cut,
-        train + held_back, 100 * s->source->chance);
+        "%zu of %zu rows are longer than the context and are cut; guessing is right %.1f%% of the time",
+        cut, train + held_back, 100 * s->source->chance);
 }
 
 /* "12.5%", "0.012%" */
@@ -135,7 +135,7 @@ static void show_task(const Show *s)
 {
     const Synthetic *made = s->job->made;
 
-    say(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right in %s", made->name,
+    say(stderr, "%s: %s, %d tokens in the vocabulary; guessing is right %s of the time", made->name,
         made->summary, s->model->config.vocab, percent(s->source->chance).at);
     if (!s->job->data)
         return;
@@ -224,7 +224,8 @@ static void print_quality(const Show *s, Evaluation e, bool whole)
     say(stdout, "%s (%s%.0f targets, %s, context %d)", line.at, whole ? "all " : "", e.targets,
         whole ? "side by side" : "spread over all", c->context);
     if (!isnan(s->source->chance))
-        say(stdout, "for comparison: guessing is right in %s, the most frequent answer in %.1f%%",
+        say(stdout,
+            "for comparison: guessing is right %s of the time, the most frequent answer %.1f%%",
             percent(s->source->chance).at,
             100 * source_majority(s->source, c->context, config_outputs(c)));
 }
