@@ -39,7 +39,7 @@ Stories stories_labelled(uint64_t seed, uint64_t first, size_t rows);
 
 /*
  * -log2 of the probability of a text of whole stories, computed from the text alone; -1 if the
- * grammar cannot generate it. The text may be any bytes.
+ * grammar cannot generate it. The text may be any bytes. For tests.
  */
 double stories_bits(const char *text, size_t bytes);
 

@@ -269,9 +269,6 @@ START_TEST(a_scale_of_angles_is_read_strictly)
 }
 END_TEST
 
-/* --- what rows forbid ---------------------------------------------------------------------------
- */
-
 /* Rows that are only causal, that are only bidirectional, and that cannot decode. */
 static Attention causal, both_sides, stepless;
 static Engine without_step;

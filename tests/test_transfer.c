@@ -221,8 +221,6 @@ START_TEST(another_mechanism_copies_tensors_with_the_same_name)
 }
 END_TEST
 
-/* --- freezing -------------------------------------------------------------------------------- */
-
 START_TEST(patterns_match_names_and_their_beginnings)
 {
     static const struct {

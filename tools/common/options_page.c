@@ -51,10 +51,7 @@ static void put_choices(const Option *o)
         printf("%s%s", i ? " " : "", options_choice(o, i).name);
 }
 
-/* --- the manual page ----------------------------------------------------------------------------
- */
-
-/* A line of text; one that begins with a dot or a quote would be a command. */
+/* A line of the manual page; one that begins with a dot or a quote would be a command. */
 static void put_roff(const char *s)
 {
     if (*s == '.' || *s == '\'')
@@ -159,9 +156,6 @@ static void put_man(const Program *p, const char *name)
           "5 invalid data, 130 interrupted.\n",
           stdout);
 }
-
-/* --- completion ---------------------------------------------------------------------------------
- */
 
 static void bash_files(Wanted wanted)
 {
