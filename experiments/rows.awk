@@ -33,7 +33,7 @@ function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], i < nam
 /^true entropy/ { entropy = $3 }
 /^validation loss/ { v["loss"] = $3; v["accuracy"] = after("accuracy") }
 /^for comparison/ {
-    v["guessing"] = after("guessing is right in")
+    v["guessing"] = after("guessing is right")
     v["most_frequent"] = after("the most frequent answer in")
 }
 /^length,/ { fields = split($0, head, ","); FS = ","; next }
