@@ -1,4 +1,4 @@
-# Claims C15 to C17: the divisors of a gated unit's rows, trained at 128 and, n, at mixed lengths. Learning rates are
+# Claims C16 and C17: the divisors of a gated unit's rows, trained at 128 and, n, at mixed lengths. Learning rates are
 # swept at the full length: the best of runs a fifth as long are up to four times as high. More seeds would not help:
 # the runs have not converged.
 lengths = 128,16,32,64,256,512,1024
