@@ -224,9 +224,9 @@ START_TEST(states_that_an_int_cannot_index_are_refused)
 }
 END_TEST
 
-enum { POSITIONS = 4, HEADS = 2, KEYS = 16, VALUES = 12, DIRECTIONS = 40 };
+enum { POSITIONS = 2, HEADS = 2, KEYS = 16, VALUES = 12, DIRECTIONS = 40 };
 
-/* Of one of four positions, per head. */
+/* Of one of two positions, fewer than a tile has, per head. */
 static double cost_of(const char *name, bool causal, bool gated)
 {
     MixSize size = { .attention = attention_find(name),
