@@ -70,7 +70,8 @@ static void restore_files(Job *job)
 {
     const char *validation = saved_option(job->from, "val-file");
 
-    if (validation && !options_given(job->program, "val-file") && access(validation, R_OK) != 0)
+    if (validation && strcmp(validation, "-") != 0 && !options_given(job->program, "val-file") &&
+        access(validation, R_OK) != 0)
         die(EXIT_IO, "cannot open '%.200s': %s; if it has moved, --val-file says where it is",
             validation, strerror(errno));
     if (job->files == 0 && saved_file(job->from, 0))
@@ -202,7 +203,7 @@ void job_restore(Job *job, char **argument)
         job->out_dir = named;
     if (!job->out_dir && job->files > 0 && access(job->file[0], F_OK) == 0)
         die(EXIT_USAGE,
-            "--resume %.200s: a run continues in its folder, which has this file as " SAVED_LAST,
+            "--resume %.200s: this is a file; a run continues in its folder, which has a " SAVED_LAST,
             job->file[0]);
     if (!job->out_dir && job->files > 0)
         die(EXIT_USAGE, "--resume %.200s: there is no such folder", job->file[0]);
