@@ -146,6 +146,16 @@ Tokenizer *tokenizer_load(const char *saved)
     return NULL;
 }
 
+bool tokenizer_same(const Tokenizer *a, const Tokenizer *b)
+{
+    char *one = tokenizer_save(a), *other = tokenizer_save(b);
+    const bool same = strcmp(one, other) == 0;
+
+    free(one);
+    free(other);
+    return same;
+}
+
 const char *tokenizer_words(const Tokenizer *t)
 {
     return t->words;

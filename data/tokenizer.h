@@ -33,6 +33,7 @@ void tokenizer_free(Tokenizer *t);
  * is not valid. */
 char *tokenizer_save(const Tokenizer *t);
 Tokenizer *tokenizer_load(const char *saved);
+bool tokenizer_same(const Tokenizer *a, const Tokenizer *b);
 
 const char *tokenizer_words(const Tokenizer *t); /* "bpe:4096" */
 int tokenizer_size(const Tokenizer *t);          /* of the vocabulary, at most TOKENS_MAX */

@@ -88,8 +88,8 @@ model 4680
 data 4880
 data/synthetic 1430
 training 6200
-tools 940
-tools/common 4500
+tools 955
+tools/common 5090
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
@@ -97,11 +97,11 @@ tools/bench 2450
 tools/eval 820
 tools/figure 1560
 tools/export 420
-tools/import 1560
+tools/import 1010
 tools/fill 460
 tools/gradcheck 710
 tools/report 2800
-tools/train 2780
+tools/train 2810
 tools/lib 1380
 END
 

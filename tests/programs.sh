@@ -1147,8 +1147,18 @@ check 'the checkpoint has the tokenizer' grep -aq '"attnc.tokenizer":"char' "$ru
 works 'a run of pairs of bytes' --tokenizer bpe:300 $text
 check 'a loss of tokens' says '^validation loss [0-9.]* nats/token, .* bits/byte '
 works 'masked characters' --tokenizer char --task mlm $text
+characters=$run
 check 'a run of pairs that stops' part 130 bpe $steps --tokenizer bpe:270 --stop-at 5 $text
 check 'has its tokens when it goes on' part 0 bpe --resume
+for from in ../out/bpe ../out/bpe/tokenizer.json; do
+    works "a run on another text with the tokenizer of ${from#../out/}" --tokenizer $from "$train"
+    check 'the tokenizer is the same' cmp -s ../out/bpe/tokenizer.json "$run/tokenizer.json"
+done
+refused 'resuming with a tokenizer from elsewhere' 2 'its tokenizer: bpe:270, not ../out/' \
+    $train --resume "$run" --tokenizer "$characters" --max-iters 8
+check 'resuming with where it was from' part 0 "${run#../out/}" --resume --tokenizer ../out/bpe --max-iters 8
+refused 'a tokenizer from a text'  5 "$text has no value at byte 0" $t --tokenizer $text $text
+refused 'a tokenizer from a folder without one' 4 'has no tokenizer.json' $t --tokenizer ../in/folder $text
 works 'three lengths' --lengths 4,8,16 $text
 check 'the lengths are in the configuration' grep -q '"lengths": \[4,8,16\],$' "$run/config.json"
 works 'lengths and sizes in turn' --length-stages 8,16 --batch-size 4 --batch-stages 1,3,4 $text
@@ -1164,7 +1174,7 @@ refused 'more shuffled batches for an update' 2 'keeps --gradient-accumulation-s
 refused 'a batch larger than any stage'        2 'which is 4'        $t --batch-size 5 --batch-stages 2,4 $text
 refused 'a length that one size does not fit' 2 '--length-stages 16' $t --block-size 24 --batch-stages 1,2 \
     --length-stages 16,24 $text
-refused 'an unknown tokenizer'       2 '--tokenizer word'  $t --tokenizer word $text
+refused 'an unknown tokenizer'       2 'or the path of a run' $t --tokenizer word $text
 refused 'a length that does not fit'          2 '--lengths 5'       $t --lengths 5 $text
 refused 'a length beyond the context'         2 'longer than the context' $t --lengths 32 $text
 
@@ -2198,6 +2208,10 @@ check 'which has no tokens' grep -q '^0 bytes are 0 tokens;' "$dir/stdout"
 check 'tokenize reads another text than it learns from' tokenizes 'bpe:300: 300 tokens in the vocabulary' \
     --tokenizer bpe:300 --text ../out/bytes --json ../out/json $text
 check 'and writes a tokenizer.json' grep -q '^"~": 126,$' ../out/json
+check 'which it reads' tokenizes 'bpe:300: 300 tokens in the vocabulary' --tokenizer ../out/json --text ../out/bytes
+refused 'a tokenizer and a text to learn from' 2 '--tokenizer has a tokenizer' \
+    "$tokenize" --tokenizer ../out/json --text ../out/bytes $text
+refused 'a tokenizer.json over the one that is read' 2 'is an input' "$tokenize" --tokenizer ../out/json --json ../out/json $text
 ids() { [ "$("$tokenize" --tokenizer byte --ids ../in/one | wc -l)" = 1 ]; }
 check 'tokenize prints tokens, and nothing else' ids
 

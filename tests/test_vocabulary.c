@@ -8,7 +8,7 @@
 #include "tests/suites.h"
 #include "tests/tests.h"
 #include "tests/texts.h"
-#include "tools/import/import.h"
+#include "tools/common/foreign.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,10 +38,19 @@ static void check_comes_back(Tokenizer *t)
     char *want = tokenizer_save(t), *got;
 
     file_print(in_folder("tokenizer.json"), put_tokenizer, t);
-    Tokenizer *again = import_tokenizer(folder, tokenizer_size(t));
+    Tokenizer *again = foreign_tokenizer(folder, tokenizer_size(t));
     got = tokenizer_save(again);
     ck_assert_str_eq(got, want);
     free(got), free(want);
+    tokenizer_free(t), tokenizer_free(again);
+}
+
+/* As many tokens as there are, for no model yet. */
+static void check_size(Tokenizer *t)
+{
+    file_print(in_folder("tokenizer.json"), put_tokenizer, t);
+    Tokenizer *again = foreign_tokenizer(folder, 0);
+    ck_assert(tokenizer_same(again, t));
     tokenizer_free(t), tokenizer_free(again);
 }
 
@@ -62,6 +71,22 @@ START_TEST(saved_tokenizers_are_read_back)
     check_comes_back(learn("byte", sample_text));
     check_comes_back(learn("bpe:261", sample_text));
     check_comes_back(learn("char", "\xc3\xa4\xc3\xa4\xe4\xb8\x80\xe4\xb8\x80 a"));
+    check_size(learn("byte", sample_text));
+    check_size(learn("bpe:261", sample_text));
+    check_size(gpt2("gpt2-digits:260", " 97,98 256,99 '3c733e _61617a"));
+}
+END_TEST
+
+START_TEST(tokenizers_with_other_tokens_are_not_the_same)
+{
+    Tokenizer *t[] = { learn("bpe:261", sample_text), learn("bpe:260", sample_text),
+                       learn("byte", ""), learn("char", "") };
+
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 4; j++)
+            ck_assert_int_eq(tokenizer_same(t[i], t[j]), i == j);
+    for (int i = 0; i < 4; i++)
+        tokenizer_free(t[i]);
 }
 END_TEST
 
@@ -79,7 +104,7 @@ static int vocabulary = 259;
 static void import_its_tokenizer(const char *dir)
 {
     leaks_are_expected();
-    tokenizer_free(import_tokenizer(dir, vocabulary));
+    tokenizer_free(foreign_tokenizer(dir, vocabulary));
 }
 
 /* What is changed in a tokenizer.json, and the message. */
@@ -95,7 +120,7 @@ static const char *const wrong[][3] = {
     { "\"type\": \"ByteLevel\"", "\"type\": \"Whitespace\"", "its pre_tokenizer is Whitespace" },
     { "\"lstrip\": false", "\"lstrip\": true", "has lstrip" },
     { "\"a\": 97", "\"a\": 98", "another's" },
-    { "\"a\": 97", "\"a\": 259", "none of the model's" },
+    { "\"a\": 97", "\"a\": 259", "too large" },
     { "\"a\": 97", "\"a\": \"x\"", "has no whole number" },
     { "\"a\": 97,\n", "", "merge 0, 'a' and 'b', does not join" },
     { "\"d\": 100,\n", "", "is no tokenizer" },
@@ -169,7 +194,7 @@ START_TEST(the_two_files_of_gpt2_are_a_tokenizer)
     check_dies(import_its_tokenizer, folder, EXIT_IO, "has no tokenizer.json, nor vocab.json");
     put(in_folder("vocab.json"), vocab, (size_t)(strstr(vocab, "},\n\"merges\"") + 1 - vocab));
     put(in_folder("merges.txt"), "#version: 0.2\r\na b\r\n", 20);
-    got = import_tokenizer(folder, 258);
+    got = foreign_tokenizer(folder, 258);
     saved = tokenizer_save(got);
     ck_assert_str_eq(saved, want);
     free(saved), free(want), free(text);
@@ -183,7 +208,7 @@ static void check_specials(const Tokenizer *t, const char *file, const char *jso
     char *want = tokenizer_save(t);
 
     put(in_folder(file), json, strlen(json));
-    Tokenizer *got = import_tokenizer(folder, tokenizer_size(t));
+    Tokenizer *got = foreign_tokenizer(folder, tokenizer_size(t));
     char *saved = tokenizer_save(got);
     ck_assert_str_eq(saved, want);
     unlink(in_folder(file));
@@ -224,6 +249,7 @@ Suite *suite_vocabulary(void)
     TCase *t = with_folder(s, "tokenizers of folders");
 
     tcase_add_test(t, saved_tokenizers_are_read_back);
+    tcase_add_test(t, tokenizers_with_other_tokens_are_not_the_same);
     tcase_add_test(t, tokenizers_of_other_programs_are_read);
     tcase_add_test(t, the_two_files_of_gpt2_are_a_tokenizer);
     tcase_add_test(t, files_beside_these_two_say_what_is_special);

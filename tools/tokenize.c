@@ -2,6 +2,7 @@
 #include "data/tokens.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
+#include "tools/common/foreign.h"
 #include "tools/common/options.h"
 #include "tools/common/outputs.h"
 #include "training/saved.h"
@@ -11,11 +12,14 @@
 
 static const char *words = "bpe:4096", *json_path, *other_path, *run_path;
 static bool ids, check;
+static Tokenizer *known; /* that of --run or --tokenizer PATH; NULL: it is learned */
 
 static Option options[] = {
     { .name = "Options" },
     { "tokenizer", OPTION_TEXT, &words, .word = "WORDS",
-      .help = "byte, char, or bpe:N with a vocabulary of N tokens" },
+      .help =
+          "byte, char, or bpe:N with a vocabulary of N tokens; or a tokenizer.json, or a folder "
+          "with one, to use instead of learning" },
     { "run", OPTION_TEXT, &run_path, .word = "RUN",
       .help = "use the tokenizer of this run instead of learning one" },
     { "text", OPTION_TEXT, &other_path, .word = "FILE",
@@ -93,36 +97,45 @@ static void print_summary(const Tokenizer *t, Bytes text, Tokens tokens)
     printf("%s\n", check ? "; they decode to the same bytes" : "");
 }
 
-static void check_words(int left, char **argv)
+/* The run that has it, or NULL. */
+static Saved *find_known(void)
 {
-    const Text wrong = tokenizer_wrong(words);
-
-    if (wrong.n)
-        die(EXIT_USAGE, "--tokenizer '%.60s' %s", words, wrong.at);
-    if (run_path && options_given(&program, "tokenizer"))
+    if (!run_path) {
+        known = foreign_asked(words);
+        return NULL;
+    }
+    if (options_given(&program, "tokenizer"))
         die(EXIT_USAGE, "--run has a tokenizer, so it takes no --tokenizer");
-    if (left == 1 && run_path && other_path)
+    Saved *run = saved_read(run_path, false);
+    if (!run->tokenizer)
+        die(EXIT_USAGE, "%.200s was trained on %s, and has no tokenizer", run->path,
+            saved_task(run));
+    known = run->tokenizer;
+    return run;
+}
+
+static void check_texts(int left, char **argv)
+{
+    if (left == 1 && known && other_path)
         die(EXIT_USAGE,
-            "--run has a tokenizer: with --text there is no TEXT to learn from, but %.60s",
-            argv[0]);
-    if (left != 1 && !(left == 0 && run_path && other_path))
+            "--%s has a tokenizer: with --text there is no TEXT to learn from, but %.60s",
+            run_path ? "run" : "tokenizer", argv[0]);
+    if (left != 1 && !(left == 0 && known && other_path))
         die(EXIT_USAGE, "tokenize takes one TEXT to learn from%s%.60s", left ? ", not also " : "",
             left ? argv[1] : "");
     outputs_check(&(Output){ "json", json_path }, 1,
-                  (const char *const[]){ argv[0], other_path, run_path }, 3);
+                  (const char *const[]){ argv[0], other_path, run_path, known ? words : NULL }, 4);
 }
 
 int main(int argc, char **argv)
 {
-    check_words(options_parse(&program, argc, argv), argv);
+    const int left = options_parse(&program, argc, argv);
+    Saved *run = find_known();
 
-    Saved *run = run_path ? saved_read(run_path, false) : NULL;
-    if (run && !run->tokenizer)
-        die(EXIT_USAGE, "%.200s was trained on %s, and has no tokenizer", run->path,
-            saved_task(run));
-    const Bytes learned = run ? (Bytes){ 0 } : read_text(argv[0]);
-    Tokenizer *t = run ? run->tokenizer : tokenizer_learn(words, learned);
-    const Bytes text = run || other_path ? read_text(other_path ? other_path : argv[0]) : learned;
+    check_texts(left, argv);
+    const Bytes learned = known ? (Bytes){ 0 } : read_text(argv[0]);
+    Tokenizer *t = known ? known : tokenizer_learn(words, learned);
+    const Bytes text = known || other_path ? read_text(other_path ? other_path : argv[0]) : learned;
     Tokens tokens = tokens_of(t, text);
     if (check) {
         check_bytes(t, text, tokens);
@@ -136,7 +149,7 @@ int main(int argc, char **argv)
         print_summary(t, text, tokens);
     options_finish();
     tokens_free(&tokens);
-    if (run || other_path)
+    if (known || other_path)
         free_text(text);
     free_text(learned);
     if (run)

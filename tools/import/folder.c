@@ -10,9 +10,9 @@ static void read_json(Import *in, const char *dir)
     *in = (Import){ .dir = dir, .mem = arena_new(), .groups = 1 };
     if (!file_is_folder(dir))
         die(EXIT_IO, "%.180s is not a folder", dir);
-    if (!import_has(dir, "config.json"))
+    if (!foreign_has(dir, "config.json"))
         die(EXIT_IO, "%.180s has no config.json: it is not a model that transformers saved", dir);
-    in->json = import_json(in->mem, import_path(dir, "config.json", in->path));
+    in->json = foreign_json(in->mem, foreign_path(dir, "config.json", in->path));
 }
 
 /* What all classes have in common. */

@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 
     check_words(options_parse(&program, argc, argv), argv);
     import_open(&in, argv[0]);
-    Tokenizer *t = import_tokenizer(tokenizer_path ? tokenizer_path : argv[0], in.config.vocab);
+    Tokenizer *t = foreign_tokenizer(tokenizer_path ? tokenizer_path : argv[0], in.config.vocab);
     import_fill(&in, &model, context);
     const int n = put_options(&in, &model.config, t, option);
     const Facts facts = { option, n, &in, in.class->class_name, params_count(&model.params) };

@@ -5,11 +5,10 @@
 #ifndef TOOLS_IMPORT_IMPORT_H
 #define TOOLS_IMPORT_IMPORT_H
 
-#include "data/tokenizer.h"
 #include "model/checkpoint.h"
-#include "ops/base/json.h"
+#include "tools/common/foreign.h"
 
-enum { PATH_BYTES = 4096, FILES_MOST = 1000 };
+enum { FILES_MOST = 1000 };
 
 /* The tensors of all files; `used` tells which have been taken. */
 typedef struct {
@@ -53,11 +52,6 @@ void import_close(Import *in);
 /* The class that config.json names. */
 const Class *import_class(const Import *in);
 
-/* A file of the folder, parsed; NULL if it does not exist and need not. */
-const char *import_path(const char *dir, const char *name, char path[PATH_BYTES]);
-bool import_has(const char *dir, const char *name);
-const Json *import_json(Arena *mem, const char *path);
-
 /*
  * config.json (tools/import/keys.c): a whole number, which must be there unless there is another
  * name or a default for it; and a value that must be one of these words, the first of which a
@@ -92,8 +86,5 @@ void import_take(Import *in, const Taken *t);
 
 /* Dies if a tensor has not been taken, unless it holds no parameter. */
 void import_check_rest(const Import *in);
-
-/* The tokenizer of a folder, or of a tokenizer.json, for a model with that many tokens. */
-Tokenizer *import_tokenizer(const char *path, int vocab);
 
 #endif

@@ -6,49 +6,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { SHOWN = 60 };
-
-const char *import_path(const char *dir, const char *name, char path[PATH_BYTES])
-{
-    if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) >= PATH_BYTES)
-        die(EXIT_IO, "the path %.60s... is too long", dir);
-    return path;
-}
-
-bool import_has(const char *dir, const char *name)
-{
-    char path[PATH_BYTES];
-
-    return access(import_path(dir, name, path), F_OK) == 0;
-}
-
-/* A string that is a character 0 alone, which the reader of JSON refuses, becomes "<0x00>". */
-static void name_zero(char *text)
-{
-    char *zero = text;
-
-    while ((zero = strstr(zero + 1, "\"\\u0000\"")))
-        if (zero[-1] != '\\')
-            memcpy(zero, "\"<0x00>\"", 8);
-}
-
-const Json *import_json(Arena *mem, const char *path)
-{
-    size_t bytes;
-    char *text = (char *)file_read(path, &bytes);
-    Text why = { 0 };
-
-    if (bytes > 0)
-        name_zero(text);
-    const Json *json = json_read(mem, text, bytes, &why);
-
-    if (!json || json->kind != JSON_OBJECT)
-        die(EXIT_DATA, "%.180s %s", path, json ? "is not a JSON object" : why.at);
-    free(text);
-    return json;
-}
 
 /* A key, or NULL if it is missing or null. */
 static const Json *find(const Import *in, const char *key)

@@ -57,7 +57,7 @@ static void check_index(const Weights *w, const char *path, const char *const *n
 
 static void read_index(Weights *w, const char *dir, const char *path, Arena *mem)
 {
-    const Json *map = json_find(import_json(mem, path), "weight_map");
+    const Json *map = json_find(foreign_json(mem, path), "weight_map");
     const char *name[FILES_MOST];
     char file[PATH_BYTES];
 
@@ -74,7 +74,7 @@ static void read_index(Weights *w, const char *dir, const char *path, Arena *mem
         if (f == FILES_MOST)
             die(EXIT_DATA, "%.180s names more than %d files", path, FILES_MOST);
         name[f] = j->string;
-        add_file(w, import_path(dir, j->string, file), mem);
+        add_file(w, foreign_path(dir, j->string, file), mem);
     }
     check_index(w, path, name, map);
 }
@@ -83,13 +83,13 @@ void import_read_weights(Weights *w, const char *dir, Arena *mem)
 {
     char path[PATH_BYTES];
 
-    if (import_has(dir, "model.safetensors"))
-        add_file(w, import_path(dir, "model.safetensors", path), mem);
-    else if (import_has(dir, INDEX))
-        read_index(w, dir, import_path(dir, INDEX, path), mem);
+    if (foreign_has(dir, "model.safetensors"))
+        add_file(w, foreign_path(dir, "model.safetensors", path), mem);
+    else if (foreign_has(dir, INDEX))
+        read_index(w, dir, foreign_path(dir, INDEX, path), mem);
     else
         die(EXIT_IO, "%.180s has no model.safetensors%s", dir,
-            import_has(dir, "pytorch_model.bin")
+            foreign_has(dir, "pytorch_model.bin")
                 ? ", but a pytorch_model.bin: load it with transformers, and save_pretrained()"
                 : "");
 }

@@ -46,7 +46,7 @@ static Option options[] = {
               "its settings after ':', as in retnet,softmax:window=64" },
     { "task", OPTION_CHOICE, &task, .choice = choice_task, .help = "what to learn" },
     { "tokenizer", OPTION_TEXT, &job.tokenizer, .word = "NAME",
-      .help = "byte, char, or bpe:N with N tokens" },
+      .help = "byte, char, or bpe:N with N tokens; or a run, or tokenizer.json, to take it from" },
     { "mask-share", OPTION_REAL, &job.mask_share, .max = 1, .above = true, .below = true,
       .help = "mlm: fraction of tokens to predict" },
     { "whole-word", OPTION_FLAG, &job.whole_word,
@@ -258,13 +258,9 @@ static void settle_rows(void)
 
 static void settle_text(void)
 {
-    const bool other = (job.from || job.initial) && !options_given(&program, "tokenizer");
-    const Text wrong = other ? (Text){ 0 } : tokenizer_wrong(job.tokenizer); /* a run has any */
-
     refuse_option("mask-share", task != TASK_MLM);
     refuse_option("whole-word", task != TASK_MLM);
-    if (wrong.n)
-        die(EXIT_USAGE, "--tokenizer %s %s", text_cut(job.tokenizer, 60).at, wrong.at);
+    job_settle_tokenizer(&job);
     if (task == TASK_CLASSIFY)
         job_settle_classes(&job);
     else if (job.files > 0 && options_given(&program, "story-bytes"))

@@ -29,6 +29,7 @@ typedef struct {
     const Labels *names;             /* their labels, once they are read, */
     int texts;                       /* and the texts of a row */
     const char *tokenizer, *validation_path, *out_dir;
+    Tokenizer *lent; /* that of --tokenizer PATH, or NULL */
     double held_back, temperature;
     uint64_t seed;
     int threads, sample_tokens, story_bytes;
@@ -97,6 +98,12 @@ void job_check_texts(const Job *job); /* that the run in --out-dir does not writ
  * warm-up longer than the run. */
 void job_check_unused(const Job *job);
 void job_check_sizes(const Job *job);
+
+/* --tokenizer (tools/train/vocabulary.c): checks it, and reads it if it is a path; dies unless a
+ * resumed run has that one; and the tokenizer that is known before the text is read, or NULL. */
+void job_settle_tokenizer(Job *job);
+void job_check_tokenizer(const Job *job);
+Tokenizer *job_known_tokenizer(const Job *job);
 
 /* Of --init: reads the run. Its options of model and tokenizer hold unless the command line has
  * others; its attention's settings only for the same attention. */

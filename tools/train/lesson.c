@@ -24,19 +24,10 @@ static void check_hash(const Lesson *l, const Job *job)
     job->from->progress.best_step = 0;
 }
 
-/* That of the resumed run, or of the initial one unless another is asked for; or NULL. */
-static Tokenizer *known_tokenizer(const Job *job)
-{
-    if (job->from)
-        return job->from->tokenizer;
-    return job->initial && !options_given(job->program, "tokenizer") ? job->initial->tokenizer
-                                                                     : NULL;
-}
-
 /* Whether a text may stay on disk: its bytes are the tokens. */
 static bool may_stay(const Job *job)
 {
-    const Tokenizer *known = known_tokenizer(job);
+    const Tokenizer *known = job_known_tokenizer(job);
 
     return job->config.task != TASK_CLASSIFY &&
            strcmp(known ? tokenizer_words(known) : job->tokenizer, "byte") == 0;
@@ -66,7 +57,7 @@ static void read_files(Lesson *l, const Job *job)
 /* Learns from all training data, unless it is known. */
 static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
 {
-    Tokenizer *known = known_tokenizer(job);
+    Tokenizer *known = job_known_tokenizer(job);
     size_t n = 0;
 
     if (known)
@@ -146,7 +137,7 @@ static void read_labels(Lesson *l, Job *job)
 /* From the labelled texts, or from the stories that the built-in ones are like. */
 static Tokenizer *learn_from_labelled(const Lesson *l, const Job *job)
 {
-    Tokenizer *known = known_tokenizer(job);
+    Tokenizer *known = job_known_tokenizer(job);
 
     if (known)
         return known;

@@ -94,13 +94,10 @@ static void check_stop(const Job *job)
 static void check_lesson(const Job *job)
 {
     const char *task = saved_task(job->from), *share = saved_option(job->from, "val-share");
-    const char *words = job->from->tokenizer ? tokenizer_words(job->from->tokenizer) : NULL;
 
     if (strcmp(task, job->task) != 0)
         die(EXIT_USAGE, "a resumed run keeps its task: %s, not %s", task, job->task);
-    if (words && options_given(job->program, "tokenizer") && strcmp(words, job->tokenizer) != 0)
-        die(EXIT_USAGE, "a resumed run keeps its tokenizer: %s, not %s", words,
-            text_cut(job->tokenizer, 60).at);
+    job_check_tokenizer(job);
     if (share && strtod(share, NULL) != job->held_back && (job->labelled || !job->other_corpus))
         die(EXIT_USAGE,
             "a resumed run keeps --val-share %s: it would validate on texts it was trained on",

@@ -1,11 +1,12 @@
-#include "tools/import/vocabulary.h"
+#include "tools/common/vocabulary.h"
 
 #include "data/gpt2.h"
 #include "data/pieces.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "tools/import/import.h"
+#include "tools/common/foreign.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ static void know(Vocabulary *v, const char *name, double number)
     if (id < 0 || id >= v->vocab || (double)id < number || v->name[id])
         die(EXIT_DATA, "%.180s: token '%s' has the number %g, which is %s", v->path,
             text_cut(name, SHOWN).at, number,
-            id >= 0 && id < v->vocab ? "not a number, or another's" : "none of the model's");
+            id >= 0 && id < v->vocab ? "not a number, or another's" : "too large");
     if (numbers_add(&v->known, (Bytes){ (const unsigned char *)name, strlen(name) }) != n)
         die(EXIT_DATA, "%.180s: token '%s' occurs twice", v->path, text_cut(name, SHOWN).at);
     v->id[n] = id;
@@ -187,7 +188,7 @@ static Split read_split(const Vocabulary *v, const Json *j)
 
 void vocabulary_json(Vocabulary *v)
 {
-    const Json *json = import_json(v->mem, v->path), *model = json_find(json, "model");
+    const Json *json = foreign_json(v->mem, v->path), *model = json_find(json, "model");
     const Json *split = json_find(json, "pre_tokenizer");
     const char *type = json_string(model, "type");
 
@@ -243,16 +244,16 @@ static void read_specials(Vocabulary *v, const char *dir)
     static const char added[] = "added_tokens.json", named[] = "special_tokens_map.json";
     char path[PATH_BYTES];
 
-    if (import_has(dir, added)) {
-        const Json *tokens = import_json(v->mem, import_path(dir, added, path));
+    if (foreign_has(dir, added)) {
+        const Json *tokens = foreign_json(v->mem, foreign_path(dir, added, path));
 
         v->path = arena_string(v->mem, path);
         read_vocab(v, tokens);
         for (const Json *j = tokens->first; j; j = j->next)
             v->special[find(v, j->name, strlen(j->name))] = true;
     }
-    if (import_has(dir, named))
-        for (const Json *j = import_json(v->mem, import_path(dir, named, path))->first; j;
+    if (foreign_has(dir, named))
+        for (const Json *j = foreign_json(v->mem, foreign_path(dir, named, path))->first; j;
              j = j->next)
             mark_special(v, j);
 }
@@ -262,12 +263,12 @@ void vocabulary_files(Vocabulary *v, const char *dir)
 {
     char path[PATH_BYTES];
     size_t bytes;
-    const Json *vocab = import_json(v->mem, import_path(dir, "vocab.json", path));
+    const Json *vocab = foreign_json(v->mem, foreign_path(dir, "vocab.json", path));
 
     v->path = arena_string(v->mem, path);
     read_vocab(v, vocab);
     read_specials(v, dir);
-    char *merges = (char *)file_read(import_path(dir, "merges.txt", path), &bytes);
+    char *merges = (char *)file_read(foreign_path(dir, "merges.txt", path), &bytes);
     v->path = arena_string(v->mem, path);
     if (strlen(merges) < bytes)
         die(EXIT_DATA, "%.180s: byte %zu is NUL, which no merge has", v->path, strlen(merges));

@@ -6,11 +6,12 @@
 
 #include "ops/base/error.h"
 #include "ops/base/file.h"
-#include "tools/import/import.h"
-#include "tools/import/vocabulary.h"
+#include "tools/common/foreign.h"
+#include "tools/common/vocabulary.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TOKEN_BYTES = 128, LETTERS = 0x200, SHOWN = 40, NO_BYTE = -1 };
 
@@ -176,27 +177,40 @@ static Tokenizer *load(const Vocabulary *v, Print *put)
     return t;
 }
 
-Tokenizer *import_tokenizer(const char *path, int vocab)
+Tokenizer *foreign_tokenizer(const char *path, int vocab)
 {
     Arena *mem = arena_new();
-    Vocabulary v = vocabulary_new(path, vocab, mem);
+    Vocabulary v = vocabulary_new(path, vocab ? vocab : TOKENS_MAX, mem);
     char file[PATH_BYTES];
 
-    if (import_has(path, "tokenizer.json"))
-        v.path = import_path(path, "tokenizer.json", file);
-    if (v.path == file || !import_has(path, "."))
+    if (foreign_has(path, "tokenizer.json"))
+        v.path = foreign_path(path, "tokenizer.json", file);
+    if (v.path == file || !foreign_has(path, "."))
         vocabulary_json(&v);
-    else if (import_has(path, "vocab.json") && import_has(path, "merges.txt"))
+    else if (foreign_has(path, "vocab.json") && foreign_has(path, "merges.txt"))
         vocabulary_files(&v, path);
     else
-        die(EXIT_IO,
-            "%.180s has no tokenizer.json, nor vocab.json and merges.txt%s; --tokenizer PATH takes "
-            "it from elsewhere",
-            path, import_has(path, "tokenizer.model") ? " (a tokenizer.model cannot be read)" : "");
+        die(EXIT_IO, "%.180s has no tokenizer.json, nor vocab.json and merges.txt%s%s", path,
+            foreign_has(path, "tokenizer.model") ? " (a tokenizer.model cannot be read)" : "",
+            vocab ? "; --tokenizer PATH takes it from elsewhere" : "");
+    while (!vocab && v.vocab > 0 && !v.name[v.vocab - 1])
+        v.vocab--;
     Tokenizer *t = load(&v, v.characters                                    ? put_characters
                             : v.split == SPLIT_OWN || v.split == SPLIT_NONE ? put_own
                                                                             : put_gpt2);
     numbers_free(&v.known);
     arena_free(mem);
     return t;
+}
+
+Tokenizer *foreign_asked(const char *words)
+{
+    const Text wrong = tokenizer_wrong(words);
+
+    if (wrong.n == 0)
+        return NULL;
+    if (access(words, F_OK) != 0)
+        die(EXIT_USAGE, "--tokenizer '%s' %s%s", text_cut(words, SHOWN).at, wrong.at,
+            strchr(words, ':') ? "" : ", or the path of a run or a tokenizer.json");
+    return foreign_tokenizer(words, 0);
 }

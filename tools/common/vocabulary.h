@@ -1,6 +1,6 @@
 /* The names of the tokens of a tokenizer.json, its merges and how it splits a text. */
-#ifndef TOOLS_IMPORT_VOCABULARY_H
-#define TOOLS_IMPORT_VOCABULARY_H
+#ifndef TOOLS_COMMON_VOCABULARY_H
+#define TOOLS_COMMON_VOCABULARY_H
 
 #include "data/numbering.h"
 #include "ops/base/arena.h"
