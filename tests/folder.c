@@ -160,6 +160,11 @@ void check_dies(void (*f)(const char *path), const char *path, int code, const c
     ck_assert_msg(end && !end[1], "not one line: %s", said);
 }
 
+void put_text(const char *name, const char *text)
+{
+    put(in_folder(name), text, strlen(text));
+}
+
 void check_file(const char *path, const void *want, size_t bytes)
 {
     size_t got;

@@ -18,6 +18,7 @@ const char *in_folder(const char *name);
 int files(bool all);
 
 void put(const char *path, const void *at, size_t bytes);
+void put_text(const char *name, const char *text); /* in the folder */
 
 /* The file has these bytes, and file_read() ends them with a 0. */
 void check_file(const char *path, const void *want, size_t bytes);

@@ -95,7 +95,7 @@ tools/analyse 1200
 tools/attend 790
 tools/bench 2450
 tools/eval 820
-tools/figure 1560
+tools/figure 1720
 tools/export 420
 tools/import 1010
 tools/fill 460

@@ -1,14 +1,8 @@
 #include "tests/pages.h"
 
-#include "tests/folder.h"
 #include "tests/xml.h"
 
 #include <stdlib.h>
-
-void put_text(const char *name, const char *text)
-{
-    put(in_folder(name), text, strlen(text));
-}
 
 static void check_page(const char *page)
 {

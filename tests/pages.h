@@ -2,13 +2,11 @@
 #ifndef TESTS_PAGES_H
 #define TESTS_PAGES_H
 
+#include "tests/folder.h"
 #include "tools/report/report.h"
 
 #include <check.h>
 #include <string.h>
-
-/* A file in the test's folder. */
-void put_text(const char *name, const char *text);
 
 /* The page of n runs, which is well-formed, for free(); `text`: what maps are drawn of, or NULL. */
 char *page_of(Record **record, int n, const char *text);

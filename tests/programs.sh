@@ -2232,6 +2232,11 @@ check 'figure compares' figures --versus softmax --where length=64 $csv
 check 'pairs of seeds' shows '| attn | 64 |' '| --- | --- |' '| softmax | 2.250 ± 0.354 |' '| relu | 4.000 |' '' \
     'Difference from softmax, in pairs with the same seed: mean ± half of the 95% interval; in bold, if that excludes 0.' \
     '' '| attn | 64 |' '| --- | --- |' '| relu | 2.000 |'
+check 'figure prints LaTeX' figures --latex --digits 1 --where attn=relu $csv
+check 'a tabular' shows '% \usepackage{booktabs}' '\begin{tabular}{lr}' '\toprule' ' attn & 64 \\' '\midrule' ' relu & 4.0 \\' \
+    '\bottomrule' '\end{tabular}'
+check 'figure tunes' figures --tuned seed --where attn=softmax --best max $csv
+check 'with the seed of the highest mean among those of the most rows' grep -q '^Tuned: softmax with seed 0.$' "$dir/stdout"
 check 'figure draws' figures --svg ../out/svg --csv ../out/csv --log-x --line 2.5:floor,1:below --line 3:top $csv
 check 'and prints nothing' [ ! -s "$dir/stdout" ]
 check 'its plot has a line for each' [ "$(grep -c '>\(softmax\|relu\|floor\|below\|top\)<' ../out/svg)" = 5 ]

@@ -79,7 +79,8 @@
     ROW(fill)          /* blanks of a text, and what is put there */                               \
     ONCE(plot)         /* the plotter */                                                           \
     ONCE(csv)          /* the reader of CSV */                                                     \
-    ONCE(figure)       /* the cells of ./figure, its tables and charts */                          \
+    ONCE(figure)       /* the cells of ./figure, and its charts */                                 \
+    ONCE(tables)       /* its tables */                                                            \
     ONCE(tensorboard)  /* TensorBoard's files */                                                   \
     ROW(form)          /* a model in the form of another's classes */                              \
     ONCE(options)      /* the command line of every program */                                     \

@@ -4,6 +4,7 @@
 
 #include "ops/base/csv.h"
 #include "ops/base/error.h"
+#include "tests/figures.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -14,47 +15,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void put_text(const char *name, const char *text)
-{
-    put(in_folder(name), text, strlen(text));
-}
-
 static OptionTexts texts(const char *a, const char *b)
 {
     OptionTexts t = { (a != NULL) + (b != NULL), { a, b } };
 
     return t;
-}
-
-static const Wanted wanted_all = { .x = "x", .y = "y", .by = { 1, { "a" } } };
-
-/* Of the file "rows". */
-static Figure figure_of(const Wanted *wanted, const char *rows)
-{
-    put_text("rows", rows);
-    return figure_read(wanted, 1, (char *[]){ (char *)in_folder("rows") });
-}
-
-static void check_printed(const Figure *f, Style style, const char *table)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-
-    figure_table(f, style, out);
-    fclose(out);
-    ck_assert_str_eq(text, table);
-    free(text);
-}
-
-static const Style plain = { -1, false, BEST_NONE };
-
-static void check_table(const Wanted *wanted, const char *rows, const char *table)
-{
-    Figure f = figure_of(wanted, rows);
-
-    check_printed(&f, plain, table);
-    arena_free(f.mem);
 }
 
 static char *drawn(const Figure *f, Plot plot)
@@ -231,44 +196,6 @@ START_TEST(many_lines_and_columns_are_read_quickly)
                   f.line[i].cell->column == ROWS - 1 - i);
     arena_free(f.mem);
     free(rows);
-}
-END_TEST
-
-START_TEST(four_significant_digits_are_the_default)
-{
-    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1234.56\nA,2,-0.00123456\nA,3,0\nA,4,1e20\n"
-                                      "A,5,2\nA,5,2.0001\nA,6,12345\nA,6,12346\n");
-
-    check_printed(&f, plain,
-                  "| a | 1 | 2 | 3 | 4 | 5 | 6 |\n| --- | --- | --- | --- | --- | --- | --- |\n"
-                  "| A | 1235 | -0.001235 | 0 | 1×10²⁰ | 2.00005 ± 0.00007 | 12345.5 ± 0.7 |\n");
-    check_printed(&f, (Style){ 2, false, BEST_NONE },
-                  "| a | 1 | 2 | 3 | 4 | 5 | 6 |\n| --- | --- | --- | --- | --- | --- | --- |\n"
-                  "| A | 1234.56 | 0.00 | 0.00 | 1×10²⁰ | 2.00 ± 0.00 | 12345.50 ± 0.71 |\n");
-    arena_free(f.mem);
-}
-END_TEST
-
-START_TEST(the_best_of_a_column_is_bold_and_cells_count_their_rows)
-{
-    Figure f = figure_of(&wanted_all, "a,x,y\nA,1,1\nA,2,5\nB,1,1\nB,2,4\nB,2,3\nC,1,2\nC,2,inf\n");
-
-    check_printed(&f, (Style){ 1, true, BEST_MIN },
-                  "| a | 1 | 2 |\n| --- | --- | --- |\n"
-                  "| A | **1.0** (n = 1) | 5.0 (n = 1) |\n"
-                  "| B | **1.0** (n = 1) | **3.5 ± 0.7** (n = 2) |\n"
-                  "| C | 2.0 (n = 1) | ∞ (n = 1) |\n");
-    check_printed(&f, (Style){ 0, false, BEST_MAX },
-                  "| a | 1 | 2 |\n| --- | --- | --- |\n"
-                  "| A | 1 | **5** |\n| B | 1 | 4 ± 1 |\n| C | **2** | ∞ |\n");
-    arena_free(f.mem);
-}
-END_TEST
-
-START_TEST(table_cells_are_escaped)
-{
-    check_table(&wanted_all, "a,x,y\n\"A|B\xe2\x80\xae\",\"1|\n2\",3\n",
-                "| a | 1\\| 2 |\n| --- | --- |\n| A\\|B? | 3.000 |\n");
 }
 END_TEST
 
@@ -517,7 +444,7 @@ START_TEST(lines_are_compared_in_pairs_of_equal_seeds)
     Figure f = figure_of(&in_pairs, pairs);
 
     check_printed(
-        &f, (Style){ -1, true, BEST_NONE },
+        &f, (Style){ .digits = -1, .counts = true, .best = BEST_NONE },
         "| run | 1 | 2 |\n| --- | --- | --- |\n"
         "| a | 2.333 ± 1.528 (n = 3) | 7.000 (n = 1) |\n"
         "| b | 5.125 ± 2.898 (n = 4) | |\n"
@@ -588,9 +515,6 @@ Suite *suite_figure(void)
     tcase_add_test(t, the_csv_has_the_pairs_too);
     tcase_add_test(t, lines_that_cannot_be_compared_are_refused);
     t = with_folder(s, "printed");
-    tcase_add_test(t, four_significant_digits_are_the_default);
-    tcase_add_test(t, the_best_of_a_column_is_bold_and_cells_count_their_rows);
-    tcase_add_test(t, table_cells_are_escaped);
     tcase_add_test(t, the_csv_has_all_digits_and_reads_back);
     tcase_add_test(t, a_chart_has_a_series_for_each_line_with_its_bars);
     tcase_add_test(t, a_chart_notes_values_that_a_log_axis_cannot_show);

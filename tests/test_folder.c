@@ -17,11 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void put_text(const char *name, const char *text)
-{
-    put(in_folder(name), text, strlen(text));
-}
-
 static void put_run(const char *text)
 {
     static const char *const name[] = { "model.safetensors",

@@ -19,11 +19,6 @@
 
 static const char *const names[] = { "basic_train.tsv", "basic_val.tsv", "basic_test.tsv" };
 
-static void put_text(const char *name, const char *text)
-{
-    put(in_folder(name), text, strlen(text));
-}
-
 /* Three files: one to train on with that text, and two with a row. */
 static void put_files(const char *train)
 {

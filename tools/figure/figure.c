@@ -13,7 +13,7 @@ static Wanted wanted;
 static Drawing drawing;
 static OptionTexts lines;
 static PlotLine line[OPTION_TEXTS_MAX];
-static bool table, counts;
+static bool table, counts, as_latex;
 static int digits = DIGITS, best = BEST_NONE;
 static const char *csv_path, *svg_path;
 
@@ -29,10 +29,15 @@ static Option options[] = {
               "files: run" },
     { "where", OPTION_TEXTS, &wanted.where, .word = "COL=VALUE,...",
       .help = "use only rows that match all of these; VALUE|VALUE matches either" },
+    { "tuned", OPTION_TEXTS, &wanted.tuned, .word = "COL,...",
+      .help = "for each line use only the rows with its best values of these columns, such as "
+              "learning-rate: those of the most rows and, among these, of the lowest mean (with "
+              "--best max, the highest)" },
     { "order", OPTION_TEXTS, &wanted.order, .word = "NAME,...",
       .help = "put these lines first; default: the order in the files" },
     { .name = "Table" },
     { "table", OPTION_FLAG, &table, .help = "print Markdown (default: only without --svg)" },
+    { "latex", OPTION_FLAG, &as_latex, .help = "print LaTeX, for booktabs, instead" },
     { "digits", OPTION_INT, &digits, .max = 12,
       .help = "digits after the decimal point; default: four significant digits" },
     { "counts", OPTION_FLAG, &counts, .help = "add the number of rows of each cell" },
@@ -106,6 +111,7 @@ static void check(int files, char **path)
     if (wanted.pair && !wanted.versus)
         die(EXIT_USAGE, "--pair needs --versus NAME, the line that others are compared with");
     wanted.pair = wanted.pair ? wanted.pair : "seed";
+    wanted.largest = best == BEST_MAX;
     check_outputs(files, path);
     for (int i = 0; i < lines.n; i++)
         read_line(lines.at[i], &line[i]);
@@ -150,8 +156,12 @@ int main(int argc, char **argv)
         file_print(svg_path, figure_svg, &drawing);
     if (csv_path)
         file_print(csv_path, figure_csv, &f);
-    if (options_given(&program, "table") ? table : !svg_path)
-        figure_table(&f, (Style){ options_given(&program, "digits") ? digits : -1, counts, best },
+    if (options_given(&program, "table") ? table : as_latex || !svg_path)
+        figure_table(&f,
+                     (Style){ .digits = options_given(&program, "digits") ? digits : -1,
+                              .counts = counts,
+                              .latex = as_latex,
+                              .best = best },
                      stdout);
     options_finish();
     warn_of(&f);

@@ -1,7 +1,7 @@
 /*
  * ./figure: rows of results, grouped into the cells of a table.
  *
- *     files --figure_read()--> Figure --figure_table()--> Markdown
+ *     files --figure_read()--> Figure --figure_table()--> Markdown, LaTeX
  *                                     --figure_csv()----> CSV
  *                                     --figure_svg()----> a chart
  *
@@ -21,7 +21,10 @@
 typedef struct {
     const char *x, *y; /* x: NULL for a single column */
     OptionTexts by;
-    OptionTexts where;  /* COL=VALUE|VALUE */
+    OptionTexts where; /* COL=VALUE|VALUE */
+    OptionTexts
+        tuned;    /* columns whose values are chosen for each line: those with the most rows, */
+    bool largest; /* and of these the lowest mean, or the highest */
     OptionTexts order;  /* names of lines that come first */
     const char *versus; /* the line that others are compared with, or NULL */
     const char *pair;   /* the column that has the same value in both rows of a pair */
@@ -35,8 +38,9 @@ typedef struct {
 } Cell;
 
 typedef struct {
-    const char *key;  /* the values of --by, separated by BETWEEN */
-    const char *name; /* by spaces, without empty values; "-" if all are empty */
+    const char *key;   /* the values of --by, separated by BETWEEN */
+    const char *tuned; /* the same of --tuned */
+    const char *name;  /* by spaces, without empty values; "-" if all are empty */
     size_t order, first;
     const Cell *cell; /* its cells, by column */
     size_t cells;
@@ -80,6 +84,7 @@ typedef enum { BEST_NONE = -1, BEST_MIN, BEST_MAX } Best;
 typedef struct {
     int digits;  /* after the point; below 0: four significant ones */
     bool counts; /* the number of rows of each cell */
+    bool latex;  /* instead of Markdown */
     Best best;   /* set in bold, in every column */
 } Style;
 
@@ -97,15 +102,22 @@ typedef struct {
 
 void figure_svg(FILE *out, void *drawing);
 
-/* Collects rows: a number, the two texts that say which cell it belongs to, what it has in common
- * with its pair in another line (or ""), and its file. */
+/* Collects rows: a number, the two texts that say which cell it belongs to, the values of --tuned,
+ * what it has in common with its pair in another line (or ""), and its file. */
 typedef struct Gather Gather;
+typedef struct {
+    const char *key, *column, *tuned, *pair;
+    double y;
+    int file;
+} Gathered;
 
 Gather *gather_new(int files);
-void gather_add(Gather *g, const char *key, const char *column, const char *pair, double y,
-                int file);
+void gather_add(Gather *g, Gathered row);
 /* Makes the cells, lines and columns of all rows, and frees g. */
 void gather_end(Gather *g, Figure *f);
+
+/* Value i of a key. */
+Text figure_part(const char *key, int i);
 
 /* The number that s is, as a whole; NaN: it is none. */
 double figure_number(const char *s);

@@ -19,7 +19,7 @@
 enum { SHOWN = 60 };
 
 typedef struct {
-    size_t line, column, number;
+    size_t line, column, tuned, number;
     uint32_t pair; /* UNNUMBERED: it has none */
     double y;
     int file;
@@ -27,7 +27,7 @@ typedef struct {
 
 struct Gather {
     Arena *mem;
-    Numbers lines, columns, pairs;
+    Numbers lines, columns, tuned, pairs;
     Row *row;
     size_t rows;
     int files;
@@ -57,17 +57,17 @@ Gather *gather_new(int files)
     return g;
 }
 
-void gather_add(Gather *g, const char *key, const char *column, const char *pair, double y,
-                int file)
+void gather_add(Gather *g, Gathered row)
 {
     g->row = xgrow(g->row, g->rows, sizeof *g->row);
     g->row[g->rows] = (Row){
-        .line = number_of(&g->lines, key, g->mem),
-        .column = number_of(&g->columns, column, g->mem),
+        .line = number_of(&g->lines, row.key, g->mem),
+        .column = number_of(&g->columns, row.column, g->mem),
+        .tuned = number_of(&g->tuned, row.tuned, g->mem),
         .number = g->rows,
-        .pair = *pair ? number_of(&g->pairs, pair, g->mem) : UNNUMBERED,
-        .y = y,
-        .file = file,
+        .pair = *row.pair ? number_of(&g->pairs, row.pair, g->mem) : UNNUMBERED,
+        .y = row.y,
+        .file = row.file,
     };
     g->rows++;
 }
@@ -97,6 +97,43 @@ static int compare_rows(const void *a, const void *b)
     const int by_line = compare(x->line, y->line), by_column = compare(x->column, y->column);
 
     return by_line ? by_line : by_column ? by_column : compare(x->number, y->number);
+}
+
+static int compare_tuned(const void *a, const void *b)
+{
+    const Row *x = a, *y = b;
+    const int by_line = compare(x->line, y->line), by_tuned = compare(x->tuned, y->tuned);
+
+    return by_line ? by_line : by_tuned ? by_tuned : compare(x->number, y->number);
+}
+
+/* Keeps the rows of each line that have its best values of --tuned: those of the most rows, and of
+ * these the best mean. */
+static void keep_tuned(Gather *g, bool largest)
+{
+    Row *row = g->row;
+    size_t kept = 0;
+
+    qsort(row, g->rows, sizeof *row, compare_tuned);
+    for (size_t from = 0, to; from < g->rows; from = to) {
+        const size_t line = row[from].line;
+        size_t best = from, most = 0;
+        double least = HUGE_VAL;
+
+        for (to = from; to < g->rows && row[to].line == line;) {
+            const size_t first = to;
+            double mean = 0;
+
+            for (; to < g->rows && row[to].line == line && row[to].tuned == row[first].tuned; to++)
+                mean += largest ? -row[to].y : row[to].y;
+            mean /= (double)(to - first);
+            if (to - first > most || (to - first == most && mean < least))
+                best = first, most = to - first, least = isnan(mean) ? HUGE_VAL : mean;
+        }
+        memmove(row + kept, row + best, most * sizeof *row);
+        kept += most;
+    }
+    g->rows = kept;
 }
 
 /* The values as "softmax 64"; without --by the one line has the name of the numbers. */
@@ -134,13 +171,17 @@ static void order_lines(const Gather *g, Figure *f)
     for (size_t i = 0; i < f->lines; i++) {
         const char *key = text_of(&g->lines, i), *name = name_of(f, key);
 
-        f->line[i] = (Line){ key, name, order_of(&f->wanted->order, name), i, NULL, 0 };
+        f->line[i] = (Line){
+            .key = key, .name = name, .order = order_of(&f->wanted->order, name), .first = i
+        };
     }
     qsort(f->line, f->lines, sizeof *f->line, compare_lines);
     for (size_t i = 0; i < f->lines; i++)
         at[f->line[i].first] = i;
-    for (size_t i = 0; i < g->rows; i++)
+    for (size_t i = 0; i < g->rows; i++) {
         g->row[i].line = at[g->row[i].line];
+        f->line[g->row[i].line].tuned = text_of(&g->tuned, g->row[i].tuned);
+    }
     free(at);
 }
 
@@ -319,6 +360,8 @@ static void make_pairs(const Gather *g, Figure *f)
 void gather_end(Gather *g, Figure *f)
 {
     f->mem = g->mem;
+    if (f->wanted->tuned.n > 0)
+        keep_tuned(g, f->wanted->largest);
     order_lines(g, f);
     order_columns(g, f);
     qsort(g->row, g->rows, sizeof *g->row, compare_rows);
@@ -327,6 +370,7 @@ void gather_end(Gather *g, Figure *f)
         make_pairs(g, f);
     numbers_free(&g->lines);
     numbers_free(&g->columns);
+    numbers_free(&g->tuned);
     numbers_free(&g->pairs);
     free(g->row);
     free(g);

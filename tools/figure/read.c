@@ -12,16 +12,21 @@
 
 enum { SHOWN = 60 };
 
+/* Values, separated by BETWEEN. */
+typedef struct {
+    char *at;
+    size_t room;
+} Key;
+
 /* The files, and where the columns are in the current one; NOWHERE: it lacks the column. */
 typedef struct {
     const Wanted *wanted;
     Source *source;
     int files;
-    int x, y, pair, split, by[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
-    Text first_split; /* of the rows with a number, where these must not be mixed */
-    char *key;        /* of a row */
-    size_t room;
-    Text others; /* values of the column that --where selects by, if it is one */
+    int x, y, pair, split, by[OPTION_TEXTS_MAX], tuned[OPTION_TEXTS_MAX], where[OPTION_TEXTS_MAX];
+    Text first_split;   /* of the rows with a number, where these must not be mixed */
+    Key key, tuned_key; /* of a row */
+    Text others;        /* values of the column that --where selects by, if it is one */
 } Reader;
 
 /* "attn" of "attn=softmax|relu". */
@@ -127,6 +132,8 @@ static void check_columns(const Reader *r)
         check_column(r, "pair", w->pair, strlen(w->pair));
     for (int i = 0; i < w->by.n; i++)
         check_column(r, "by", w->by.at[i], strlen(w->by.at[i]));
+    for (int i = 0; i < w->tuned.n; i++)
+        check_column(r, "tuned", w->tuned.at[i], strlen(w->tuned.at[i]));
     for (int i = 0; i < w->where.n; i++) {
         const char *where = w->where.at[i];
 
@@ -158,6 +165,8 @@ static void find_columns(Reader *r, const Source *s)
     r->pair = w->versus ? source_find(s, w->pair, strlen(w->pair)) : NOWHERE;
     for (int i = 0; i < w->by.n; i++)
         r->by[i] = source_find(s, w->by.at[i], strlen(w->by.at[i]));
+    for (int i = 0; i < w->tuned.n; i++)
+        r->tuned[i] = source_find(s, w->tuned.at[i], strlen(w->tuned.at[i]));
     for (int i = 0; i < w->where.n; i++)
         r->where[i] = source_find(s, w->where.at[i], where_name(w->where.at[i]));
     const bool measured = r->y < s->csv.columns; /* and not an option, which all rows share */
@@ -212,26 +221,33 @@ static bool is_wanted(Reader *r, const Source *s)
     return true;
 }
 
-/* The values of --by, separated by BETWEEN. */
-static const char *make_key(Reader *r, const Source *s)
+/* The values of n columns. */
+static const char *make_key(Key *key, const Source *s, const int *column, int columns)
 {
     size_t n = 0;
 
-    for (int i = 0; i < r->wanted->by.n; i++) {
-        const char *value = source_field(s, r->by[i]);
+    for (int i = 0; i < columns; i++) {
+        const char *value = source_field(s, column[i]);
         const size_t length = strlen(value);
 
-        if (n + length + 1 > r->room) {
-            r->room = 2 * (n + length + 1);
-            r->key = xrealloc(r->key, r->room);
+        if (n + length + 1 > key->room) {
+            key->room = 2 * (n + length + 1);
+            key->at = xrealloc(key->at, key->room);
         }
-        memcpy(r->key + n, value, length);
+        memcpy(key->at + n, value, length);
         n += length;
-        r->key[n++] = BETWEEN;
+        key->at[n++] = BETWEEN;
     }
     if (n > 0)
-        r->key[n - 1] = 0;
-    return n > 0 ? r->key : "";
+        key->at[n - 1] = 0;
+    return n > 0 ? key->at : "";
+}
+
+Text figure_part(const char *key, int i)
+{
+    for (; i > 0; i--)
+        key = strchr(key, BETWEEN) + 1;
+    return text_format("%.*s", (int)strcspn(key, (const char[]){ BETWEEN, 0 }), key);
 }
 
 /* Dies if this row of a log is of training, and others of validation, and nobody chose. */
@@ -249,7 +265,8 @@ static void check_split(Reader *r, const Source *s)
 
 static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
 {
-    const char *x = r->wanted->x ? source_field(s, r->x) : r->wanted->y;
+    const Wanted *w = r->wanted;
+    const char *x = w->x ? source_field(s, r->x) : w->y;
     const char *pair = source_field(s, r->pair);
     const double y = figure_number(source_field(s, r->y));
     const Text number = text_number(figure_number(x)); /* 16 and 16.0 are one column */
@@ -262,8 +279,12 @@ static void add_row(Reader *r, const Source *s, Gather *g, Figure *f)
     else {
         if (r->split != NOWHERE)
             check_split(r, s);
-        gather_add(g, make_key(r, s), number.n ? number.at : x, seed.n ? seed.at : pair, y,
-                   (int)(s - r->source));
+        gather_add(g, (Gathered){ .key = make_key(&r->key, s, r->by, w->by.n),
+                                  .column = number.n ? number.at : x,
+                                  .tuned = make_key(&r->tuned_key, s, r->tuned, w->tuned.n),
+                                  .pair = seed.n ? seed.at : pair,
+                                  .y = y,
+                                  .file = (int)(s - r->source) });
     }
 }
 
@@ -331,6 +352,7 @@ Figure figure_read(const Wanted *wanted, int files, char **path)
     for (int i = 0; i < r.files; i++)
         source_close(&r.source[i]);
     free(r.source);
-    free(r.key);
+    free(r.key.at);
+    free(r.tuned_key.at);
     return f;
 }
