@@ -239,8 +239,8 @@ LabelledTexts labelled_read(const char *path)
     const char *looks = file_looks_like(text, bytes);
 
     if (looks)
-        die(EXIT_DATA, PATH " looks like %s, not like rows of a label, a tab and a text", path,
-            looks);
+        die(EXIT_DATA, PATH " looks like %s, not like labelled texts",
+            strcmp(path, "-") == 0 ? "standard input" : path, looks);
     LabelledTexts t = labelled_parse(path, text, bytes);
     t.from_file = true;
     return t;

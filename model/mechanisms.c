@@ -34,6 +34,15 @@ Config config_layer(const Config *c, int l)
     return c->listed ? with(c, &c->list[l % c->listed]) : *c;
 }
 
+int config_first_layer(const Config *c, int l)
+{
+    int first = 0;
+
+    while (c->listed && !same(&c->list[first], &c->list[l % c->listed]))
+        first++;
+    return first;
+}
+
 int config_parts(const Config *c)
 {
     return c->listed ? c->listed : 1;

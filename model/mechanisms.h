@@ -18,6 +18,9 @@ void config_arrange(Config *c, const Mechanism *list, int n);
 /* The configuration with the mechanism of layer l. */
 Config config_layer(const Config *c, int l);
 
+/* The first layer with that mechanism. */
+int config_first_layer(const Config *c, int l);
+
 /*
  * The parts of a model with the same mechanism: how many, and the i-th as a model of its own, which
  * has only the layers of that part. There may be none.

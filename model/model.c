@@ -58,16 +58,9 @@ static real *make_sinusoids(Arena *mem, int context, int width, double scale)
 /* The first block with the mechanism of block l, or NULL if that is it. */
 static const Block *first_of(const Model *model, int l)
 {
-    const Config layer = config_layer(&model->config, l);
+    const int first = config_first_layer(&model->config, l);
 
-    for (int i = 0; i < l; i++) {
-        const Config other = config_layer(&model->config, i);
-
-        if (other.attention == layer.attention &&
-            memcmp(&other.set, &layer.set, sizeof layer.set) == 0)
-            return &model->blocks[i];
-    }
-    return NULL;
+    return first < l ? &model->blocks[first] : NULL;
 }
 
 static void make(Model *model, Arena *mem)

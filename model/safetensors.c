@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_BYTES = 8, PADDED_TO = 8, HEADER_MAX = 100000000 };
+enum { PADDED_TO = 8 };
 
 static const struct {
     const char *name;

@@ -30,6 +30,7 @@ typedef enum {
 } Dtype;
 
 enum { ENTRY_RANK_MAX = 8, ENTRIES_MAX = 1 << 17, NAME_MAX_BYTES = 1024 };
+enum { LENGTH_BYTES = 8, HEADER_MAX = 100000000 }; /* the header's length and the most it may be */
 
 /* No dimension is 0; a single number has no dimensions. */
 typedef struct {

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_BYTES = 8, HEADER_MAX = 100000000 };
 /* The most commas of a tensor, which has 8 dimensions, and the most members of the metadata. */
 enum { ENTRY_COMMAS = 11, META_MOST = 1 << 16 };
 

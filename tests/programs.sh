@@ -695,7 +695,7 @@ configured() { # FOLDER OPTION...
 same_weights() { cmp -s "../out/$1/model.safetensors" "../out/$2/model.safetensors"; }
 $train --minutes 0.05 --n-layer 1 --n-embd 24 --threads 1 --sample-tokens 0 --out-dir ../out/minutes $text >"$dir/stdout" 2>"$dir/err"
 check 'a run of three seconds says what it has chosen' said '^--minutes: 1 x 24, context 64, batches of 8'
-check 'and why' said ' updates, which read the text '
+check 'and why' said ' updates*, reading the text '
 check 'what is given stays' grep -q '"n_layer": 1,' ../out/minutes/config.json
 check 'what is chosen is in config.json' grep -q '"batch_size": 8,' ../out/minutes/config.json
 check 'and its optimizer' grep -q '"optimizer": "muon"' ../out/minutes/config.json
@@ -708,10 +708,10 @@ planned() { # OPTION...: what --minutes would do
         >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"
 }
 check 'minutes with a number of updates' planned --dropout 0.3 $text
-check 'count these' said '^9 updates (given.*), which read the text 2.56 times:'
+check 'count these' said '^9 updates (given.*), reading the text 2.56 times;'
 check 'and the dropout that is given' said ': dropout 0.3 (given)$'
 check 'minutes with updates of many batches' planned --gradient-accumulation-steps 5 --max-iters 3 $text
-check 'count all of these' said '^3 updates (given.*), which read the text 4.27 times:'
+check 'count all of these' said '^3 updates (given.*), reading the text 4.27 times;'
 planned_layers() { # N OPTION...
     layers=$1
     shift
@@ -736,10 +736,10 @@ check 'take the longest' said ', context 48, batches of 3 (given):'
 check 'minutes with a length for each part' planned --length-stages 48,16 --batch-size 3 $text
 check 'take the longest as well' said ', context 48, batches of 3 (given):'
 check 'minutes of standard input' planned - <$text
-check 'know its size' said '^9 updates (given.*), which read the text 2.56 times:'
+check 'know its size' said '^9 updates (given.*), reading the text 2.56 times;'
 check 'minutes with tokens that are learned' timed_as_trained --task mlm --tokenizer char $text
 check 'minutes of half of a text' planned --val-share 0.5 $text
-check 'count what is read' said '^9 updates (given.*), which read the text 4.61 times:'
+check 'count what is read' said '^9 updates (given.*), reading the text 4.61 times;'
 refused 'a text that is not there, before anything is timed' 4 'No such file' $train --minutes 600 ../in/nowhere
 refused 'a FIFO, before anything is timed' 4 'is a FIFO' $train --minutes 600 ../in/fifo
 refused 'too short a text, before anything is timed' 5 'too few' $train --minutes 600 ../in/one

@@ -314,8 +314,16 @@ double small_learn(const Small *s, Tape *tape, double by)
 
 void small_save(const Model *model, const char *path, int step)
 {
+    small_save_with(model, path, step, NULL);
+}
+
+void small_save_with(const Model *model, const char *path, int step, const Meta *option)
+{
     Tokenizer *t = tokenizer_learn("byte", (Bytes){ NULL, 0 });
-    const Origin origin = { .task = task_names[model->config.task], .tokenizer = t };
+    const Origin origin = { .task = task_names[model->config.task],
+                            .tokenizer = t,
+                            .option = option,
+                            .options = option != NULL };
     const Progress progress = { .step = step,
                                 .evaluated = step,
                                 .best = step ? 2.5 : HUGE_VAL,

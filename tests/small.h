@@ -3,6 +3,7 @@
 #define TESTS_SMALL_H
 
 #include "model/model.h"
+#include "model/safetensors.h"
 #include "tests/promises.h"
 
 /*
@@ -56,6 +57,7 @@ double small_learn(const Small *s, Tape *tape, double by);
 
 /* A run that has come to that step, whose tokens are bytes. */
 void small_save(const Model *model, const char *path, int step);
+void small_save_with(const Model *model, const char *path, int step, const Meta *option);
 
 /* The square root of the plain sum of squares of all gradients. */
 double plain_norm(const Params *params);

@@ -63,7 +63,7 @@ static Evaluation judged(Tape *tape, const Small *s, Tokens text, int B, size_t 
 {
     TextSource source = source_of(&s->model.config, text);
 
-    return evaluate(tape, &s->model, &source.source, B, rows);
+    return evaluate(tape, &s->model, (Reading){ .source = &source.source, .B = B, .rows = rows });
 }
 
 /* The mean loss on the windows of those numbers, one by one. */
@@ -290,7 +290,8 @@ START_TEST(a_classifier_distinguishes_texts)
     c.layers = 1, c.context = 16, c.task = TASK_CLASSIFY, c.classes = 3, c.tied = false;
     Small *s = small_open(c, 8, 16);
     Optimiser a = { .kind = &optimiser_adamw, .hyper = { .beta1 = 0.9, .beta2 = 0.99 } };
-    const Evaluation before = evaluate(&tape, &s->model, &source->source, 4, 0);
+    const Evaluation before =
+        evaluate(&tape, &s->model, (Reading){ .source = &source->source, .B = 4 });
     ck_assert_double_eq_tol(before.loss, log(3), 0.1);
     optimiser_init(&a, &s->model.params, s->mem);
     s->batch.whole = true;
@@ -299,7 +300,7 @@ START_TEST(a_classifier_distinguishes_texts)
         small_learn(s, &tape, 1);
         optimiser_step(&a, tape.pool, 1e-2, 1);
     }
-    const Evaluation e = evaluate(&tape, &s->model, &source->source, 4, 0);
+    const Evaluation e = evaluate(&tape, &s->model, (Reading){ .source = &source->source, .B = 4 });
     ck_assert_double_ge(e.accuracy, 0.99);
     ck_assert_double_eq(e.targets, 36);
     tape_close(&tape);
@@ -336,7 +337,8 @@ START_TEST(labelled_texts_are_learned)
     const LabelSource source = source_labels(&rows, &rows, &c);
     Small *s = small_open(c, 8, 16);
     Optimiser a = { .kind = &optimiser_adamw, .hyper = { .beta1 = 0.9, .beta2 = 0.99 } };
-    const Evaluation before = evaluate(&tape, &s->model, &source.source, 4, 0);
+    const Evaluation before =
+        evaluate(&tape, &s->model, (Reading){ .source = &source.source, .B = 4 });
     ck_assert_double_lt(before.f1, 0.9);
     ck_assert_double_eq(before.targets, 6);
     optimiser_init(&a, &s->model.params, s->mem);
@@ -351,7 +353,7 @@ START_TEST(labelled_texts_are_learned)
         small_learn(s, &tape, 1);
         optimiser_step(&a, tape.pool, 1e-2, 1);
     }
-    const Evaluation e = evaluate(&tape, &s->model, &source.source, 4, 0);
+    const Evaluation e = evaluate(&tape, &s->model, (Reading){ .source = &source.source, .B = 4 });
     ck_assert_double_eq(e.accuracy, 1);
     ck_assert_double_eq(e.f1, 1);
     tape_close(&tape);

@@ -403,6 +403,23 @@ START_TEST(a_vocabulary_that_is_not_the_tokenizers_is_refused)
 }
 END_TEST
 
+/* Options of a checkpoint are not trusted: this one would be JSON of the folder's. */
+START_TEST(an_end_of_text_that_is_no_token_is_refused)
+{
+    static const char *const ends[] = { "0,\n \"auto_map\": {}", "-1", "" };
+    Config c = config_of(0);
+    Small *s = small_open(c, 1, 4);
+
+    for (int i = 0; i < 3; i++) {
+        small_save_with(&s->model, in_folder("model"), 0, &(Meta){ "eos", ends[i] });
+        if (in_double)
+            narrow(in_folder("model"));
+        check_refused(RUN("@model", "@out"), EXIT_DATA, "which is not a token", 1);
+    }
+    small_close(s);
+}
+END_TEST
+
 START_TEST(no_folder_is_created_for_an_unreadable_text)
 {
     save("model", config_of(0), 0);
@@ -465,6 +482,7 @@ Suite *suite_export(void)
     tcase_add_test(t, a_folder_that_is_not_empty_is_left_alone);
     tcase_add_test(t, no_folder_is_created_for_an_unreadable_run);
     tcase_add_test(t, a_vocabulary_that_is_not_the_tokenizers_is_refused);
+    tcase_add_test(t, an_end_of_text_that_is_no_token_is_refused);
     tcase_add_test(t, no_folder_is_created_for_an_unreadable_text);
     tcase_add_test(t, a_failure_while_writing_leaves_nothing);
     return s;

@@ -49,7 +49,7 @@ static Evaluation evaluated_with(Judged *j, const Model *model, int B, Masking m
     TextSource source = source_text(j->text, j->text, model->config.context, mask);
 
     source.masking = masking;
-    return evaluate(&j->tape, model, &source.source, B, 0);
+    return evaluate(&j->tape, model, (Reading){ .source = &source.source, .B = B });
 }
 
 static Evaluation evaluated(Judged *j, const Model *model, int B)

@@ -319,6 +319,22 @@ START_TEST(a_task_of_text_needs_a_tokenizer_and_no_other_has_one)
 }
 END_TEST
 
+/* As one of another program beside a run: there is no progress in it, and no reason to stop. */
+START_TEST(a_file_without_a_corpus_has_no_progress)
+{
+    Progress progress;
+
+    open_file();
+    write_file(NULL, NULL);
+    ck_assert(saved_progress(in_folder("changed"),
+                             strtoull(safetensors_meta(file, "attnc.corpus"), NULL, 16),
+                             &progress));
+    write_file("attnc.corpus", NULL);
+    ck_assert(!saved_progress(in_folder("changed"), 0, &progress));
+    safetensors_free(file);
+}
+END_TEST
+
 START_TEST(a_tokenizer_of_tomorrow_is_refused)
 {
     Config c = small_variant(0);
@@ -403,6 +419,7 @@ Suite *suite_saved(void)
     tcase_add_test(t, an_unchanged_checkpoint_is_accepted);
     tcase_add_test(t, progress_that_contradicts_itself_is_refused);
     tcase_add_test(t, a_task_of_text_needs_a_tokenizer_and_no_other_has_one);
+    tcase_add_test(t, a_file_without_a_corpus_has_no_progress);
     tcase_add_test(t, a_tokenizer_of_tomorrow_is_refused);
     tcase_add_test(t, lists_that_contradict_the_progress_are_refused);
     tcase_add_test(t, a_checkpoint_without_a_loss_has_none);

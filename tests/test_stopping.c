@@ -220,8 +220,9 @@ START_TEST(a_run_with_no_time_takes_a_step_and_a_short_evaluation)
     const Model model = model_of("model.safetensors", mem);
     Safetensors *file = safetensors_read(in_folder("model.safetensors"));
     ck_assert_str_eq(safetensors_meta(file, "attnc.step"), "1");
-    ck_assert_double_eq(atof(safetensors_meta(file, "attnc.val_loss")),
-                        evaluate(&tape, &model, &text.source, 3, 6).loss);
+    ck_assert_double_eq(
+        atof(safetensors_meta(file, "attnc.val_loss")),
+        evaluate(&tape, &model, (Reading){ .source = &text.source, .B = 3, .rows = 6 }).loss);
     safetensors_free(file);
     lesson_close(&text);
     tape_close(&tape);

@@ -388,7 +388,10 @@ START_TEST(checkpoints_record_their_validation_loss)
     for (int i = 0; i < 2; i++) {
         const Model model = model_of(name[i], mem);
         Safetensors *file = safetensors_read(in_folder(name[i]));
-        double loss = evaluate(&tape, &model, &lesson.source, 3, i == 0 ? 0 : 6).loss;
+        double loss =
+            evaluate(&tape, &model,
+                     (Reading){ .source = &lesson.source, .B = 3, .rows = i == 0 ? 0 : 6 })
+                .loss;
 
         ck_assert_double_eq(atof(safetensors_meta(file, key[i])), loss);
         ck_assert_str_eq(safetensors_meta(file, "attnc.step"), step[i]);

@@ -32,8 +32,7 @@ static Option options[] = {
     { "json", OPTION_FLAG, &json, .help = "print a JSON object for each text, with all classes" },
     { "csv", OPTION_FLAG, &csv, .help = "print CSV, one row per class of --top" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { 0 },
 };
 

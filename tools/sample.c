@@ -9,6 +9,7 @@
 #include "tools/common/options.h"
 #include "tools/common/signals.h"
 #include "tools/common/trained.h"
+#include "training/pace.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -60,8 +61,7 @@ static Option options[] = {
       .help = "print all bytes unchanged, including invalid UTF-8 and control characters" },
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
       .help = "of the weights; with 16 bits, half as many bytes are read per token" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { 0 },
 };
 
@@ -142,19 +142,6 @@ static void clock_tick(Clock *c, double seconds)
     c->last[c->n++ % TIMED] = seconds;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, by_size);
-    return x[n / 2];
-}
-
 static void clock_tell(Clock *c, int at_once)
 {
     double seconds = seconds_now() - c->start;
@@ -164,10 +151,10 @@ static void clock_tell(Clock *c, int at_once)
     if (c->n == 0)
         return;
     fprintf(stderr, "%.0f token%s in %.2f s, %.0f per second; %.3f ms per token", n,
-            n == 1 ? "" : "s", seconds, n / seconds, 1e3 * median(c->first, timed));
+            n == 1 ? "" : "s", seconds, n / seconds, 1e3 * pace_median(c->first, timed));
     if (at_once > 1)
         fprintf(stderr, " of all %d samples", at_once);
-    fprintf(stderr, " at the start, %.3f ms at the end\n", 1e3 * median(c->last, timed));
+    fprintf(stderr, " at the start, %.3f ms at the end\n", 1e3 * pace_median(c->last, timed));
 }
 
 /* A sample that is being generated. The first of a batch is printed as it is, the others later. */

@@ -44,7 +44,7 @@ void evaluate_each(Tape *tape, const Model *model, const Reading *r)
     bool before = tape->forward_only;
 
     tape->forward_only = true;
-    for (size_t k = 0; k < n && !*r->stop; k += (size_t)B) {
+    for (size_t k = 0; k < n && !(r->stop && *r->stop); k += (size_t)B) {
         batch.B = n - k < (size_t)B ? (int)(n - k) : B;
         for (int b = 0; b < batch.B; b++)
             source->row(source, (k + (size_t)b) * all / n, batch_row(batch, b));
@@ -105,24 +105,18 @@ static void add_row(void *ctx, const Answer *a)
     }
 }
 
-Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows)
-{
-    return evaluate_until(tape, model, source, B, rows, &(volatile sig_atomic_t){ 0 });
-}
-
-Evaluation evaluate_until(Tape *tape, const Model *model, const Source *source, int B, size_t rows,
-                          const volatile sig_atomic_t *stop)
+Evaluation evaluate(Tape *tape, const Model *model, Reading r)
 {
     Arena *mem = arena_new();
-    Judgement j = { .sum.accuracy = source->counted ? 0 : (double)NAN };
+    Judgement j = { .sum.accuracy = r.source->counted ? 0 : (double)NAN };
     const Evaluation *sum = &j.sum;
-    const Reading r = { source, B, rows, add_row, &j, stop };
 
+    r.see = add_row, r.ctx = &j;
     j.answers = answers_new(mem, config_outputs(&model->config));
     evaluate_each(tape, model, &r);
     const Evaluation e = { .loss = sum->loss / sum->targets,
                            .accuracy = sum->accuracy / sum->targets,
-                           .f1 = source->whole ? answers_f1(&j.answers) : (double)NAN,
+                           .f1 = r.source->whole ? answers_f1(&j.answers) : (double)NAN,
                            .targets = sum->targets };
     arena_free(mem);
     return e;

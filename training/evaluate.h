@@ -43,17 +43,13 @@ typedef struct {
     size_t rows; /* at most this many, spread evenly over all of them; 0: all */
     void (*see)(void *ctx, const Answer *answer); /* called for each, in order */
     void *ctx;
-    const volatile sig_atomic_t *stop; /* if set meanwhile, it ends soon */
+    const volatile sig_atomic_t *stop; /* if set meanwhile, it ends early; NULL: never */
 } Reading;
 
 /* The same rows every time, with the same answers for any B; resets the tape. */
 void evaluate_each(Tape *tape, const Model *model, const Reading *r);
 
-/* Their means. */
-Evaluation evaluate(Tape *tape, const Model *model, const Source *source, int B, size_t rows);
-
-/* The same, but if *stop is set meanwhile it ends soon, with no meaning. */
-Evaluation evaluate_until(Tape *tape, const Model *model, const Source *source, int B, size_t rows,
-                          const volatile sig_atomic_t *stop);
+/* Their means; `see` and `ctx` are its own. If *stop is set meanwhile, they are meaningless. */
+Evaluation evaluate(Tape *tape, const Model *model, Reading r);
 
 #endif

@@ -263,7 +263,7 @@ double gradient_norm(Pool *pool, Arena *mem, const Params *params)
     double sum = 0;
 
     for (const Param *p = params->first; p; p = p->next) {
-        int n = (int)p->tensor->n, pieces = (n + OPTIMISER_GRAIN - 1) / OPTIMISER_GRAIN;
+        int n = (int)p->tensor->n, pieces = n / OPTIMISER_GRAIN + (n % OPTIMISER_GRAIN > 0);
         size_t bytes = (size_t)pieces * sizeof(double);
 
         if (p->fixed || !p->tensor->has_grad)

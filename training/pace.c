@@ -31,14 +31,18 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+double pace_median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return n ? x[n / 2] : 0;
+}
+
 double pace_median_step(const Pace *p)
 {
     double sorted[PACE_STEPS];
-    int n = kept(p);
 
-    memcpy(sorted, p->step, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
-    return n ? sorted[n / 2] : 0;
+    memcpy(sorted, p->step, (size_t)kept(p) * sizeof *sorted);
+    return pace_median(sorted, kept(p));
 }
 
 /* The mean; the first step, which meets cold memory, counts only while it is alone. */

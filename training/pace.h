@@ -34,6 +34,7 @@ void pace_step(Pace *p, double seconds);
 void pace_mean(PaceMean *m, double n, double seconds);
 
 double pace_median_step(const Pace *p);
+double pace_median(double *x, int n); /* which it sorts; 0 of none */
 
 /* The rows of the last evaluation, and of that on the test data, if it begins now. */
 double pace_last_rows(const Pace *p, double elapsed);

@@ -181,7 +181,8 @@ Text plan_reason(const PlanWanted *w, const Plan *p, int i)
         p->in_time < p->steps ? text_format("; time for %d", p->in_time) : (Text){ 0 };
     const Text given = w->steps ? text_format(" (given%s)", late.at) : (Text){ 0 };
 
-    return text_format("%d updates%s, which read the text %.3g times%s: dropout %g%s", p->steps,
-                       given.at, p->epochs, useful ? ", as often as is useful, in less time" : "",
-                       p->dropout, isnan(w->dropout) ? "" : " (given)");
+    return text_format("%d update%s%s, reading the text %.3g times%s; dropout %g%s", p->steps,
+                       p->steps == 1 ? "" : "s", given.at, p->epochs,
+                       useful ? ", the most that is useful, so the run ends early" : "", p->dropout,
+                       isnan(w->dropout) ? "" : " (given)");
 }

@@ -20,6 +20,7 @@
  */
 #include "training/tensorboard.h"
 
+#include "ops/base/buffer.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "ops/base/hash.h"
@@ -36,45 +37,31 @@
 enum { VARINT, FIXED64, LENGTH, FIXED32 = 5 };
 enum { PATH_BYTES = 4096, HOST_BYTES = 256, HEAD = 12 };
 
-/* A buffer that keeps its memory: after the first few events it does not grow. */
-typedef struct {
-    unsigned char *at;
-    size_t n, room;
-} Message;
-
 struct Tensorboard {
     int fd;
     char path[PATH_BYTES];
-    Message record, summary, value;
+    Buffer record, summary, value; /* keep their memory between events */
 };
 
-static void put_bytes(Message *m, const void *from, size_t n)
-{
-    if (n > m->room - m->n)
-        m->at = xrealloc(m->at, m->room = 2 * (m->n + n));
-    memcpy(m->at + m->n, from, n);
-    m->n += n;
-}
-
-static void put_fixed(Message *m, uint64_t x, int bytes)
+static void put_fixed(Buffer *m, uint64_t x, int bytes)
 {
     for (; bytes > 0; bytes--, x >>= 8)
-        put_bytes(m, &(unsigned char){ x & 0xff }, 1);
+        buffer_add(m, &(unsigned char){ x & 0xff }, 1);
 }
 
-static void put_varint(Message *m, uint64_t x)
+static void put_varint(Buffer *m, uint64_t x)
 {
     for (; x >= 0x80; x >>= 7)
         put_fixed(m, x | 0x80, 1);
     put_fixed(m, x, 1);
 }
 
-static void put_key(Message *m, int field, int stored)
+static void put_key(Buffer *m, int field, int stored)
 {
     put_varint(m, (uint64_t)(8 * field + stored));
 }
 
-static void put_double(Message *m, int field, double x)
+static void put_double(Buffer *m, int field, double x)
 {
     uint64_t bits;
 
@@ -83,7 +70,7 @@ static void put_double(Message *m, int field, double x)
     put_fixed(m, bits, 8);
 }
 
-static void put_float(Message *m, int field, float x)
+static void put_float(Buffer *m, int field, float x)
 {
     uint32_t bits;
 
@@ -92,14 +79,14 @@ static void put_float(Message *m, int field, float x)
     put_fixed(m, bits, 4);
 }
 
-static void put_field(Message *m, int field, const void *at, size_t bytes)
+static void put_field(Buffer *m, int field, const void *at, size_t bytes)
 {
     put_key(m, field, LENGTH);
     put_varint(m, bytes);
-    put_bytes(m, at, bytes);
+    buffer_add(m, at, bytes);
 }
 
-static void put_string(Message *m, int field, const char *s)
+static void put_string(Buffer *m, int field, const char *s)
 {
     put_field(m, field, s, strlen(s));
 }
@@ -112,12 +99,12 @@ static uint32_t masked(const void *at, size_t bytes)
 }
 
 /* Begins the record of an event, behind room for its head. */
-static Message *event(Tensorboard *t, Instant at)
+static Buffer *event(Tensorboard *t, Instant at)
 {
-    Message *m = &t->record;
+    Buffer *m = &t->record;
 
     m->n = 0;
-    put_bytes(m, (const char[HEAD]){ 0 }, HEAD);
+    buffer_add(m, (const char[HEAD]){ 0 }, HEAD);
     put_double(m, 1, at.wall);
     if (at.step != 0) { /* a missing field is 0 */
         put_key(m, 2, VARINT);
@@ -129,7 +116,7 @@ static Message *event(Tensorboard *t, Instant at)
 /* Ends the record, and writes it. */
 static void write_event(Tensorboard *t)
 {
-    Message *m = &t->record;
+    Buffer *m = &t->record;
     const size_t all = m->n;
 
     m->n = 0;
@@ -149,7 +136,7 @@ static void write_summary(Tensorboard *t, Instant at)
     t->summary.n = 0;
 }
 
-static Message *value(Tensorboard *t, const char *tag)
+static Buffer *value(Tensorboard *t, const char *tag)
 {
     t->value.n = 0;
     put_string(&t->value, 1, tag);
@@ -159,7 +146,7 @@ static Message *value(Tensorboard *t, const char *tag)
 void tensorboard_scalars(Tensorboard *t, Instant at, const Scalar *scalar, int n)
 {
     for (int i = 0; i < n; i++) {
-        Message *m = value(t, scalar[i].tag);
+        Buffer *m = value(t, scalar[i].tag);
 
         put_float(m, 2, (float)scalar[i].value);
         put_field(&t->summary, 1, m->at, m->n);
@@ -173,9 +160,9 @@ void tensorboard_text(Tensorboard *t, Instant at, const char *tag, const char *t
     static const char shape[] = { 1 << 3 | VARINT, 7, 2 << 3 | LENGTH, 4,
                                   2 << 3 | LENGTH, 2, 1 << 3 | VARINT, 1 };
     static const char plugin[] = { 1 << 3 | LENGTH, 6, 1 << 3 | LENGTH, 4, 't', 'e', 'x', 't' };
-    Message tensor = { 0 }, *m = value(t, tag);
+    Buffer tensor = { 0 }, *m = value(t, tag);
 
-    put_bytes(&tensor, shape, sizeof shape);
+    buffer_add(&tensor, shape, sizeof shape);
     put_string(&tensor, 8, text);
     put_field(m, 8, tensor.at, tensor.n);
     put_field(m, 9, plugin, sizeof plugin);

@@ -162,12 +162,12 @@ static bool save_last(Loop *l)
 
 static Evaluation evaluate_rows(Loop *l, const Source *source, double rows)
 {
-    const Training *t = l->t;
+    const Reading r = { source, l->o->batch, (size_t)rows, NULL, NULL, l->t->stop };
     double start = seconds_now();
-    optimiser_exchange(&l->optimiser);
-    Evaluation e = evaluate_until(t->tape, t->model, source, l->o->batch, (size_t)rows, t->stop);
-    optimiser_exchange(&l->optimiser);
 
+    optimiser_exchange(&l->optimiser);
+    Evaluation e = evaluate(l->t->tape, l->t->model, r);
+    optimiser_exchange(&l->optimiser);
     pace_mean(&l->pace.rows, rows, seconds_now() - start);
     return e;
 }

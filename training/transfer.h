@@ -1,9 +1,10 @@
 /*
  * Starts a model with the weights of another one, tensor by tensor, by name.
  *
- * Tables that have a row for each token, position or class may differ in their number of rows: the
- * rows that both have are copied. A head for tokens that is tied in one model and separate in the
- * other has the weights of the embedding. All other tensors of the same name must have the same
+ * Tables that have a row for each token or position may differ in their number of rows: the rows
+ * that both have are copied. A head for tokens that is tied in one model and separate in the other
+ * has the weights of the embedding. The head of a classifier with another number of classes stays
+ * as it was initialised. All other tensors of the same name must have the same
  * shape. Tensors that only the new model has stay as they were initialised.
  */
 #ifndef TRAINING_TRANSFER_H

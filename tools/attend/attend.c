@@ -50,8 +50,7 @@ static Option options[] = {
       .help = "also write the attention matrix A of each head" },
     { "steps", OPTION_FLAG, &by_steps,
       .help = "compute causal attention position by position, as in decoding" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { 0 },
 };
 

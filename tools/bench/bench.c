@@ -31,8 +31,7 @@ static SettingsOptions settings;
 static Option options[] = {
     { .name = "Options" },
     { "only", OPTION_CHOICE, &section, .choices = sections, .help = "measure only this part" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
       .help = "of the operands of matrix products and dense layers; peaks are those of float" },
     { "seconds", OPTION_DURATION, &seconds, .help = "time each row for at least this long" },

@@ -278,3 +278,13 @@ void freeze_tensors(const OptionTexts *frozen, Params *params)
     if (params_count(params) == 0)
         die(EXIT_USAGE, "--freeze leaves nothing to train");
 }
+
+Choice choice_optimiser(int i)
+{
+    static Text help;
+
+    if (!optimisers[i])
+        return (Choice){ .name = NULL };
+    help = optimiser_help(optimisers[i]);
+    return (Choice){ .name = optimisers[i]->name, .summary = help.at };
+}

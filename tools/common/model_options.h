@@ -75,6 +75,9 @@ extern const char model_gammas[];
             .help = "add the input of each layer to its output"                                    \
     }
 
+/* The choices of --optimizer. */
+Choice choice_optimiser(int i);
+
 #define OPTIMISER_OPTIONS(hyper)                                                                   \
     { "momentum", OPTION_REAL,   &(hyper).momentum,                                                \
       .max = 1,   .below = true, .help = "momentum, for optimizers that use it" },                 \

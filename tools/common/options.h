@@ -94,6 +94,12 @@ typedef struct {
     bool restored;      /* set by options_restore */
 } Option;
 
+/* An option of most programs. */
+#define THREADS_OPTION(at)                                                                         \
+    {                                                                                              \
+        "threads", OPTION_INT, &(at), .max = 1024, .help = "threads; 0: all available processors"  \
+    }
+
 typedef struct {
     const char *usage, *summary;
     Option *options;   /* ends with a row of zeros */

@@ -63,8 +63,7 @@ static Option options[] = {
       .help = "plot perplexity or accuracy by length, or loss by position" },
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
       .help = "of the operands of products" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { 0 },
 };
 

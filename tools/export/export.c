@@ -52,8 +52,7 @@ static Option options[] = {
     { "text", OPTION_TEXT, &text_path, .word = "FILE", .help = "input text" },
     { "logits", OPTION_TEXT, &logits_path, .word = "FILE",
       .help = "write the logits of the first context of that text" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { 0 },
 };
 
@@ -175,7 +174,11 @@ static void write_file(const Job *job, const char *name, Print *put)
 /* What ./import has found; NULL: none. */
 static const char *end_of_text(const Job *job)
 {
-    return saved_option(job->run, "eos");
+    const char *end = saved_option(job->run, "eos");
+
+    if (end && (!*end || end[strspn(end, "0123456789")]))
+        die(EXIT_DATA, "%s: eos is '%s', which is not a token", job->from.at, text_cut(end, 60).at);
+    return end;
 }
 
 static void put_config(FILE *out, void *ctx)

@@ -1,7 +1,6 @@
 #include "tools/lib/wanted.h"
 
 #include "tools/common/model_options.h"
-#include "tools/train/choices.h"
 
 #include <string.h>
 

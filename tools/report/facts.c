@@ -5,6 +5,7 @@
 #include "ops/base/error.h"
 #include "tools/common/options.h"
 #include "tools/draw/axis.h"
+#include "training/pace.h"
 
 #include <limits.h>
 #include <math.h>
@@ -68,25 +69,17 @@ double record_most(const Record *r, int field)
     return largest;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 double record_median(const Record *r, int field)
 {
     const Rows *rows = &r->train;
     double *sorted = xmalloc(((size_t)rows->n + 1) * sizeof *sorted), middle = (double)NAN;
-    size_t n = 0;
+    int n = 0;
 
     for (int i = 0; i < rows->n; i++)
         if (!isnan(rows->at[field][i]))
             sorted[n++] = rows->at[field][i];
-    qsort(sorted, n, sizeof *sorted, by_size);
-    if (n)
-        middle = sorted[n / 2];
+    if (n > 0)
+        middle = pace_median(sorted, n);
     free(sorted);
     return middle;
 }

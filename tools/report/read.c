@@ -284,23 +284,6 @@ static void read_eval(Record *r)
     csv_close(&csv);
 }
 
-/* Numbers that are trained, as ./train counts them: all but Performer's directions. */
-static double parameters_in(const Safetensors *s)
-{
-    static const char fixed[] = ".omega";
-    double sum = 0;
-
-    for (int i = 0; i < s->entries; i++) {
-        const Entry *e = &s->entry[i];
-        const size_t n = strlen(e->name), tail = sizeof fixed - 1;
-
-        if (strncmp(e->name, BESIDE, strlen(BESIDE)) != 0 &&
-            (n < tail || strcmp(e->name + n - tail, fixed) != 0))
-            sum += (double)(e->bytes / dtype_size(e->dtype));
-    }
-    return sum;
-}
-
 /* The last part of a path, whatever slashes it ends with. */
 static const char *name_of(Arena *mem, const char *path)
 {
@@ -351,14 +334,12 @@ static void read_weights(Record *r)
         if (!s)
             continue;
         r->checkpoint = i == 1 ? r->path : path_of(r, names[i]); /* of the last two, either */
-        r->parameters = parameters_in(s);
         read_text(r, s);
         safetensors_free(s);
     }
     if (!r->checkpoint)
         record_note(r, "There are no weights that can be read.");
-    if (isnan(r->parameters))
-        r->parameters = json_number(r->config, "parameters");
+    r->parameters = json_number(r->config, "parameters");
 }
 
 Record *record_read(const char *path, Text *why)

@@ -25,8 +25,7 @@ static Option options[] = {
       .help = "draw at most N positions" },
     { "sample", OPTION_INT, &sample, .max = TOKENS_MOST,
       .help = "tokens in each run's sample; by default, only small models are sampled" },
-    { "threads", OPTION_INT, &threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(threads),
     { 0 },
 };
 

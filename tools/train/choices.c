@@ -119,13 +119,3 @@ Choice choice_task(int i)
 
     return made ? (Choice){ made->name, made->summary, NULL } : (Choice){ 0 };
 }
-
-Choice choice_optimiser(int i)
-{
-    static Text help;
-
-    if (!optimisers[i])
-        return (Choice){ .name = NULL };
-    help = optimiser_help(optimisers[i]);
-    return (Choice){ .name = optimisers[i]->name, .summary = help.at };
-}

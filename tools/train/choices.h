@@ -12,8 +12,6 @@ Choice choice_task(int i);
 /* The task of that number, if it has rows of its own; NULL: it is of text, or there is none. */
 const Synthetic *choice_rows(int i);
 
-Choice choice_optimiser(int i);
-
 extern const Preset choice_presets[];
 
 #endif

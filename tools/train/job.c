@@ -122,8 +122,7 @@ static Option options[] = {
               "above its mean over the last 128; 0: none" },
     FREEZE_OPTION(job.frozen),
     { "seed", OPTION_SEED, &job.seed, .help = "seed for weights, batches and the sample" },
-    { "threads", OPTION_INT, &job.threads, .max = 1024,
-      .help = "threads; 0: all available processors" },
+    THREADS_OPTION(job.threads),
     { "precision", OPTION_CHOICE, &job.precision, .choices = precision_names,
       .help = "format of the operands in products with weights; sums and all else are float. "
               "bf16-tiles, in the order of AMX, is for processors that have it" },
