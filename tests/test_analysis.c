@@ -473,8 +473,9 @@ END_TEST
 
 static int told;
 
-static void count(int window)
+static void count(int length, int window)
 {
+    ck_assert_int_eq(length, LENGTH);
     ck_assert_int_eq(window, told++);
 }
 

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
     const Study *study;
     Tape tape; /* of the matrices: the pass has one of its own */
-    int T, H, mix;
+    int T, H, mixes, mix;
     Look look;
     real *A;    /* of the mix (H, T, T) */
     double *S;  /* the same, or NULL */
@@ -117,7 +117,7 @@ static void see(void *ctx, const Mix *of)
         attention_scores(&g->tape, &in, g->S);
     pool_reserve(g->tape.pool, scratch_bytes(g->T));
     pool_for(g->tape.pool, g->S ? 2 * g->H : g->H, 1, add_matrices, g);
-    g->mix++;
+    g->mix = (g->mix + 1) % g->mixes;
 }
 
 /* Distance from equal rows of x (T, C). */
@@ -157,23 +157,21 @@ static void see_layer(void *ctx, int layer, const Tensor *x)
     add_ranks(to->ranks, s, rows);
 }
 
-static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, int windows)
+void windows_watch(Tape *tape, const Model *model, Windows w, Watch watch)
 {
-    const size_t all = tokens_windows(text, g->T), n = (size_t)windows;
-    int *id = xmalloc(2 * (size_t)g->T * sizeof *id);
-    const Batch row = { .B = 1, .T = g->T, .id = id, .target = id + g->T };
+    const size_t all = tokens_windows(w.text, w.length), n = (size_t)w.n;
+    int *id = xmalloc(2 * (size_t)w.length * sizeof *id);
+    const Batch row = { .B = 1, .T = w.length, .id = id, .target = id + w.length };
 
-    for (size_t w = 0; w < n; w++) {
-        if (g->study->tell)
-            g->study->tell((int)w);
-        tokens_window(text, w * all / n, row);
-        source_hide(&model->config, g->study->masking, w * all / n, row);
+    for (size_t i = 0; i < n; i++) {
+        if (w.tell)
+            w.tell(w.length, (int)i);
+        tokens_window(w.text, i * all / n, row);
+        source_hide(&model->config, w.masking, i * all / n, row);
         tape_reset(tape);
-        g->mix = 0;
-        model_watch(tape, model, row.id, g->T, (Watch){ see, g, see_layer });
+        model_watch(tape, model, row.id, w.length, watch);
     }
     tape_reset(tape);
-    pool_for(tape->pool, 1, 1, add_uniform, g);
     free(id);
 }
 
@@ -272,7 +270,7 @@ static Gaze gaze_open(const Study *study, const Config *c, Pool *pool, Arena *me
 {
     const size_t T = (size_t)study->length, H = (size_t)config_mix_size(c).H;
     const bool scores = config_traits(c) & HAS_SCORES;
-    Gaze g = { .study = study, .T = (int)T, .H = (int)H };
+    Gaze g = { .study = study, .T = (int)T, .H = (int)H, .mixes = config_mixes(c) };
 
     g.tape = (Tape){ .mem = arena_new(), .pool = pool, .forward_only = true };
     g.A = arena_take(mem, H * T * T * sizeof *g.A);
@@ -304,7 +302,10 @@ Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study 
     a.windows = windows < (size_t)study->windows ? (int)windows : study->windows;
     a.head = arena_take(mem, (size_t)a.mixes * (size_t)a.heads * sizeof *a.head);
     tape->forward_only = true;
-    watch_windows(&g, tape, &at, text, a.windows);
+    windows_watch(tape, &at,
+                  (Windows){ text, study->length, a.windows, study->masking, study->tell },
+                  (Watch){ see, &g, see_layer });
+    pool_for(tape->pool, 1, 1, add_uniform, &g);
     tape->forward_only = before;
     find_all(&a, &g);
     arena_free(g.tape.mem);

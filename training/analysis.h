@@ -26,8 +26,8 @@ typedef struct {
     int band;
     double faint, tolerance; /* see focus.h and svd.h */
     bool unmasked;
-    Masking masking;          /* of a masked model */
-    void (*tell)(int window); /* called before each, from 0; may be NULL */
+    Masking masking;                      /* of a masked model */
+    void (*tell)(int length, int window); /* of Windows */
 } Study;
 
 enum { OF_WEIGHTS, OF_SCORES, SPECTRA };
@@ -85,6 +85,17 @@ typedef struct {
 /* Die if it cannot be done: EXIT_USAGE, EXIT_DATA or EXIT_MEMORY. */
 void analysis_check_length(const Model *model, Room room);
 void analysis_check(const Model *model, const Study *study, size_t tokens);
+
+/* n windows of a text, those of evaluate(), spread evenly over it. */
+typedef struct {
+    Tokens text;
+    int length, n;
+    Masking masking;
+    void (*tell)(int length, int window); /* called before each, from 0; may be NULL */
+} Windows;
+
+/* Watches a model on each; the tape is reset. */
+void windows_watch(Tape *tape, const Model *model, Windows w, Watch watch);
 
 /* In `mem`. The tape is reset. */
 Analysis analysis_make(Tape *tape, const Model *model, Tokens text, const Study *study, Arena *mem);

@@ -3,7 +3,6 @@
 #include "ops/attention/engine/head.h"
 #include "ops/base/error.h"
 #include "training/analysis.h"
-#include "training/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +22,7 @@ typedef struct {
 typedef struct {
     const GrowthPlan *plan;
     Tape tape; /* of the matrices: the pass has one of its own */
-    int T, H, mix;
+    int T, H, mixes, mix;
     View view;
     MatrixColumns columns;
     RowSums *row; /* (T, H) */
@@ -117,7 +116,7 @@ static void see(void *ctx, const Mix *of)
     g->has_sums = attention_sums(&g->tape, &in, g->c);
     attention_columns(&g->tape, &in, take, g);
     add_rows(g);
-    g->mix++;
+    g->mix = (g->mix + 1) % g->mixes;
 }
 
 static Grown means(const Sums *s)
@@ -148,26 +147,6 @@ static Grown uniform(const Gaze *g)
     return means(&s);
 }
 
-/* Windows are those of evaluate(), spread evenly over the text. */
-static void watch_windows(Gaze *g, Tape *tape, const Model *model, Tokens text, int windows)
-{
-    const size_t all = tokens_windows(text, g->T), n = (size_t)windows;
-    int *id = xmalloc(2 * (size_t)g->T * sizeof *id);
-    const Batch row = { .B = 1, .T = g->T, .id = id, .target = id + g->T };
-
-    for (size_t w = 0; w < n; w++) {
-        if (g->plan->tell)
-            g->plan->tell(g->T, (int)w);
-        tokens_window(text, w * all / n, row);
-        source_hide(&model->config, g->plan->masking, w * all / n, row);
-        tape_reset(tape);
-        g->mix = 0;
-        model_watch(tape, model, row.id, g->T, (Watch){ .see = see, .ctx = g });
-    }
-    tape_reset(tape);
-    free(id);
-}
-
 /* Adds length number l to the results. */
 static void grow(Growth *to, int l, Tape *tape, const Model *model, Tokens text,
                  const GrowthPlan *plan)
@@ -176,7 +155,7 @@ static void grow(Growth *to, int l, Tape *tape, const Model *model, Tokens text,
     const Model at = model_at(model, plan->length[l], mem);
     const size_t windows = tokens_windows(text, plan->length[l]), heads = (size_t)to->heads,
                  rows = (size_t)plan->length[l] * heads;
-    Gaze g = { .plan = plan, .T = plan->length[l], .H = to->heads };
+    Gaze g = { .plan = plan, .T = plan->length[l], .H = to->heads, .mixes = to->mixes };
 
     if (windows == 0)
         BUG("growth: no window of %d", g.T);
@@ -185,7 +164,8 @@ static void grow(Growth *to, int l, Tape *tape, const Model *model, Tokens text,
     g.row = arena_take(mem, rows * sizeof *g.row);
     g.c = arena_take(mem, rows * sizeof *g.c);
     g.head = arena_zeros(mem, (size_t)to->mixes * heads * sizeof *g.head);
-    watch_windows(&g, tape, &at, text, to->windows[l]);
+    windows_watch(tape, &at, (Windows){ text, g.T, to->windows[l], plan->masking, plan->tell },
+                  (Watch){ .see = see, .ctx = &g });
     for (int h = 0; h < to->mixes * to->heads; h++)
         to->head[h * to->lengths + l] = means(&g.head[h]);
     to->uniform[l] = uniform(&g);

@@ -51,7 +51,7 @@ typedef struct {
     int lengths, windows, band;
     Masking masking;                      /* of a masked model */
     bool unmasked;                        /* as in Study */
-    void (*tell)(int length, int window); /* called before each, from 0; may be NULL */
+    void (*tell)(int length, int window); /* of Windows, in training/analysis.h */
 } GrowthPlan;
 
 typedef struct {

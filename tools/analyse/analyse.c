@@ -155,12 +155,12 @@ static void check_kind(void)
 
 static double told;
 
-static void tell(int window)
+static void tell(int length, int window)
 {
     if (seconds_now() - told < PATIENCE)
         return;
     told = seconds_now();
-    fprintf(stderr, "window %d of %d\n", window + 1, study.windows);
+    fprintf(stderr, "length %d, window %d of at most %d\n", length, window + 1, study.windows);
 }
 
 /* "a b c" */
@@ -209,14 +209,6 @@ static void analyse_window(Job *j)
     write_sheet(&(Sheet){ j->run->path, j->name.at, c, &study, &found });
 }
 
-static void tell_length(int length, int window)
-{
-    if (seconds_now() - told < PATIENCE)
-        return;
-    told = seconds_now();
-    fprintf(stderr, "length %d, window %d of at most %d\n", length, window + 1, study.windows);
-}
-
 static void analyse_lengths(Job *j)
 {
     const Config *c = &j->run->model.config;
@@ -226,7 +218,7 @@ static void analyse_lengths(Job *j)
                               .windows = study.windows,
                               .band = study.band,
                               .unmasked = study.unmasked,
-                              .tell = tell_length };
+                              .tell = tell };
 
     growth_check(&j->run->model, &plan, j->text.n);
     trained_introduce(c);
