@@ -32,7 +32,7 @@
 /* The sizes of a row; 0: the task's default. */
 typedef struct {
     int T;          /* positions of a row */
-    int least;      /* listops: a row has more tokens than this, and less than T */
+    int least;      /* listops: a row has more tokens than this, and fewer than T */
     int symbols;    /* size of the alphabet; mqar: of the vocabulary */
     int items;      /* mqar, recall: pairs; copy: symbols; induction: triggers; passkey: digits */
     bool noise;     /* mqar: random tokens in place of blanks */

@@ -6,7 +6,7 @@
  *     x = x + ffn(norm(x))           /  block
  *     logits = norm(x) head^T
  *
- * Either x + may be left out of all layers, and the feed-forward layer of all blocks. If all
+ * Both residual additions may be left out, or the feed-forward layer of all blocks. If all
  * predictions are made from the last position (--task compression), with h_T = norm(x) there and
  * the sines and cosines s_t of a position,
  *

@@ -95,8 +95,10 @@ static bool read_tensor(Reader *r, const Json *j, Entry *e)
                     j->name);
     *e = (Entry){ .name = j->name, .dtype = dtype_find(dtype), .ndim = shape->count };
     if (e->dtype == DTYPES)
-        return fail(r, "has tensor %.60s in %.20s; F16, BF16, F32, F64, I32, I64, U8 or BOOL do",
-                    e->name, dtype);
+        return fail(
+            r,
+            "has tensor %.60s of type %.20s, which is not F16, BF16, F32, F64, I32, I64, U8 or BOOL",
+            e->name, dtype);
     if (offsets->count != 2)
         return fail(r, "does not have exactly two offsets for tensor %.60s", e->name);
     return read_numbers(r, shape, e->dim, ENTRY_RANK_MAX) && read_numbers(r, offsets, range, 2) &&

@@ -606,7 +606,7 @@ warned() { "$evaluate" --lengths 16 --val-share 0.1 "$run" $1 2>&1 | grep -c 'th
 check 'nothing is held back of the first' [ "$(warned ../in/least)" = 1 ]
 check 'but of the last' [ "$(warned $text)" = 0 ]
 works 'a text given twice' $text "$PWD/$text"
-check 'is warned of' said 'is given twice, so that what is held back is trained on as well$'
+check 'is warned of' said 'is given twice, so its held-out part is also trained on$'
 works 'a validation file' --val-file ../in/least $text
 check 'a validation file leaves the text whole' said ': 2000 bytes to train on, 170 to validate'
 head -c 3000 /dev/zero >../in/zeros

@@ -60,7 +60,7 @@ static Option options[] = {
     { "raw", OPTION_FLAG, &raw,
       .help = "print all bytes unchanged, including invalid UTF-8 and control characters" },
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
-      .help = "of the weights; with 16 bits, half as many bytes are read per token" },
+      .help = "format of the weights; with 16 bits, half as many bytes are read per token" },
     THREADS_OPTION(threads),
     { 0 },
 };

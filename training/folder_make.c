@@ -1,4 +1,4 @@
-/* Folders that are made, with those that they are in. */
+/* Creates folders and their parents. */
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "training/folder.h"

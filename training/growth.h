@@ -28,14 +28,15 @@
 #include "model/model.h"
 
 enum {
-    GROWTH_SEEN,     /* n_i */
-    GROWTH_LN_SEEN,  /* ln n_i, over rows that are not empty, like all after GROWTH_SUM */
-    GROWTH_SUM,      /* c_i; NaN: the mechanism has none */
-    GROWTH_LN_SUM,   /* ln c_i */
-    GROWTH_ENTROPY,  /* H_i, nats */
-    GROWTH_KEYS,     /* e^H_i */
-    GROWTH_KEYS_2,   /* 1 / sum over j of p_ij^2: as many keys with equal shares have it */
-    GROWTH_BAND,     /* of p, where |i - j| <= band */
+    GROWTH_SEEN,    /* n_i */
+    GROWTH_LN_SEEN, /* ln n_i, over rows that are not empty, like all after GROWTH_SUM */
+    GROWTH_SUM,     /* c_i; NaN: the mechanism has none */
+    GROWTH_LN_SUM,  /* ln c_i */
+    GROWTH_ENTROPY, /* H_i, nats */
+    GROWTH_KEYS,    /* e^H_i */
+    GROWTH_KEYS_2,  /* 1 / sum over j of p_ij^2: the number of keys with equal shares that have this
+                       sum */
+    GROWTH_BAND,    /* of p, where |i - j| <= band */
     GROWTH_NEGATIVE, /* of p, where A is negative */
     GROWTH_EMPTY,    /* the share of empty rows: without a weight, or with c_i = 0 */
     GROWTH_NUMBERS

@@ -26,8 +26,8 @@ typedef struct {
 
 /*
  * Moves the lines that a run with that progress has logged to the front of the log, adds their
- * points to the curves, and returns the bytes of these lines. Dropped are lines of later steps,
- * those written at the end of the run, and whatever is not a line of this program's log.
+ * points to the curves, and returns the bytes of these lines. Lines of later steps, those written
+ * at the end of the run, and anything that is not a line of this program's log are dropped.
  */
 size_t kept_lines(char *log, size_t bytes, Progress p, LossCurves *curves, Spent *spent);
 

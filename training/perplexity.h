@@ -56,7 +56,7 @@ double score_word_ppl(const Score *s);
 int perplexity_batch(int length);
 
 /* Why a text with that many tokens has no windows of that length, whatever the protocol;
- * empty: there can. */
+ * empty: it has some. */
 Text perplexity_misfit(const Model *model, int length, size_t tokens);
 
 /*

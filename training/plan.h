@@ -37,7 +37,7 @@ PlanSize plan_smallest(const PlanWanted *w);
 /* Calls `clock` for the smallest size, and for those that seem to fit. */
 Plan plan_run(const PlanWanted *w);
 
-/* Takes off what these seconds are enough for. */
+/* Subtracts the updates that would fit into these seconds. */
 void plan_shorten(const PlanWanted *w, Plan *p, double seconds);
 
 /* The i-th line of its reasons. */

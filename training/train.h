@@ -70,8 +70,8 @@ typedef struct {
  * An evaluation is due every eval_interval steps, and after the last. An interruption adds none,
  * so a run that is interrupted or killed, and resumed, at any step, leaves the same files as one
  * that is not. The evaluation at the end adds none either, but if the run continues, weights that
- * it found to be the best stay that until others are better. A signal is heard within a batch. A
- * time limit includes the evaluations at the end.
+ * it found to be the best stay that until others are better. A signal takes effect before the end
+ * of a batch. A time limit includes the evaluations at the end.
  */
 TrainResult train(const Training *t, const TrainOptions *o);
 

@@ -1,11 +1,11 @@
 /*
- * Files, in and out, as a whole but for file_open(). A file is copied to memory before it is used,
- * so later changes to it have no effect. A write replaces the old file atomically:
+ * Files are read and written whole, except through file_open(). A file is copied to memory before
+ * it is used, so later changes to it have no effect. A write replaces the old file atomically:
  *
  *     dir/.NAME.PID.tmp   write, fsync, close   --rename-->   dir/NAME, fsync dir
  *
  * so at every moment, even after a power cut, the name leads to the complete old
- * file or to the complete new one. Both functions die() on failure.
+ * file or to the complete new one. file_read() and file_replace() die() on failure.
  */
 #ifndef OPS_BASE_FILE_H
 #define OPS_BASE_FILE_H

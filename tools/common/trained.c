@@ -170,7 +170,7 @@ static Corpus read_own_corpus(const Saved *run)
 }
 
 /* The share at the end of the run's k-th text that it was not trained on, at least. Texts to
- * predict follow each other, and the end of them all is held back. */
+ * predict follow each other, and the end of them all is held out. */
 static double untrained(const Saved *run, int k)
 {
     const bool one_text = trained_kind(run) & (TRAINED_CAUSAL | TRAINED_MASKED);

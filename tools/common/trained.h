@@ -25,7 +25,7 @@ Saved *trained_read(const char *path, bool best, unsigned kinds, const char *pro
  * it is not in this range. */
 double trained_number(const Saved *run, const char *option, double least, double most);
 
-/* The share of its text that the run held back. */
+/* The share of its text that the run held out. */
 double trained_share(const Saved *run);
 
 /* How a masked run hides tokens. */

@@ -62,7 +62,7 @@ static Option options[] = {
     { "svg", OPTION_TEXT, &svg_path, .word = "FILE",
       .help = "plot perplexity or accuracy by length, or loss by position" },
     { "precision", OPTION_CHOICE, &precision, .choices = precision_names,
-      .help = "of the operands of products" },
+      .help = "format of the operands of matrix products" },
     THREADS_OPTION(threads),
     { 0 },
 };

@@ -144,7 +144,7 @@ static void begin_folder(const char *path)
     signals_catch(ask_to_stop);
     folder_make_above(path);
     if (!there && mkdir(name, 0777) != 0)
-        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+        die(EXIT_IO, "cannot create the folder %.200s: %s", path, strerror(errno));
     strcpy(unfinished, name);
     atexit(remove_unfinished);
 }
@@ -159,7 +159,7 @@ static void end_folder(const char *path)
 {
     check_stop();
     if (!there && rename(unfinished, path) != 0)
-        die(EXIT_IO, "cannot make the folder %.200s: %s", path, strerror(errno));
+        die(EXIT_IO, "cannot create the folder %.200s: %s", path, strerror(errno));
     *unfinished = 0;
 }
 

@@ -26,7 +26,7 @@ void job_settle_classes(Job *job)
     if (!job->labelled)
         check_files(job);
     if (job->validation_path)
-        die(EXIT_USAGE, "--val-file does not apply to --task classify, which holds back a part of "
+        die(EXIT_USAGE, "--val-file does not apply to --task classify, which holds out a part of "
                         "each file, or of the rows of --labels unless --labels-val is given");
     if (job->config.pairs == PAIRS_TOWERS && !job->labels)
         die(EXIT_USAGE, "--pairs compares the two texts of a row: it needs --labels FILE");

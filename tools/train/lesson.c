@@ -77,7 +77,8 @@ static Tokenizer *learn_tokenizer(const Lesson *l, const Job *job)
     return t;
 }
 
-/* Built-in texts have no --val-share, and a larger part is held back of more of them. */
+/* Built-in texts have no --val-share, and the more of them, the larger the part that is held out.
+ */
 static void check_stories(const Job *job, size_t tokens)
 {
     if (tokens <= (size_t)job->config.context)

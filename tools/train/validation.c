@@ -14,7 +14,7 @@ void job_check_validation(const Job *job)
 
     for (int i = 0; stories && i < 2; i++)
         if (options_given(job->program, i ? "val-file" : "val-share"))
-            die(EXIT_USAGE, "--%s needs a text: the built-in ones hold back their own part",
+            die(EXIT_USAGE, "--%s needs a text: the built-in ones hold out their own part",
                 i ? "val-file" : "val-share");
     if (file && options_given(job->program, "val-share"))
         die(EXIT_USAGE, "--%s is the whole validation data: it takes no --val-share", file);
@@ -24,7 +24,7 @@ void job_check_validation(const Job *job)
     for (int i = 0; job->config.task != TASK_CLASSIFY && i < job->files; i++)
         for (int j = 0; j < i; j++)
             if (!job->validation_path && file_same(job->file[j], job->file[i]))
-                warn("%.200s is given twice, so that what is held back is trained on as well",
+                warn("%.200s is given twice, so its held-out part is also trained on",
                      shown_plain(job->file[i]).at);
 }
 
