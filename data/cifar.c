@@ -12,7 +12,7 @@
 /* As much of a name as leaves room for the rest in one line of die(). */
 #define PATH "%.200s"
 enum { PIXELS = 32 * 32, IMAGE = 1 + 3 * PIXELS, ROW = 1 + PIXELS, CLASSES = 10 };
-enum { BATCHES = 5, PATH_ROOM = 4096 };
+enum { BATCHES = 5 };
 static const char TEST[] = "test_batch.bin";
 
 /* Rows as LraRows have them, while they are read. */
@@ -100,28 +100,26 @@ Lra cifar_read_test(const char *const *file, int files)
     return lra;
 }
 
-static bool join(char path[PATH_ROOM], const char *folder, const char *below, const char *name)
+static bool join(char path[PATH_BYTES], const char *folder, const char *below, const char *name)
 {
     struct stat st;
 
-    if (snprintf(path, PATH_ROOM, "%s/%s%s", folder, below, name) >= PATH_ROOM)
-        die(EXIT_IO, "the name of the folder " PATH "... is too long", folder);
+    file_join(path, folder, text_format("%s%s", below, name).at);
     return stat(path, &st) == 0;
 }
 
 Lra cifar_read_folder(const char *folder)
 {
-    static char path[BATCHES + 1][PATH_ROOM];
+    static char path[BATCHES + 1][PATH_BYTES];
     const char *file[BATCHES + 1], *below = "cifar-10-batches-bin/";
     int files = 0;
 
     if (!join(path[0], folder, below, "data_batch_1.bin"))
         below = "";
     for (int i = 1; i <= BATCHES; i++) {
-        char name[32];
+        const Text name = text_format("data_batch_%d.bin", i);
 
-        snprintf(name, sizeof name, "data_batch_%d.bin", i);
-        if (join(path[files], folder, below, name) || i == 1) /* the first must be there */
+        if (join(path[files], folder, below, name.at) || i == 1) /* the first must be there */
             file[files] = path[files], files++;
     }
     if (join(path[files], folder, below, TEST))

@@ -17,7 +17,7 @@
 
 /* As much of a name as leaves room for the rest in one line of die(). */
 #define PATH "%.200s"
-enum { PATH_ROOM = 4096, WORD_ROOM = 8, PARTS = 3 };
+enum { WORD_ROOM = 8, PARTS = 3 };
 
 typedef struct {
     const char *path;
@@ -131,26 +131,20 @@ static LraRows read_rows(const char *path, CorpusFile *file)
     return r.rows;
 }
 
-static void join(char path[PATH_ROOM], const char *folder, const char *below, const char *name)
-{
-    if (snprintf(path, PATH_ROOM, "%s/%s%s", folder, below, name) >= PATH_ROOM)
-        die(EXIT_IO, "the name of the folder " PATH "... is too long", folder);
-}
-
 Lra lra_read(const char *folder)
 {
     static const char *const name[] = { "basic_train.tsv", "basic_val.tsv", "basic_test.tsv" };
-    static char path[PARTS][PATH_ROOM];
+    static char path[PARTS][PATH_BYTES];
     const char *below = "";
     LraRows rows[PARTS];
     CorpusFile *file = xmalloc(PARTS * sizeof *file);
     struct stat st;
 
-    join(path[0], folder, "listops-1000/", name[0]);
+    file_join(path[0], folder, "listops-1000/basic_train.tsv");
     if (stat(path[0], &st) == 0)
         below = "listops-1000/";
     for (int i = 0; i < PARTS; i++) {
-        join(path[i], folder, below, name[i]);
+        file_join(path[i], folder, text_format("%s%s", below, name[i]).at);
         rows[i] = read_rows(path[i], &file[i]);
     }
     return (Lra){ rows[0], rows[1], rows[2], file, PARTS };

@@ -698,6 +698,7 @@ check 'a run of three seconds says what it has chosen' said '^--minutes: 1 x 24,
 check 'and why' said ' updates*, reading the text '
 check 'what is given stays' grep -q '"n_layer": 1,' ../out/minutes/config.json
 check 'what is chosen is in config.json' grep -q '"batch_size": 8,' ../out/minutes/config.json
+check 'and the limit of its time' grep -q '"max_time": 3,' ../out/minutes/config.json
 check 'and its optimizer' grep -q '"optimizer": "muon"' ../out/minutes/config.json
 check 'and a convolution' grep -q '"conv": 4,' ../out/minutes/config.json
 check 'one with a middle where both sides are seen' eval '$train --minutes 0.02 --task mlm --n-layer 1 --n-embd 24 \
@@ -709,7 +710,7 @@ planned() { # OPTION...: what --minutes would do
 }
 check 'minutes with a number of updates' planned --dropout 0.3 $text
 check 'count these' said '^9 updates (given.*), reading the text 2.56 times;'
-check 'and the dropout that is given' said ': dropout 0.3 (given)$'
+check 'and the dropout that is given' said '; dropout 0.3 (given)$'
 check 'minutes with updates of many batches' planned --gradient-accumulation-steps 5 --max-iters 3 $text
 check 'count all of these' said '^3 updates (given.*), reading the text 4.27 times;'
 planned_layers() { # N OPTION...
@@ -730,7 +731,7 @@ check 'minutes with options without which it would be refused' timed_as_trained 
 check 'minutes of a gated unit' timed_as_trained --attn gau $text
 check 'minutes with batches of several sizes' planned --batch-stages 4,12 $text
 check 'take the largest' said ', batches of 12:'
-check 'and count those of each' said ' read the text 2.42 times'
+check 'and count those of each' said ' reading the text 2.42 times'
 check 'minutes with batches of several lengths' planned --lengths 16,48 --batch-size 3 $text
 check 'take the longest' said ', context 48, batches of 3 (given):'
 check 'minutes with a length for each part' planned --length-stages 48,16 --batch-size 3 $text
@@ -790,6 +791,8 @@ check 'where nothing else is given,'    by_hand max_iters 2
 check 'before it or after'              by_hand learning_rate 0.002
 check 'and the command line has precedence' by_hand n_embd 8
 check 'a file of that name is read'     by_hand tokenizer '"char"'
+check 'a run of a preset goes on' part 0 by_hand --resume --max-iters 3
+check 'and its preset is still named'   by_hand preset '"microgpt"'
 cat ../in/one >>../out/growing
 check 'the configuration of a run whose text has changed' $patience "$train" --config ../out/by_hand --dry-run >"$dir/stdout" 2>"$dir/err"
 check 'it says so'                       said 'growing has changed since the run of --config: results will differ$'
@@ -945,6 +948,12 @@ refused 'fewer updates than there were' 2 '--max-iters 4: the run is at update 5
 refused 'stopping where a run has been' 2 '--stop-at 3' $train --resume --stop-at 3 ../out/again
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
 check 'a run interrupted twice equals an uninterrupted one' same_run again whole
+many="$steps --grad-clip 0.1 --gradient-accumulation-steps 2 --lengths 8,16 --ema 0.9 --dropout 0.2 --beta1 0.8
+    --weight-decay 0.3 --cautious-decay --skip-spikes 3 --min-lr 0.001 --warmup-iters 3"
+check 'a run of many options' part 0 many $many $text
+check 'that stops' part 130 less $many --stop-at 5 $text
+check 'and goes on' part 0 less --resume
+check 'with all of them' same_run less many
 check 'a run with --recompute stops at 4' part 130 less $steps --recompute --stop-at 4 $text
 check 'and goes on to 5' part 130 less --resume --stop-at 5
 check 'with it' grep -q '"recompute": true,$' ../out/less/config.json
@@ -1182,6 +1191,14 @@ two='../in/text ../in/least'
 check 'two texts are classified' part 0 classes $small --block-size 8 --task classify $two
 check 'how often' says '^validation loss .* nats/window, .* accuracy [0-9.]*%'
 check 'and how often without a model' says '^for comparison: guessing is right 50.0% of the time'
+head -c 20 $text >../in/w; head -c 8 ../in/w >../in/w1; head -c 16 ../in/w | tail -c 8 >../in/w2; tail -c 8 ../in/w >../in/w3
+share_of() { "$classify" --csv --top 2 ../out/classes "../in/$1" 2>/dev/null | sed -n 's/.*,"text",//p'; }
+check 'a long text has the mean of its windows, the last of which ends with it' \
+    awk "BEGIN { d = $(share_of w) - ($(share_of w1) + $(share_of w2) + $(share_of w3)) / 3; exit d * d > 1e-12 }"
+cp $text ../in/one-class
+check 'a run on a copy of a class' part 0 copied $small --block-size 8 --task classify ../in/one-class $two
+tr a b <$text >../in/one-class
+refused 'resuming with another text of a class' 5 'differs from' $train --resume --max-iters 9 ../out/copied
 refused 'classification of one text'                 2 '2 to 256 files'     $t --task classify $text
 refused 'a file as two classes'               2 'text is given twice' $t --task classify $text $two
 mkdir ../in/en ../in/de ../in/en/more && cp $text ../in/en/corpus.txt && cp ../in/least ../in/de/corpus.txt &&
@@ -1240,6 +1257,7 @@ check 'options of a run with labels' part 0 again --config ../out/labels
 check 'four rows are learned by heart' part 0 by-heart $labels ../in/labels.tsv --labels-val ../in/labels.tsv --max-iters 200 --lr 0.02
 evaluated() { $patience "$evaluate" --csv ../out/labels.eval ../out/by-heart "$@" >/dev/null 2>&1 && column accuracy ../out/labels.eval; }
 check 'eval finds their labels' [ "$(evaluated)" = 1 ]
+check 'where guessing is right half of the time' [ "$(column guess ../out/labels.eval)" = 0.5 ]
 check 'and no others' [ "$(sed 's/^good/x/;s/^bad/good/;s/^x/bad/' ../in/labels.tsv | evaluated --labels -)" = 0 ]
 found() { cut -f 2 ../in/labels.tsv | $patience "$classify" --lines "$@" ../out/by-heart 2>/dev/null; }
 check 'classify finds them' [ "$(found | cut -f 1 | tr '\n' ' ')" = 'good bad good bad ' ]
@@ -1409,6 +1427,14 @@ check 'as ./train has it' grep -q ' trained' "$dir/stdout"
 check 'eval of another text, into a table' table 2 --lengths 8,64 --csv ../out/one.csv $whole $text
 check 'by other threads' table 2 --lengths 8,64 --threads 3 --csv ../out/three.csv $whole $text
 check 'the same numbers' cmp -s ../out/one.csv ../out/three.csv
+right_numbers() { # perplexity, bits, and a whole number of words, from the loss
+    awk -F, 'function off(a, b) { return (a / b - 1) ^ 2 > 1e-12 }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { loss = $at["loss"]; words = loss * $at["tokens"] / log($at["word_ppl"]); words -= int(words + 0.5) }
+        off($at["ppl"], exp(loss)) || off($at["bits_per_byte"], loss / log(2)) || words ^ 2 > 1e-6 { bad = 1 }
+        END { exit bad || NR < 2 }' ../out/one.csv
+}
+check 'with the perplexity and the bits of each loss' right_numbers
 check 'eval of windows below the stride leaves them out' [ "$("$evaluate" --protocol sliding:16 --lengths 8,16 $whole 2>&1 | grep -c 'left out: length 8; sliding:16 needs windows of at least 16')" = 1 ]
 check 'eval of a sliding window, and a plot' table 1 --lengths 16 --protocol sliding:4 --svg ../out/p.svg $whole
 check 'the picture' grep -q '</svg>' ../out/p.svg
@@ -1482,6 +1508,8 @@ check 'nothing else goes to stdout' [ "$(head -c 4 "$dir/stdout")" = Rows ]
 check 'analyse of another text, into files' analyses --length 8 --windows 5 --band 2 --csv ../out/a.csv \
     --spectra ../out/s.csv --svg ../out/a.svg $whole $text
 check 'the table has two heads, a mean and the uniform row' lines 5 ../out/a.csv
+check 'ranks are those at their tolerance' [ "$(column rank ../out/a.csv)/$(column score_rank ../out/a.csv)" = \
+    "$(column rank_0.001 ../out/a.csv)/$(column score_rank_0.001 ../out/a.csv)" ]
 check 'with the protocol' grep -q '^head,1,1,.*,"../out/whole/model.safetensors","../in/text",softmax,causal,causal,8,5,40,2,0.01,0.001,[0-9.]*,' ../out/a.csv
 check 'the weights of a softmax sum to 1' grep -q '^head,1,2,\([^,]*,\)\{8\}\(1\|1.00000[0-9]*\|0.99999[0-9]*\),0,' ../out/a.csv
 check 'a uniform row of a causal model has ln(8!)/8' grep -q '^uniform,,,1.3255' ../out/a.csv
@@ -1533,6 +1561,12 @@ check 'rows by length' analyses --lengths 2,4,8 --windows 3 --band 1 --csv ../ou
 check 'uniform rows have the exponents 1' grep -q '^ uniform   1.000  0.000  *1.000  0.000  *1.000  0.000$' "$dir/stdout"
 check 'two heads, a layer, all and uniform at three lengths' lines 16 ../out/l.csv
 check 'the mean of 2 rows of 1 and 2 keys' grep -q '^uniform,,,2,3,1.5,' ../out/l.csv
+fitted() { # a factor of ln n of 1, without an error
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
+        $1 == "uniform" { n++; bad += ($at["entropy_slope"] - 1) ^ 2 + $at["entropy_slope_error"] ^ 2 > 1e-18 }
+        END { exit bad || n != 3 }' ../out/l.csv
+}
+check 'and fits in their columns' fitted
 check 'a chart of the entropy' grep -q 'Entropy of the rows of A by length' ../out/l.svg
 check 'rows by other threads' analyses --lengths 2,4,8 --windows 3 --band 1 --threads 3 --csv ../out/k.csv $whole $text
 check 'the same rows' cmp -s ../out/l.csv ../out/k.csv
@@ -2024,6 +2058,8 @@ works 'a run on built-in stories' --max-iters 40
 check 'it says that it has a limit' said '^40 updates, an evaluation every 4; time limit 1m50s (--max-time changes it)$'
 works 'a run on fewer stories' --story-bytes 20000
 check 'it says how many' said '^built-in stories: 20[0-9]* bytes to train on, 2[0-9]* to validate'
+check 'and their entropy, in two units' awk '/^true entropy/ { n++; d = $3 - $5 * log(2) } END { exit n != 1 || d * d > 1e-7 }' \
+    "$dir/stdout"
 check 'eval reads the same stories' table 1 --lengths 16 "$run"
 check 'and has nothing to say about them' eval '! grep -q warning "$dir/err"'
 works 'a run without a limit' --max-time 0
@@ -2165,16 +2201,17 @@ bad_before 'with an option that is none' 's/lengths/length/' '--length 4,8'
 bad_before 'with an option that writes' 's/"lengths 4,8/"csv x/' '--csv x'
 cut_short() { # after its first row
     rm -f ../out/csv
-    "$bench" $tiny --seconds 60 --csv ../out/csv --only attention --attn relu --lengths 8 >/dev/null 2>&1 &
+    "$bench" $tiny --seconds 0.5 --csv ../out/csv --only attention --attn relu \
+        --lengths 8,16,24,32,40,48,56,64,72,80,88,96,104,112,120,128 >/dev/null 2>&1 &
     job=$! i=0
-    until [ -s ../out/csv ] || [ $i -gt 100 ]; do
+    until grep -qs '^attention,' ../out/csv || [ $i -gt 300 ]; do
         i=$((i + 1))
         sleep 0.1
     done
     kill -KILL $job
     wait $job 2>/dev/null
     job=
-    grep -q '^machine,' ../out/csv
+    grep -q '^attention,' ../out/csv && ! grep -q 'length 128,' ../out/csv
 }
 refused 'bench against an empty file'      5 'line 1'         "$bench" --against ../in/empty
 refused 'bench against a text'             5 'line 1'         "$bench" --against $text

@@ -275,9 +275,8 @@ END_TEST
 Suite *suite_gpt2(void)
 {
     Suite *s = suite_create("gpt2");
-    TCase *t = tcase_create("tokenizers of others");
+    TCase *t = group(s, "tokenizers of others");
 
-    suite_add_tcase(s, t);
     tcase_add_test(t, a_text_has_the_pieces_of_gpt2s_pattern);
     tcase_add_test(t, each_number_may_be_a_piece_and_the_end_of_a_text);
     tcase_add_test(t, characters_have_the_classes_of_unicode);

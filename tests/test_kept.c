@@ -98,12 +98,11 @@ END_TEST
 Suite *suite_kept(void)
 {
     Suite *s = suite_create("kept");
-    TCase *t = tcase_create("kept");
+    TCase *t = group(s, "kept");
 
     tcase_add_test(t, lines_of_later_steps_and_of_the_end_are_dropped);
     tcase_add_test(t, what_is_no_line_of_a_log_is_dropped);
     tcase_add_test(t, what_is_spent_is_in_the_last_line_that_is_kept);
     tcase_add_test(t, curves_have_the_steps_and_losses);
-    suite_add_tcase(s, t);
     return s;
 }

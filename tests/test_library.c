@@ -1,5 +1,6 @@
 /* Attention of the library as its users call it; tests/install.sh compiles programs against the
  * installed one. */
+#include "tests/folder.h"
 #include "tests/library.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
@@ -286,6 +287,120 @@ START_TEST(null_is_refused_unless_it_means_something)
 }
 END_TEST
 
+/* What the mechanism computes with the same settings, on a tape of its own. */
+START_TEST(options_say_what_is_computed)
+{
+    static const struct {
+        const char *words;
+        bool causal, rope;
+    } rows[] = { { "", false, false }, { "--causal", true, false }, { "--rope", false, true } };
+
+    for (int i = 0; i < COUNT(rows); i++) {
+        attnc_attention *a = must(
+            attnc_attention_new(text_format("--attn softmax --threads 1 %s", rows[i].words).at));
+        Mix mix = { .attention = &attention_softmax,
+                    .causal = rows[i].causal,
+                    .rope = rows[i].rope,
+                    .layers = 1,
+                    .set = settings_default(&attention_softmax) };
+        real out[B * N * H * D];
+        Tape tape = tape_open(1);
+
+        must_work(attnc_attention_shape(a, B, N, H, D, D));
+        for (int j = 0; j < 3; j++) {
+            mix.x[j] = leaf(tape.mem, 1 + (uint64_t)j, 1, SHAPE(B, N, H, D));
+            must_work(attnc_attention_bind(a, (const char[]){ "qkv"[j], 0 }, mix.x[j]->data, NULL));
+        }
+        must_work(attnc_attention_forward(a, NULL, out));
+        ck_assert_msg(memcmp(out, attention_mix(&tape, &mix)->data, sizeof out) == 0, "%s",
+                      rows[i].words);
+        tape_close(&tape);
+        attnc_attention_free(a);
+    }
+}
+END_TEST
+
+/* The last two tokens of the second sequence are padding, whatever they are. */
+START_TEST(padding_changes_no_logit_of_a_model)
+{
+    attnc_model *m = must(attnc_model_new("--task classify --classes 3 --n-layer 1 --n-embd 16 "
+                                          "--n-head 2 --block-size 6 --threads 1",
+                                          NULL, 0));
+    const int length[] = { 6, 4 };
+    real logits[3][2 * 3];
+    int id[2 * 6];
+
+    for (int i = 0; i < 3; i++) {
+        for (int t = 0; t < COUNT(id); t++)
+            id[t] = t % 7 + (i == 1 && t >= 10);
+        must_work(attnc_model_logits(m, &(attnc_batch){ 2, 6, id, NULL, i < 2 ? length : NULL },
+                                     logits[i]));
+    }
+    ck_assert_mem_eq(logits[1], logits[0], sizeof logits[0]);
+    ck_assert_mem_ne(logits[2] + 3, logits[0] + 3, 3 * sizeof(real));
+    attnc_model_free(m);
+}
+END_TEST
+
+/* With sgd an update is the rate times the clipped gradient. */
+START_TEST(a_gradient_is_clipped_and_its_norm_is_that_before)
+{
+    int id[12], target[12];
+    double loss, norm[2], moved[2];
+
+    for (int t = 0; t < COUNT(id); t++)
+        id[t] = t, target[t] = t + 1;
+    for (int i = 0; i < 2; i++) {
+        attnc_model *m = must(attnc_model_new(
+            text_format(
+                "--optimizer sgd --momentum 0 --weight-decay 0 --n-layer 1 --n-embd 16 --n-head 2 "
+                "--block-size 12 --threads 1 --grad-clip %s",
+                i ? "0.01" : "0")
+                .at,
+            NULL, 0));
+        attnc_tensor t;
+
+        must_work(attnc_model_loss(m, &(attnc_batch){ 1, 12, id, target, NULL }, &loss));
+        must_work(attnc_model_backward(m, 1));
+        must_work(attnc_model_tensor(m, 0, &t));
+        const double before = (double)t.data[16], slope = (double)t.grad[16];
+        must_work(attnc_model_step(m, 1, &norm[i]));
+        moved[i] = (before - (double)t.data[16]) / slope;
+        attnc_model_free(m);
+    }
+    ck_assert_double_eq(norm[1], norm[0]);
+    ck_assert_double_eq_tol(moved[0], 1, 1e-2);
+    ck_assert_double_eq_tol(moved[1], 0.01 / norm[0], 0.05 * 0.01 / norm[0]);
+}
+END_TEST
+
+START_TEST(the_best_weights_of_a_run_are_opened_when_asked_for)
+{
+    static const char *const files[] = { "model.safetensors", "best.safetensors" };
+    static const char *const options[] = { "", "--best" };
+    attnc_model *m[2];
+    attnc_tensor want, got;
+
+    for (int i = 0; i < 2; i++) {
+        m[i] = must(attnc_model_new(
+            text_format("--n-layer 1 --n-embd 16 --n-head 2 --block-size 6 --threads 1 --seed %d",
+                        i)
+                .at,
+            NULL, 0));
+        must_work(attnc_model_save(m[i], in_folder(files[i])));
+    }
+    for (int i = 0; i < 2; i++) {
+        attnc_model *opened = must(attnc_model_open(folder, options[i]));
+
+        must_work(attnc_model_tensor(m[i], 0, &want));
+        must_work(attnc_model_tensor(opened, 0, &got));
+        ck_assert_mem_eq(got.data, want.data, 16 * sizeof(real));
+        attnc_model_free(opened);
+    }
+    attnc_model_free(m[0]), attnc_model_free(m[1]);
+}
+END_TEST
+
 Suite *suite_library(void)
 {
     int count = 0;
@@ -296,6 +411,9 @@ Suite *suite_library(void)
         count++;
     tcase_add_loop_test(t, gradients_match_differences, 0, count);
     tcase_add_test(t, padding_has_no_gradient);
+    tcase_add_test(t, options_say_what_is_computed);
+    tcase_add_test(t, padding_changes_no_logit_of_a_model);
+    tcase_add_test(t, a_gradient_is_clipped_and_its_norm_is_that_before);
     tcase_add_test(t, the_list_of_mechanisms_has_an_end);
     tcase_add_test(t, layers_are_refused_where_they_mean_nothing);
     tcase_add_test(t, operands_that_are_drawn_need_no_numbers);
@@ -305,5 +423,7 @@ Suite *suite_library(void)
     tcase_add_test(t, a_failed_allocation_returns_an_error);
 #endif
     tcase_add_test(t, null_is_refused_unless_it_means_something);
+    t = with_folder(s, "runs");
+    tcase_add_test(t, the_best_weights_of_a_run_are_opened_when_asked_for);
     return s;
 }

@@ -1,6 +1,7 @@
 /* What an attention may see and what it may not: the future, padding, windows. _i is `causal`. */
 #include "tests/mixings.h"
 #include "tests/suites.h"
+#include "tests/tests.h"
 
 #include <math.h>
 #include <stdlib.h>

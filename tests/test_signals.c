@@ -1,6 +1,7 @@
 /* What programs do at signals that ask them to stop. */
 #include "tests/folder.h"
 #include "tests/suites.h"
+#include "tests/tests.h"
 #include "tools/common/signals.h"
 
 #include <stdlib.h>
@@ -100,12 +101,11 @@ END_TEST
 Suite *suite_signals(void)
 {
     Suite *s = suite_create("signals");
-    TCase *t = tcase_create("signals");
+    TCase *t = group(s, "signals");
 
     tcase_add_loop_test(t, a_signal_ends_a_program_with_its_number, 0, 3);
     tcase_add_loop_test(t, an_ignored_signal_stays_ignored, 0, 3);
     tcase_add_loop_test(t, a_program_that_is_asked_to_stop_ends_when_it_is_ready, 0, 3);
     tcase_add_test(t, batch_systems_ask_with_another_signal);
-    suite_add_tcase(s, t);
     return s;
 }

@@ -1,6 +1,7 @@
 /* Updates that are not taken, and runs that have failed by them. */
 #include "tests/small.h"
 #include "tests/suites.h"
+#include "tests/tests.h"
 #include "training/skips.h"
 
 #include <math.h>
@@ -213,7 +214,7 @@ END_TEST
 Suite *suite_skips(void)
 {
     Suite *s = suite_create("skips");
-    TCase *t = tcase_create("skips");
+    TCase *t = group(s, "skips");
 
     tcase_add_checked_fixture(t, open_skips, close_skips);
     tcase_add_test(t, a_loss_or_a_norm_that_is_not_finite_is_skipped);
@@ -225,6 +226,5 @@ Suite *suite_skips(void)
     tcase_add_test(t, a_lasting_change_of_level_is_taken_soon);
     tcase_add_test(t, lists_are_read_as_they_were_written);
     tcase_add_test(t, lists_that_no_run_has_are_impossible);
-    suite_add_tcase(s, t);
     return s;
 }

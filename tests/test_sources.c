@@ -6,6 +6,7 @@
 #include "tests/tests.h"
 #include "training/source.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,6 +259,21 @@ START_TEST(a_held_back_row_is_drawn_as_a_test)
 }
 END_TEST
 
+/* Two bytes a token to train on, four of them to validate with. */
+START_TEST(a_loss_in_bits_is_that_of_the_bytes_of_its_text)
+{
+    Sources *s = sources_open();
+    Tokens train = letters(s->mem, 1, MASK), held_back = letters(s->mem, 2, MASK);
+
+    train.bytes = 2 * TOKENS, held_back.bytes = 4 * TOKENS;
+    const TextSource text = source_text(train, held_back, T, -1);
+    ck_assert_double_eq_tol(source_bits(&text.source, false, log(2)), 1.0 / 2, 1e-12);
+    ck_assert_double_eq_tol(source_bits(&text.source, true, log(8)), 3.0 / 4, 1e-12);
+    ck_assert(isnan(source_bits(&s->masked.source, true, 1)));
+    sources_close(s);
+}
+END_TEST
+
 Suite *suite_sources(void)
 {
     Suite *s = suite_create("sources");
@@ -265,6 +281,7 @@ Suite *suite_sources(void)
 
     tcase_add_loop_test(t, a_batch_depends_on_its_seed_and_its_number, 0, COUNT(kinds));
     tcase_add_loop_test(t, held_back_rows_are_the_same_in_every_run, 0, COUNT(kinds));
+    tcase_add_test(t, a_loss_in_bits_is_that_of_the_bytes_of_its_text);
     tcase_add_test(t, rows_of_a_task_are_as_long_as_the_batch);
     tcase_add_test(t, a_row_with_a_class_has_its_length_and_no_other_target);
     tcase_add_test(t, a_held_back_row_is_drawn_as_a_test);

@@ -265,12 +265,59 @@ START_TEST(a_run_that_is_asked_to_stop_leaves_its_weights)
 }
 END_TEST
 
+/* The first step by hand: two batches of 3 x 16 tokens, which are bytes. */
+START_TEST(a_line_of_the_log_has_the_numbers_of_its_step)
+{
+    enum { N = 3 * 16 };
+    static const char *const key[] = { "loss", "ppl", "bits_per_byte", "lr", "grad_norm" };
+    Arena *mem = arena_new();
+    Tape tape = tape_open(1);
+    int id[N], target[N];
+    real dy[N];
+    double loss = 0;
+    Model model;
+    size_t n;
+
+    TextSource lesson = lesson_open();
+    check_trains();
+    model_init(&model, job.config, mem, job.seed);
+    for (int i = 0; i < N; i++)
+        dy[i] = R(1.0 / N / 2);
+    for (uint64_t number = 0; number < 2; number++) {
+        const Batch b = { .B = 3, .T = 16, .id = id, .target = target };
+
+        tokens_batch(lesson.train, job.seed, number, b);
+        tape_reset(&tape);
+        Tensor *y = model_losses(&tape, &model, b, number);
+        for (int i = 0; i < N; i++)
+            loss += (double)y->data[i] / N / 2;
+        tape_backward(&tape, y, dy);
+    }
+    const double want[] = { loss, exp(loss), loss / log(2), schedule_rate(&job.options.schedule, 1),
+                            gradient_norm(tape.pool, mem, &model.params) };
+    char *log = (char *)file_read(in_folder("log.jsonl"), &n);
+    const char *line = strstr(log, "{\"step\":1,\"split\":\"train\"");
+    ck_assert_ptr_nonnull(line);
+    for (int i = 0; i < COUNT(key); i++) {
+        const char *at = strstr(line, text_format("\"%s\":", key[i]).at);
+
+        ck_assert_ptr_nonnull(at);
+        ck_assert_double_eq_tol(strtod(at + strlen(key[i]) + 3, NULL), want[i], 1e-5 * want[i]);
+    }
+    free(log);
+    lesson_close(&lesson);
+    tape_close(&tape);
+    arena_free(mem);
+}
+END_TEST
+
 Suite *suite_stopping(void)
 {
     Suite *s = suite_create("stopping");
     TCase *t = with_folder(s, "run");
     tcase_add_checked_fixture(t, job_open, NULL);
     tcase_add_test(t, a_killed_run_resumes_from_its_last_checkpoint);
+    tcase_add_test(t, a_line_of_the_log_has_the_numbers_of_its_step);
     tcase_add_test(t, an_interrupted_step_is_repeated_on_resuming);
     tcase_add_test(t, best_weights_of_another_text_are_replaced_by_worse_ones);
     tcase_add_test(t, a_skipped_step_does_not_count_as_an_update_on_resuming);

@@ -281,7 +281,7 @@ END_TEST
 Suite *suite_transfer(void)
 {
     Suite *s = suite_create("transfer");
-    TCase *one = tcase_create("transfer"), *other = tcase_create("freezing");
+    TCase *one = group(s, "transfer"), *other = group(s, "freezing");
 
     tcase_add_test(one, a_model_of_the_same_form_has_the_same_weights);
     tcase_add_test(one, another_context_copies_the_positions_that_both_have);
@@ -295,7 +295,5 @@ Suite *suite_transfer(void)
     tcase_add_test(one, another_mechanism_copies_tensors_with_the_same_name);
     tcase_add_test(other, patterns_match_names_and_their_beginnings);
     tcase_add_test(other, frozen_tensors_stay_while_the_others_move);
-    suite_add_tcase(s, one);
-    suite_add_tcase(s, other);
     return s;
 }

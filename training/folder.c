@@ -25,7 +25,7 @@ static const char *const files[] = { "model.safetensors", "log.jsonl",
 enum { FILES = sizeof files / sizeof *files };
 
 static struct {
-    char path[FOLDER_PATH];
+    char path[PATH_BYTES];
     int dir, lock; /* -1: nothing is locked */
 } held = { .dir = -1, .lock = -1 };
 
@@ -60,18 +60,18 @@ bool folder_has_run(const char *path)
 
 bool folder_owns(const char *folder, const char *path)
 {
-    char name[FOLDER_PATH];
+    char name[PATH_BYTES];
     bool same = false;
 
     for (int i = 0; i < FILES; i++)
-        same |= snprintf(name, sizeof name, "%s/%s", folder, files[i]) < FOLDER_PATH &&
+        same |= snprintf(name, sizeof name, "%s/%s", folder, files[i]) < PATH_BYTES &&
                 file_same(name, path);
     return same;
 }
 
 bool folder_run_owns(const char *path)
 {
-    char folder[FOLDER_PATH];
+    char folder[PATH_BYTES];
     const int dir = folder_above(folder, path) ? open_in(AT_FDCWD, folder) : -1;
     int there = 0;
 
@@ -113,10 +113,10 @@ static bool has_checkpoint(int dir)
 /* Dies if the folder, or the next one above it that exists, cannot be written to. */
 static void check_permission(const char *path)
 {
-    char part[FOLDER_PATH], above[FOLDER_PATH] = { *path == '/' ? '/' : '.' };
+    char part[PATH_BYTES], above[PATH_BYTES] = { *path == '/' ? '/' : '.' };
     const size_t n = strlen(path);
 
-    for (size_t i = 1; i <= n && i < FOLDER_PATH; i++)
+    for (size_t i = 1; i <= n && i < PATH_BYTES; i++)
         if (i == n || path[i] == '/') {
             memcpy(part, path, i);
             part[i] = 0;
@@ -199,7 +199,7 @@ static bool is_of_run(const char *name)
 bool folder_replaces(const char *folder, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    char above[FOLDER_PATH];
+    char above[PATH_BYTES];
 
     return folder_owns(folder, path) || (is_of_run(slash ? slash + 1 : path) &&
                                          folder_above(above, path) && file_same(above, folder));

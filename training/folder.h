@@ -12,20 +12,21 @@
 #ifndef TRAINING_FOLDER_H
 #define TRAINING_FOLDER_H
 
+#include "ops/base/file.h"
+
 #include <stdbool.h>
 
-enum { FOLDER_PATH = 4096 };
 #define FOLDER_ASIDE ".replaced"
 
 /* The folder that the path's last part is in; false: its name is too long. */
-bool folder_above(char to[FOLDER_PATH], const char *path);
+bool folder_above(char to[PATH_BYTES], const char *path);
 
 /* mkdir -p, of the path or of the folder above. */
 void folder_make(const char *path);
 void folder_make_above(const char *path);
 
 /* Creates the first of runs/NAME, runs/NAME-2, ... that does not exist; sets `path`. */
-void folder_make_numbered(char path[FOLDER_PATH], const char *name);
+void folder_make_numbered(char path[PATH_BYTES], const char *name);
 
 /* Whether the folder contains files named like those of a run. */
 bool folder_has_run(const char *path);

@@ -11,7 +11,7 @@
 /* Returns false if the last part existed already. */
 static bool make_all(const char *path)
 {
-    char part[FOLDER_PATH];
+    char part[PATH_BYTES];
     size_t n = strlen(path);
     bool made = false;
 
@@ -33,7 +33,7 @@ void folder_make(const char *path)
         die(EXIT_IO, "%.200s is not a folder; choose another name", path);
 }
 
-bool folder_above(char to[FOLDER_PATH], const char *path)
+bool folder_above(char to[PATH_BYTES], const char *path)
 {
     size_t n = strlen(path);
 
@@ -41,23 +41,23 @@ bool folder_above(char to[FOLDER_PATH], const char *path)
         ;
     for (; n > 0 && path[n - 1] != '/'; n--)
         ;
-    return snprintf(to, FOLDER_PATH, "%.*s.", (int)n, path) < FOLDER_PATH;
+    return snprintf(to, PATH_BYTES, "%.*s.", (int)n, path) < PATH_BYTES;
 }
 
 void folder_make_above(const char *path)
 {
-    char folder[FOLDER_PATH];
+    char folder[PATH_BYTES];
 
     if (!folder_above(folder, path))
         die(EXIT_IO, "the path %.60s... is too long", path);
     folder_make(folder);
 }
 
-void folder_make_numbered(char path[FOLDER_PATH], const char *name)
+void folder_make_numbered(char path[PATH_BYTES], const char *name)
 {
     int i = 1;
 
     do
-        snprintf(path, FOLDER_PATH, i == 1 ? "runs/%.200s" : "runs/%.200s-%d", name, i);
+        snprintf(path, PATH_BYTES, i == 1 ? "runs/%.200s" : "runs/%.200s-%d", name, i);
     while (i++, !make_all(path));
 }

@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = FOLDER_PATH };
-
 struct Run {
     char path[PATH_BYTES];
     int log;
@@ -28,12 +26,6 @@ struct Run {
     int judged;  /* the step of the evaluation in the log that the progress does not count, or 0 */
 };
 
-static void join(char *to, const char *folder, const char *name)
-{
-    if (snprintf(to, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
-        die(EXIT_IO, "the path %.60s.../%.60s is too long", folder, name);
-}
-
 static Run *run_new(const Origin *origin)
 {
     Run *run = xmalloc(sizeof *run);
@@ -42,10 +34,10 @@ static Run *run_new(const Origin *origin)
     return run;
 }
 
-/* Without the slash that join() adds. */
+/* Without the slash that file_join() adds. */
 static void use_folder(Run *run, const char *path)
 {
-    join(run->path, path, "");
+    file_join(run->path, path, "");
     run->path[strlen(run->path) - 1] = 0;
 }
 
@@ -53,7 +45,7 @@ static void open_log(Run *run, int flags)
 {
     char log[PATH_BYTES];
 
-    join(log, run->path, "log.jsonl");
+    file_join(log, run->path, "log.jsonl");
     run->log = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | flags, 0666);
     if (run->log < 0)
         die(EXIT_IO, "cannot write %.200s: %s", log, strerror(errno));
@@ -85,7 +77,7 @@ void run_file(const Run *run, const char *name, Print *print, void *ctx)
 {
     char path[PATH_BYTES];
 
-    join(path, run->path, name);
+    file_join(path, run->path, name);
     file_print(path, print, ctx);
 }
 
@@ -172,7 +164,7 @@ static void find_best(Run *run, Progress now)
     Progress p;
 
     run->best = now.best, run->best_step = now.best_step;
-    join(path, run->path, SAVED_BEST);
+    file_join(path, run->path, SAVED_BEST);
     if (!saved_progress(path, run->origin->corpus, &p))
         return;
     if (p.best < now.best && p.best_step <= now.step)
@@ -186,7 +178,7 @@ static void keep_log(Run *run, Progress p)
 
     if (run->best_step > p.evaluated)
         p.evaluated = run->judged = run->best_step;
-    join(path, run->path, "log.jsonl");
+    file_join(path, run->path, "log.jsonl");
     if (access(path, F_OK) != 0)
         return;
     char *log = (char *)file_read(path, &bytes);
@@ -213,7 +205,7 @@ void run_save(Run *run, const Model *model, const Optimiser *o, Progress progres
 {
     char path[PATH_BYTES];
 
-    join(path, run->path, SAVED_LAST);
+    file_join(path, run->path, SAVED_LAST);
     folder_check_place();
     (run->damaged ? saved_write : saved_write_next)(path, model, o, progress, run->origin);
     run->damaged = false;
@@ -224,7 +216,7 @@ void run_save_best(Run *run, const Model *model, const Optimiser *o, Progress pr
 {
     char path[PATH_BYTES];
 
-    join(path, run->path, SAVED_BEST);
+    file_join(path, run->path, SAVED_BEST);
     folder_check_place();
     saved_write(path, model, o, progress, run->origin);
     run->best = progress.best, run->best_step = progress.best_step;

@@ -9,6 +9,7 @@
 #include "data/labels.h"
 #include "data/tokenizer.h"
 #include "model/checkpoint.h"
+#include "ops/base/file.h"
 #include "training/optimiser.h"
 #include "training/skips.h"
 
@@ -51,7 +52,7 @@ void saved_write_next(const char *path, const Model *model, const Optimiser *o, 
 Text saved_not_finite(const Model *model, const Optimiser *o);
 
 typedef struct {
-    char path[4096];
+    char path[PATH_BYTES];
     Arena *mem;
     Model model;
     Tokenizer *tokenizer; /* NULL: as above */

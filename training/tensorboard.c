@@ -35,7 +35,7 @@
 #include <unistd.h>
 
 enum { VARINT, FIXED64, LENGTH, FIXED32 = 5 };
-enum { PATH_BYTES = 4096, HOST_BYTES = 256, HEAD = 12 };
+enum { HOST_BYTES = 256, HEAD = 12 };
 
 struct Tensorboard {
     int fd;

@@ -346,6 +346,13 @@ bool file_again(char *const *path, int i)
     return again;
 }
 
+const char *file_join(char path[PATH_BYTES], const char *folder, const char *name)
+{
+    if (snprintf(path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
+        die(EXIT_IO, "the path %.60s.../%.60s is too long", folder, name);
+    return path;
+}
+
 bool file_is_folder(const char *path)
 {
     struct stat info;

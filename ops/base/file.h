@@ -75,6 +75,10 @@ bool file_same(const char *a, const char *b);
 bool file_again(char *const *path, int i); /* path[i] leads to the file of one before it */
 bool file_is_folder(const char *path);
 
+/* "FOLDER/NAME"; dies (EXIT_IO) if it is too long. */
+enum { PATH_BYTES = 4096 };
+const char *file_join(char path[PATH_BYTES], const char *folder, const char *name);
+
 /* The kind of a file given by mistake ("a web page ..."); NULL: not recognised. */
 const char *file_looks_like(const unsigned char *file, size_t bytes);
 void file_warn_look(const char *path, const unsigned char *text, size_t bytes);

@@ -7,18 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *foreign_path(const char *dir, const char *name, char path[PATH_BYTES])
-{
-    if (snprintf(path, PATH_BYTES, "%s/%s", dir, name) >= PATH_BYTES)
-        die(EXIT_IO, "the path %.60s... is too long", dir);
-    return path;
-}
-
 bool foreign_has(const char *dir, const char *name)
 {
     char path[PATH_BYTES];
 
-    return access(foreign_path(dir, name, path), F_OK) == 0;
+    return access(file_join(path, dir, name), F_OK) == 0;
 }
 
 /* A string that is a character 0 alone, which the reader of JSON refuses, becomes "<0x00>". */

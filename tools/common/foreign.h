@@ -5,10 +5,7 @@
 #include "data/tokenizer.h"
 #include "ops/base/json.h"
 
-enum { PATH_BYTES = 4096 };
-
-/* The path of a file in a folder, and whether it is there. */
-const char *foreign_path(const char *dir, const char *name, char path[PATH_BYTES]);
+/* Whether the folder has that file. */
 bool foreign_has(const char *dir, const char *name);
 
 /* A file that must be a JSON object; dies (EXIT_DATA) otherwise. */

@@ -184,7 +184,7 @@ Tokenizer *foreign_tokenizer(const char *path, int vocab)
     char file[PATH_BYTES];
 
     if (foreign_has(path, "tokenizer.json"))
-        v.path = foreign_path(path, "tokenizer.json", file);
+        v.path = file_join(file, path, "tokenizer.json");
     if (v.path == file || !foreign_has(path, "."))
         vocabulary_json(&v);
     else if (foreign_has(path, "vocab.json") && foreign_has(path, "merges.txt"))

@@ -245,7 +245,7 @@ static void read_specials(Vocabulary *v, const char *dir)
     char path[PATH_BYTES];
 
     if (foreign_has(dir, added)) {
-        const Json *tokens = foreign_json(v->mem, foreign_path(dir, added, path));
+        const Json *tokens = foreign_json(v->mem, file_join(path, dir, added));
 
         v->path = arena_string(v->mem, path);
         read_vocab(v, tokens);
@@ -253,7 +253,7 @@ static void read_specials(Vocabulary *v, const char *dir)
             v->special[find(v, j->name, strlen(j->name))] = true;
     }
     if (foreign_has(dir, named))
-        for (const Json *j = foreign_json(v->mem, foreign_path(dir, named, path))->first; j;
+        for (const Json *j = foreign_json(v->mem, file_join(path, dir, named))->first; j;
              j = j->next)
             mark_special(v, j);
 }
@@ -263,12 +263,12 @@ void vocabulary_files(Vocabulary *v, const char *dir)
 {
     char path[PATH_BYTES];
     size_t bytes;
-    const Json *vocab = foreign_json(v->mem, foreign_path(dir, "vocab.json", path));
+    const Json *vocab = foreign_json(v->mem, file_join(path, dir, "vocab.json"));
 
     v->path = arena_string(v->mem, path);
     read_vocab(v, vocab);
     read_specials(v, dir);
-    char *merges = (char *)file_read(foreign_path(dir, "merges.txt", path), &bytes);
+    char *merges = (char *)file_read(file_join(path, dir, "merges.txt"), &bytes);
     v->path = arena_string(v->mem, path);
     if (strlen(merges) < bytes)
         die(EXIT_DATA, "%.180s: byte %zu is NUL, which no merge has", v->path, strlen(merges));

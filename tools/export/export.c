@@ -30,7 +30,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATH_BYTES = 4096, PATH_SHOWN = 100 };
+enum { PATH_SHOWN = 100 };
 
 /* The files of this folder, each with a 0 after it. */
 extern const unsigned char mechanisms_attnc_py[], modeling_attnc_py[], configuration_attnc_py[];
@@ -98,13 +98,6 @@ static void ask_to_stop(int number)
     stop = number;
 }
 
-static const char *join(char path[PATH_BYTES], const char *folder, const char *name)
-{
-    if (snprintf(path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)
-        die(EXIT_IO, "the path %.60s... is too long", folder);
-    return path;
-}
-
 /* At every exit. */
 static void remove_unfinished(void)
 {
@@ -168,7 +161,7 @@ static void write_file(const Job *job, const char *name, Print *put)
     char path[PATH_BYTES];
 
     check_stop();
-    file_print(join(path, unfinished, name), put, (void *)(uintptr_t)job);
+    file_print(file_join(path, unfinished, name), put, (void *)(uintptr_t)job);
 }
 
 /* What ./import has found; NULL: none. */
@@ -227,7 +220,7 @@ static void write_sources(void)
     char path[PATH_BYTES];
 
     for (int i = 0; i < SOURCES; i++)
-        file_print(join(path, unfinished, sources[i].name), put_source,
+        file_print(file_join(path, unfinished, sources[i].name), put_source,
                    (void *)(uintptr_t)sources[i].text);
 }
 
@@ -281,7 +274,7 @@ static void write_tensors(const Job *job)
     char path[PATH_BYTES];
     FormTensors all = form_tensors(job->form, &job->run->model, job->mem);
 
-    safetensors_write(join(path, unfinished, "model.safetensors"), all.entry, all.n, NULL, 0);
+    safetensors_write(file_join(path, unfinished, "model.safetensors"), all.entry, all.n, NULL, 0);
 }
 
 static void write_folder(const Job *job, const char *path)

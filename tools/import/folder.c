@@ -12,7 +12,7 @@ static void read_json(Import *in, const char *dir)
         die(EXIT_IO, "%.180s is not a folder", dir);
     if (!foreign_has(dir, "config.json"))
         die(EXIT_IO, "%.180s has no config.json: it is not a model that transformers saved", dir);
-    in->json = foreign_json(in->mem, foreign_path(dir, "config.json", in->path));
+    in->json = foreign_json(in->mem, file_join(in->path, dir, "config.json"));
 }
 
 /* What all classes have in common. */

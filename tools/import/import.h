@@ -6,6 +6,7 @@
 #define TOOLS_IMPORT_IMPORT_H
 
 #include "model/checkpoint.h"
+#include "ops/base/file.h"
 #include "tools/common/foreign.h"
 
 enum { FILES_MOST = 1000 };

@@ -74,7 +74,7 @@ static void read_index(Weights *w, const char *dir, const char *path, Arena *mem
         if (f == FILES_MOST)
             die(EXIT_DATA, "%.180s names more than %d files", path, FILES_MOST);
         name[f] = j->string;
-        add_file(w, foreign_path(dir, j->string, file), mem);
+        add_file(w, file_join(file, dir, j->string), mem);
     }
     check_index(w, path, name, map);
 }
@@ -84,9 +84,9 @@ void import_read_weights(Weights *w, const char *dir, Arena *mem)
     char path[PATH_BYTES];
 
     if (foreign_has(dir, "model.safetensors"))
-        add_file(w, foreign_path(dir, "model.safetensors", path), mem);
+        add_file(w, file_join(path, dir, "model.safetensors"), mem);
     else if (foreign_has(dir, INDEX))
-        read_index(w, dir, foreign_path(dir, INDEX, path), mem);
+        read_index(w, dir, file_join(path, dir, INDEX), mem);
     else
         die(EXIT_IO, "%.180s has no model.safetensors%s", dir,
             foreign_has(dir, "pytorch_model.bin")

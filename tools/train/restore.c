@@ -62,8 +62,12 @@ static void restore_from_config(const Job *job)
     mem = arena_new();
     const char *path = arena_format(mem, "%s/config.json", job->out_dir);
     const Json *config = access(path, R_OK) == 0 ? job_config(mem, path, &why) : NULL;
-    if (config && config->kind == JSON_OBJECT)
-        options_config(job->program, config, path, is_elsewhere, mem);
+    if (!config || config->kind != JSON_OBJECT)
+        return;
+    options_config(job->program, config, path, is_elsewhere, mem);
+    const char *preset = json_string(config, "preset"); /* the name: its options are restored */
+    if (preset)
+        options_restore(job->program, "preset", preset);
 }
 
 static void restore_files(Job *job)
