@@ -89,7 +89,7 @@ data 4880
 data/synthetic 1430
 training 6200
 tools 955
-tools/common 5110
+tools/common 5170
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
@@ -101,7 +101,7 @@ tools/import 1010
 tools/fill 460
 tools/gradcheck 710
 tools/report 2800
-tools/train 2800
+tools/train 2770
 tools/lib 1380
 END
 

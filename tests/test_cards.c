@@ -63,6 +63,70 @@ START_TEST(a_card_shows_the_last_twenty_resumptions)
 }
 END_TEST
 
+#define SKIPPED "\"split\":\"train\",\"loss\":2,\"skipped\":true}\n"
+
+START_TEST(skipped_updates_are_noted)
+{
+    put_text("config.json", "{\"task\":\"causal\"}");
+    put_text("log.jsonl",
+             LOSS "{\"step\":2," SKIPPED "{\"step\":3,\"split\":\"train\",\"loss\":2}\n");
+    Record *r = record_here();
+    ck_assert(noted(r, "1 update was skipped, as gradients were not finite or losses too high."));
+    record_free(r);
+    put_text("log.jsonl", LOSS "{\"step\":2," SKIPPED "{\"step\":3," SKIPPED);
+    r = record_here();
+    ck_assert(noted(r,
+                    "2 updates were skipped, as gradients were not finite or losses too high, the "
+                    "last 2 in a row."));
+    record_free(r);
+    put_text("log.jsonl", LOSS);
+    r = record_here();
+    ck_assert(!noted(r, "skipped"));
+    record_free(r);
+}
+END_TEST
+
+START_TEST(a_model_for_transformers_is_no_run)
+{
+    static const char config[] =
+        "{\"model_type\":\"llama\",\"architectures\":[\"LlamaForCausalLM\"]}";
+
+    put_text("config.json", config);
+    check_no_run(folder, "is a model for transformers, not a run");
+    put_text("log.jsonl", LOSS);
+    record_free(record_here());
+}
+END_TEST
+
+/* What follows from other options by default says nothing more than these. */
+START_TEST(options_that_follow_from_others_are_not_listed)
+{
+#define RUN                                                                                        \
+    "{\"task\":\"causal\",\"max_iters\":%d,\"lr_decay_iters\":%d,\"learning_rate\":%g,\"min_lr\":%g}"
+
+    for (int given = 0; given < 2; given++) {
+        Record *r[2];
+
+        for (int i = 0; i < 2; i++) {
+            put_text("config.json", text_format(RUN, 20 + i, 20 + i, i ? 0.2 : 0.1,
+                                                i       ? 0.02
+                                                : given ? 0
+                                                        : 0.01)
+                                        .at);
+            put_text("log.jsonl", LOSS);
+            r[i] = record_here();
+        }
+        char *page = page_of(r, 2, NULL);
+        check_says(page, "max-iters\u00a020");
+        check_says(page, "learning-rate\u00a00.1");
+        ck_assert_ptr_null(strstr(page, "lr-decay-iters"));
+        ck_assert_int_eq(strstr(page, "min-lr") != NULL, given);
+        free(page);
+        record_free(r[0]), record_free(r[1]);
+    }
+}
+END_TEST
+
 /* All seven would overlap. */
 START_TEST(every_second_length_is_named_in_a_small_chart)
 {
@@ -93,5 +157,8 @@ Suite *suite_cards(void)
     tcase_add_test(t, a_card_shows_the_origin_of_a_run);
     tcase_add_test(t, a_card_shows_the_last_twenty_resumptions);
     tcase_add_test(t, every_second_length_is_named_in_a_small_chart);
+    tcase_add_test(t, skipped_updates_are_noted);
+    tcase_add_test(t, a_model_for_transformers_is_no_run);
+    tcase_add_test(t, options_that_follow_from_others_are_not_listed);
     return s;
 }

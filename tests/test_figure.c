@@ -50,6 +50,18 @@ START_TEST(a_cell_has_the_mean_and_the_spread_of_its_rows)
 }
 END_TEST
 
+START_TEST(numbers_and_names_may_have_blanks_around_them)
+{
+    Figure f = figure_of(&wanted_all, "a, x ,\ty\nA, 1, 2\nA,1 ,+4\nA,+1,\t6 \nA, 2,- 1\n");
+
+    ck_assert_uint_eq(f.cells, 1);
+    ck_assert_uint_eq(f.cell[0].n, 3);
+    ck_assert_double_eq(f.cell[0].mean, 4);
+    ck_assert_uint_eq(f.no_y, 1);
+    arena_free(f.mem);
+}
+END_TEST
+
 START_TEST(equal_numbers_are_their_mean_and_have_no_spread)
 {
     Figure f = figure_of(&wanted_all, "a,x,y\nA,1,0.1\nA,1,0.1\nA,1,0.1\n");
@@ -496,6 +508,7 @@ Suite *suite_figure(void)
     TCase *t = with_folder(s, "cells");
 
     tcase_add_test(t, a_cell_has_the_mean_and_the_spread_of_its_rows);
+    tcase_add_test(t, numbers_and_names_may_have_blanks_around_them);
     tcase_add_test(t, equal_numbers_are_their_mean_and_have_no_spread);
     tcase_add_test(t, a_large_offset_does_not_hide_a_spread);
     tcase_add_test(t, infinities_are_shown_and_missing_numbers_are_counted);

@@ -372,25 +372,6 @@ START_TEST(an_overview_has_every_head_and_its_cells_once)
 }
 END_TEST
 
-START_TEST(what_is_drawn_once_is_no_parameter)
-{
-    for (const Attention *const *a = attentions; *a; a++) {
-        Arena *mem = arena_new();
-        double trained = 0;
-        Model model;
-
-        put_model(*a, task_of(*a));
-        Record *r = record_here();
-        safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
-        for (const Param *p = model.params.first; p; p = p->next)
-            trained += p->fixed ? 0 : (double)p->tensor->n;
-        ck_assert_double_eq(r->parameters, trained);
-        record_free(r);
-        arena_free(mem);
-    }
-}
-END_TEST
-
 /* The members after "attn":"NAME", and what the page makes of them. */
 static const struct {
     const char *name, *members, *shown;
@@ -436,7 +417,6 @@ Suite *suite_maps(void)
     tcase_add_test(t, weights_that_their_reader_refuses_are_noted);
     tcase_add_test(t, a_damaged_checkpoint_is_noted_and_the_previous_one_is_used);
     tcase_add_test(t, an_overview_has_every_head_and_its_cells_once);
-    tcase_add_test(t, what_is_drawn_once_is_no_parameter);
     tcase_add_test(t, valid_settings_other_than_the_defaults_are_shown);
     return s;
 }

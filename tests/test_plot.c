@@ -225,6 +225,12 @@ START_TEST(a_point_has_a_tooltip_with_its_values)
     ck_assert_ptr_nonnull(strstr(text, "<title>validation: 1.875 ± 0.25 at 500</title>"));
     ck_assert_ptr_nonnull(strstr(text, ">best 1.875 at 500</text>"));
     free(text);
+    x[0] = 1796071711000, x[1] = 1796071711001, x[2] = 1796071711002.5;
+    text = draw(&(Plot){ .series = &s, .n_series = 1 });
+    ck_assert_ptr_nonnull(strstr(text, "<title>validation: 1.875 ± 0.25 at 1796071711001</title>"));
+    ck_assert_ptr_nonnull(
+        strstr(text, "<title>validation: 1.9 ± 0.125 at 1.79607171×10¹²</title>"));
+    free(text);
 }
 END_TEST
 

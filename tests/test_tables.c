@@ -69,8 +69,8 @@ END_TEST
 
 START_TEST(table_cells_are_escaped)
 {
-    check_table(&wanted_all, "a,x,y\n\"A|B\xe2\x80\xae\",\"1|\n2\",3\n",
-                "| a | 1\\| 2 |\n| --- | --- |\n| A\\|B? | 3.000 |\n");
+    check_table(&wanted_all, "a,x,y\n\"A|B\xe2\x80\xae\",\"1|\n2\",3\n<b>*c*_d,\"1|\n2\",4\n",
+                "| a | 1\\| 2 |\n| --- | --- |\n| A\\|B? | 3.000 |\n| \\<b>\\*c\\*_d | 4.000 |\n");
 }
 END_TEST
 

@@ -104,6 +104,12 @@ static void draw_bar(const Chart *c, const Series *s, int i)
     fputs(isnan(low) ? "\"/>\n" : "m-4 0h8\"/>\n", c->out);
 }
 
+/* Whole numbers, such as steps and tokens, have all of their digits. */
+static Text x_text(double x)
+{
+    return x == floor(x) && fabs(x) < 0x1p53 ? text_format("%.0f", x) : number_text(x, 9);
+}
+
 /* Point i, which shows its value on hovering, drawn as `mark`. */
 static void draw_point(const Chart *c, const Series *s, int i, const char *mark)
 {
@@ -117,7 +123,7 @@ static void draw_point(const Chart *c, const Series *s, int i, const char *mark)
     fprintf(c->out, ": %s", number_text(s->y[i], 6).at);
     if (has_error(s, i))
         fprintf(c->out, " ± %s", number_text(s->error[i], 3).at);
-    fprintf(c->out, " at %s</title></path>\n", number_text(s->x[i], 9).at);
+    fprintf(c->out, " at %s</title></path>\n", x_text(s->x[i]).at);
 }
 
 /* The bars and marks of a series, at all its points or at as many as fit. */
@@ -176,8 +182,8 @@ static Label label_of(const Chart *c, int entry)
         if (best < 0)
             l.note = text_format("no data");
         else if (s->best)
-            l.note = text_format("best %s at %s", number_text(s->y[best], 4).at,
-                                 number_text(s->x[best], 9).at);
+            l.note =
+                text_format("best %s at %s", number_text(s->y[best], 4).at, x_text(s->x[best]).at);
         else if (s->smooth > 1)
             l.note = text_format("mean of %d", s->smooth);
         else if (s->note)

@@ -25,7 +25,7 @@ static const Format markdown = {
     .plus_minus = " ± ",
     .minus = "-",
     .remark = "",
-    .escaped = "|",
+    .escaped = "|<*`",
 };
 
 static const Format latex = {

@@ -37,10 +37,13 @@ static size_t where_name(const char *where)
 
 double figure_number(const char *s)
 {
-    const char *end, *word = s + (*s == '-' || *s == '+');
+    const char *end, *word;
     double x;
 
-    if (options_number(s, &end, &x) && !*end)
+    s += strspn(s, " \t");
+    s += *s == '+';
+    word = s + (*s == '-');
+    if (options_number(s, &end, &x) && !end[strspn(end, " \t")])
         return x;
     if (strcasecmp(word, "inf") == 0 || strcasecmp(word, "infinity") == 0)
         return *s == '-' ? -HUGE_VAL : HUGE_VAL;

@@ -199,9 +199,10 @@ static bool is_called(const char *key, const char *name, size_t n)
 {
     size_t i = 0;
 
+    key += strspn(key, " \t");
     while (i < n && key[i] && (key[i] == name[i] || (key[i] == '_' && name[i] == '-')))
         i++;
-    return i == n && !key[i];
+    return i == n && !key[i + strspn(key + i, " \t")];
 }
 
 const char *source_column(const Source *s, int i)

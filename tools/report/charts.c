@@ -46,15 +46,23 @@ static int loss_curves(const Group *g, int x, Trace *c)
     return n;
 }
 
-/* Whether the values span so much that a linear axis would hide the small ones. */
-static bool spans(const Trace *c, int n, double ratio)
+/* Whether the values, or the largest of each curve, span so much that a linear axis would hide the
+ * small ones. */
+static bool spans(const Trace *c, int n, double ratio, bool largest)
 {
     double least = HUGE_VAL, most = 0;
 
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n; k++) {
+        double peak = 0;
+
         for (int i = 0; i < c[k].n; i++)
-            if (c[k].y[i] > 0 && c[k].y[i] < HUGE_VAL)
-                least = fmin(least, c[k].y[i]), most = fmax(most, c[k].y[i]);
+            if (c[k].y[i] > 0 && c[k].y[i] < HUGE_VAL) {
+                least = largest ? least : fmin(least, c[k].y[i]);
+                peak = fmax(peak, c[k].y[i]);
+            }
+        most = fmax(most, peak);
+        least = largest && peak > 0 ? fmin(least, peak) : least;
+    }
     return most > ratio * least;
 }
 
@@ -86,7 +94,7 @@ static void write_loss(const Group *g, Trace *c, FILE *out)
     chart_write(&(Chart){ .title = "Loss",
                           .note = g->n <= TRAINING ? note : "validation, nats per target",
                           .x_label = "step",
-                          .log_y = spans(c, n, 20),
+                          .log_y = spans(c, n, 20, false),
                           .curve = c,
                           .curves = n },
                 out);
@@ -120,8 +128,8 @@ static void write_time(const Group *g, Trace *c, FILE *out)
         c[i].x = x;
         c[i].points = false;
     }
-    chart_write(&(Chart){ "Loss over time", "", unit, .log_y = spans(c, n, 20), .small = true,
-                          .curve = c, .curves = n },
+    chart_write(&(Chart){ "Loss over time", "", unit, .log_y = spans(c, n, 20, false),
+                          .small = true, .curve = c, .curves = n },
                 out);
     for (int i = 0; i < n; i++)
         free((double *)c[i].x);
@@ -137,7 +145,8 @@ static void write_small(const Group *g, Trace *c, int field, Chart chart, FILE *
         c[i].smooth = 0;
     chart.curve = c, chart.curves = n;
     chart.x_label = "step", chart.small = true;
-    chart.log_y = field == LOG_NORM && spans(c, n, 5);
+    chart.log_y = (field == LOG_NORM && spans(c, n, 5, false)) ||
+                  (field == LOG_RATE && spans(c, n, 20, true));
     chart_write(&chart, out);
 }
 
@@ -181,7 +190,8 @@ static void write_lengths(const Group *g, FILE *out)
             c[n++] = measured(g->run[i], p);
     if (n)
         chart_write(&(Chart){ "Perplexity by length", "", "tokens of context", .log_x = true,
-                              .log_y = spans(c, n, 5), .small = true, .curve = c, .curves = n },
+                              .log_y = spans(c, n, 5, false), .small = true, .curve = c,
+                              .curves = n },
                     out);
     free(c);
 }

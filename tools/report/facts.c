@@ -190,3 +190,13 @@ Text show_duration(double s)
     const int parts = (int)(s / (minutes ? 1 : 60) + 0.5);
     return text_format("%d:%02d\u00a0%s", parts / 60, parts % 60, minutes ? "min" : "h");
 }
+
+double record_numbers(const Safetensors *s)
+{
+    double sum = 0;
+
+    for (int i = 0; i < s->entries; i++)
+        if (strncmp(s->entry[i].name, BESIDE, strlen(BESIDE)) != 0)
+            sum += (double)(s->entry[i].bytes / dtype_size(s->entry[i].dtype));
+    return sum;
+}

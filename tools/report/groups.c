@@ -7,6 +7,7 @@
 
 #include "ops/attention.h"
 #include "ops/base/error.h"
+#include "tools/common/follows.h"
 #include "tools/common/options.h"
 
 #include <math.h>
@@ -90,6 +91,18 @@ static bool is_setting(const char *name)
     return true;
 }
 
+/* Whether it is everywhere what follows from other options by default. */
+static bool follows(const Group *g, const char *name)
+{
+    for (int i = 0; i < g->n; i++) {
+        const Json *j = json_find(g->run[i]->config, name);
+
+        if (j && (j->kind != JSON_NUMBER || j->number != follows_from(g->run[i]->config, name)))
+            return false;
+    }
+    return true;
+}
+
 static bool differs(const Group *g, const char *name)
 {
     const Record *first = NULL;
@@ -119,7 +132,7 @@ static void find_differences(Group *g)
 
             for (int k = 0; k < g->differing && !seen; k++)
                 seen = strcmp(g->differs[k], j->name) == 0;
-            if (!seen && is_setting(j->name) && differs(g, j->name))
+            if (!seen && is_setting(j->name) && differs(g, j->name) && !follows(g, j->name))
                 g->differs[g->differing++] = j->name;
         }
     }

@@ -142,12 +142,15 @@ static bool read_log_line(Record *r, Arena *mem, const Lines *l, Text *why)
     const bool validation = split && strcmp(split, "val") == 0;
     for (int f = 0; f < FIELDS; f++)
         value[f] = json_number(j, name[f]);
-    value[LOG_SECONDS] = round(value[LOG_SECONDS] * 100) / 100; /* finer than anyone reads it */
     if (j && (!split || !(value[LOG_STEP] >= 0)))
         text_add(why, "has no step, or no split");
-    else if (j && (validation || strcmp(split, "train") == 0))
+    else if (j && (validation || strcmp(split, "train") == 0)) {
+        const bool skipped = json_find(j, "skipped") != NULL;
+
         rows_add(validation ? &r->validation : &r->train, value);
-    else if (j && strcmp(split, "final") == 0)
+        r->skipped += skipped;
+        r->skipped_last = skipped ? r->skipped_last + 1 : 0;
+    } else if (j && strcmp(split, "final") == 0)
         r->final = value[LOG_LOSS];
     else if (j && strcmp(split, "start") == 0)
         keep(r, r->start ? &r->resumed[r->resumptions++ % RESUMED] : &r->start, l);
@@ -182,6 +185,11 @@ static void read_log(Record *r)
                     bad > 1 ? "s" : "", bad > 1 ? "are" : "is", number, first.at);
     if (r->train.n + r->validation.n == 0)
         record_note(r, "log.jsonl has no loss of a step.");
+    if (r->skipped)
+        record_note(r, "%d update%s %s skipped, as gradients were not finite or losses too high%s.",
+                    r->skipped, r->skipped > 1 ? "s" : "", r->skipped > 1 ? "were" : "was",
+                    r->skipped_last ? text_format(", the last %d in a row", r->skipped_last).at
+                                    : "");
     arena_free(mem);
     free(text);
 }
@@ -325,6 +333,7 @@ static void read_weights(Record *r)
     char why[SAFETENSORS_WHY];
     size_t bytes;
 
+    r->parameters = json_number(r->config, "parameters");
     for (int i = 0; i < 3 && !r->checkpoint; i++) {
         unsigned char *file = contents(r, names[i], &bytes);
         Safetensors *s = file ? safetensors_parse(file, bytes, why) : NULL;
@@ -334,12 +343,12 @@ static void read_weights(Record *r)
         if (!s)
             continue;
         r->checkpoint = i == 1 ? r->path : path_of(r, names[i]); /* of the last two, either */
+        r->parameters = isnan(r->parameters) ? record_numbers(s) : r->parameters;
         read_text(r, s);
         safetensors_free(s);
     }
     if (!r->checkpoint)
         record_note(r, "There are no weights that can be read.");
-    r->parameters = json_number(r->config, "parameters");
 }
 
 Record *record_read(const char *path, Text *why)
@@ -363,10 +372,14 @@ Record *record_read(const char *path, Text *why)
     read_log(r);
     read_eval(r);
     read_weights(r);
-    if (r->config || r->checkpoint || r->train.n + r->validation.n + r->eval.n > 0)
+    const bool rows = r->train.n + r->validation.n + r->eval.n > 0;
+    const bool foreign = !rows && json_find(r->config, "architectures");
+    if (!foreign && (r->config || r->checkpoint || rows))
         return r;
-    *why = text_format("%s has no config.json, log.jsonl, eval.csv or weights that can be read",
-                       text_cut(path, 200).at);
+    *why = text_format(
+        foreign ? "%s is a model for transformers, not a run"
+                : "%s has no config.json, log.jsonl, eval.csv or weights that can be read",
+        text_cut(path, 200).at);
     record_free(r);
     return NULL;
 }

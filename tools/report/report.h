@@ -13,6 +13,7 @@
 #ifndef TOOLS_REPORT_REPORT_H
 #define TOOLS_REPORT_REPORT_H
 
+#include "model/checkpoint.h"
 #include "ops/base/json.h"
 
 #include <stdbool.h>
@@ -68,10 +69,11 @@ typedef struct {
     const Json *start;  /* the line of log.jsonl that says how the run was started, or NULL */
     const Json *resumed[RESUMED]; /* those of resumptions: number k is at k % RESUMED */
     size_t resumptions;
-    const Json *last;       /* the last line of log.jsonl */
-    Rows train, validation; /* of log.jsonl */
-    double final;           /* the loss over all validation targets; NaN: unknown */
-    Rows eval;              /* of eval.csv; EVAL_PROTOCOL is an index into protocol */
+    const Json *last;          /* the last line of log.jsonl */
+    Rows train, validation;    /* of log.jsonl */
+    int skipped, skipped_last; /* updates, and how many of them at the end */
+    double final;              /* the loss over all validation targets; NaN: unknown */
+    Rows eval;                 /* of eval.csv; EVAL_PROTOCOL is an index into protocol */
     const char *protocol[PROTOCOLS];
     int protocols;
     double parameters;      /* NaN: unknown */
@@ -103,6 +105,9 @@ double record_perplexity(const Record *r);
 /* The largest value of a field in all lines, and its median in the training lines. */
 double record_most(const Record *r, int field);
 double record_median(const Record *r, int field);
+
+/* The numbers in a checkpoint, for a run whose config.json does not say how many are trained. */
+double record_numbers(const Safetensors *s);
 
 /* Numbers as on the page: 2.220 with `digits` significant digits; 66.1 k; 59:59 min; 12.3 MB. */
 Text show_digits(double v, int digits);

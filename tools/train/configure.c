@@ -5,6 +5,7 @@
  *                or from the mechanism, does so again, where the command line changes them
  *     by hand    everything in it is an option, and "texts" are names of files
  */
+#include "tools/common/follows.h"
 #include "tools/train/choices.h"
 #include "tools/train/job.h"
 
@@ -13,44 +14,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Whether it trains on the built-in stories, which by default have a time limit. */
-static bool is_of_stories(const Json *config)
-{
-    static const char *const of_text[] = { "causal", "mlm", "classify", NULL };
-    const Json *texts = json_find(config, "texts");
-    const char *task = json_string(config, "task");
-
-    return task && text_is_one(task, of_text) && texts && !texts->first &&
-           !json_string(config, "labels");
-}
-
-/* What an option is by default where the others are those of the configuration; NaN: nothing that
- * follows from them. */
-static double follows_from(const Json *config, const char *name)
-{
-    const char *optimizer = json_string(config, "optimizer");
-    const OptimiserKind *const *kind = optimisers;
-    const double steps = json_number(config, "max_iters");
-
-    if (strcmp(name, "lr-decay-iters") == 0)
-        return steps;
-    if (strcmp(name, "min-lr") == 0)
-        return json_number(config, "learning_rate") / 10;
-    if (strcmp(name, "eval-interval") == 0)
-        return job_eval_interval(steps);
-    if (strcmp(name, "max-time") == 0)
-        return is_of_stories(config) ? STORY_SECONDS : (double)NAN;
-    while (optimizer && *kind && strcmp((*kind)->name, optimizer) != 0)
-        kind++;
-    if (!optimizer || !*kind)
-        return (double)NAN;
-    if (strcmp(name, "warmup-iters") == 0)
-        return job_warmup(*kind, json_number(config, "lr_decay_iters"));
-    const double its =
-        strcmp(name, "learning-rate") == 0 ? (*kind)->rate : optimiser_default(*kind, name);
-    return its != 0 ? its : (double)NAN;
-}
 
 /* That of a run records the command and the version. */
 static bool is_of_run(const Json *config)

@@ -4,6 +4,7 @@
 #include "ops/base/error.h"
 #include "ops/base/machine.h"
 #include "ops/base/processors.h"
+#include "tools/common/follows.h"
 #include "tools/common/model_options.h"
 #include "tools/train/choices.h"
 #include "training/folder.h"
@@ -189,7 +190,7 @@ static void settle_optimiser(void)
     if (isnan(s->rate))
         s->rate = kind->rate;
     if (!options_set(&program, "warmup-iters") && !job.from)
-        s->warmup = (int)job_warmup(kind, s->decay);
+        s->warmup = (int)follows_warmup(kind, s->decay);
 }
 
 static void settle_training(void)
@@ -204,7 +205,7 @@ static void settle_training(void)
     if (isnan(s->least))
         s->least = s->rate / 10;
     if (o->eval_interval == 0)
-        o->eval_interval = (int)job_eval_interval(o->steps);
+        o->eval_interval = (int)follows_eval_interval(o->steps);
     if (job.files == 0 && !job.made && !job.labels && !options_set(&program, "max-time"))
         o->max_seconds = STORY_SECONDS;
 }

@@ -48,20 +48,6 @@ typedef struct {
     OptionList lengths, length_stages, batch_stages;
 } Job;
 
-/* Defaults that follow from other options: seconds for the built-in stories, updates until the rate
- * has its peak, and from one evaluation to the next. */
-enum { STORY_SECONDS = 110, WARMUP = 100 };
-
-static inline double job_warmup(const OptimiserKind *kind, double decay)
-{
-    return fmin(WARMUP, floor(decay / kind->warmup));
-}
-
-static inline double job_eval_interval(double steps)
-{
-    return fmax(1, floor(steps / 10));
-}
-
 /* Dies (EXIT_USAGE) if options are not valid or contradict each other. */
 Job job_read(int argc, char **argv);
 
