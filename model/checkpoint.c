@@ -116,7 +116,7 @@ static void put_entry(File *file, Entry e)
              arena_format(file->mem, "%016llx", (unsigned long long)entry_hash(&e)));
 }
 
-void checkpoint_save(const char *path, const Model *model, Beside beside)
+void checkpoint_save(const char *path, const Model *model, Contents beside)
 {
     Arena *mem = arena_new();
     int keys = 0;
@@ -138,7 +138,8 @@ void checkpoint_save(const char *path, const Model *model, Beside beside)
         put_entry(&file, beside.entry[i]);
     put_meta(&file, HASH,
              arena_format(mem, "%016llx", (unsigned long long)meta_hash(file.meta, file.metas)));
-    safetensors_write_keeping(path, beside.as, file.entry, file.entries, file.meta, file.metas);
+    safetensors_write(path,
+                      (Contents){ file.entry, file.entries, file.meta, file.metas, beside.as });
     arena_free(mem);
 }
 

@@ -14,15 +14,7 @@
 
 /* The caller's metadata keys start with "attnc.", and the names of its tensors with BESIDE. */
 #define BESIDE "optimizer."
-typedef struct {
-    const Meta *meta;
-    int metas;
-    const Entry *entry;
-    int entries;
-    const char *as; /* the name under which the file that is replaced is kept; NULL: it is not */
-} Beside;
-
-void checkpoint_save(const char *path, const Model *model, Beside beside);
+void checkpoint_save(const char *path, const Model *model, Contents beside);
 
 /*
  * Reads a model written by checkpoint_save() into `mem`. Dies with EXIT_DATA if the file, which was

@@ -97,16 +97,9 @@ static void put_entry(FILE *to, const Entry *e, size_t begin)
     fprintf(to, "],\"data_offsets\":[%zu,%zu]}", begin, begin + e->bytes);
 }
 
-typedef struct {
-    const Entry *entry;
-    int entries;
-    const Meta *meta;
-    int metas;
-} Header;
-
-static void put_header(FILE *to, void *header)
+static void put_header(FILE *to, void *contents)
 {
-    const Header *h = header;
+    const Contents *h = contents;
     size_t begin = 0;
 
     fputs("{\"__metadata__\":{", to);
@@ -122,29 +115,25 @@ static void put_header(FILE *to, void *header)
     putc('}', to);
 }
 
-void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas)
-{
-    safetensors_write_keeping(path, NULL, entry, n, meta, metas);
-}
-
-void safetensors_write_keeping(const char *path, const char *as, const Entry *entry, int n,
-                               const Meta *meta, int metas)
+void safetensors_write(const char *path, Contents c)
 {
     static const char spaces[PADDED_TO] = "       ";
+    const int n = c.entries;
     Entry *sorted = xmalloc((size_t)n * sizeof *sorted);
-    Meta *all = xmalloc(((size_t)metas + 1) * sizeof *all);
+    Meta *all = xmalloc(((size_t)c.metas + 1) * sizeof *all);
     Piece *piece = xmalloc(((size_t)n + 3) * sizeof *piece);
     unsigned char prefix[LENGTH_BYTES];
     size_t length;
 
     for (int i = 0; i < n; i++)
-        sorted[i] = entry[i];
+        sorted[i] = c.entry[i];
     check_and_sort(sorted, n);
     all[0] = (Meta){ "format", "pt" };
-    for (int i = 0; i < metas; i++)
-        all[i + 1] = meta[i];
-    check_names(all, metas + 1, sizeof *all);
-    char *header = print_to_memory(put_header, &(Header){ sorted, n, all, metas + 1 }, &length);
+    for (int i = 0; i < c.metas; i++)
+        all[i + 1] = c.meta[i];
+    check_names(all, c.metas + 1, sizeof *all);
+    char *header =
+        print_to_memory(put_header, &(Contents){ sorted, n, all, c.metas + 1, NULL }, &length);
     const size_t padded = (length + PADDED_TO - 1) / PADDED_TO * PADDED_TO;
     if (padded > HEADER_MAX)
         BUG("a header of %zu bytes", length);
@@ -157,7 +146,7 @@ void safetensors_write_keeping(const char *path, const char *as, const Entry *en
         piece[i + 3] =
             (Piece){ file_order(sorted[i].data, sorted[i].bytes, dtype_size(sorted[i].dtype)),
                      sorted[i].bytes };
-    file_replace_keeping(path, as, piece, n + 3);
+    file_replace_keeping(path, c.as, piece, n + 3);
     for (int i = 0; i < n; i++)
         if (piece[i + 3].at != sorted[i].data)
             free((void *)(uintptr_t)piece[i + 3].at);

@@ -53,16 +53,21 @@ Dtype dtype_find(const char *name);  /* DTYPES if unknown */
 /* For qsort() and bsearch(), of Entry and of Meta: both start with their name. */
 int safetensors_by_name(const void *a, const void *b);
 
-/*
- * Writes the file atomically, with file_replace(). The order of the entries does not matter; that
- * of the metadata is kept, after "format", which is added. Bytes in strings that are not UTF-8
- * become U+FFFD.
- */
-void safetensors_write(const char *path, const Entry *entry, int n, const Meta *meta, int metas);
+/* What a file is to have. */
+typedef struct {
+    const Entry *entry;
+    int entries;
+    const Meta *meta;
+    int metas;
+    const char *as; /* the name under which the file that is replaced is kept; NULL: it is not */
+} Contents;
 
-/* The same, with file_replace_keeping() if `as` is not NULL. */
-void safetensors_write_keeping(const char *path, const char *as, const Entry *entry, int n,
-                               const Meta *meta, int metas);
+/*
+ * Writes the file atomically, with file_replace_keeping(). The order of the entries does not
+ * matter; that of the metadata is kept, after "format", which is added. Bytes in strings that are
+ * not UTF-8 become U+FFFD.
+ */
+void safetensors_write(const char *path, Contents c);
 
 /* A valid file; both tables are sorted by name (strcmp). */
 typedef struct {

@@ -251,7 +251,7 @@ int entries_of(Case *c, bool gradients, Entry *entry)
 void give(const Entry *entry, int n)
 {
     files(true);
-    safetensors_write(in_folder("in.safetensors"), entry, n, NULL, 0);
+    safetensors_write(in_folder("in.safetensors"), (Contents){ .entry = entry, .entries = n });
 }
 
 void give_case(Case *c, bool gradients)

@@ -35,7 +35,7 @@ START_TEST(a_model_is_read_back_bit_for_bit)
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
 
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
+        checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
         safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
         check_same_configuration(&loaded.model.config, &s->model.config);
         ck_assert(same_parameters(&loaded.model, &s->model));
@@ -52,7 +52,7 @@ START_TEST(a_masked_model_is_read_back_as_one)
 
     c.task = TASK_MLM;
     Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
+    checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
     safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
     check_same_configuration(&loaded.model.config, &c);
     ck_assert(same_bits(small_logits(&loaded, s->batch.id, B, T, 1),
@@ -70,7 +70,7 @@ START_TEST(additional_tensors_and_metadata_are_saved)
     const Entry beside = checkpoint_entry("optimizer.m.embed", numbers, numbers->data);
     Model loaded;
 
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1, NULL });
+    checkpoint_save(in_folder("model"), &s->model, (Contents){ &beside, 1, meta, 2, NULL });
     Safetensors *file = checkpoint_load(in_folder("model"), &loaded, s->mem);
     ck_assert(same_parameters(&loaded, &s->model));
     for (int i = 0; i < 2; i++)
@@ -97,7 +97,7 @@ START_TEST(any_flipped_bit_is_detected)
 
     c.layers = 1, c.width = 4, c.vocab = 3;
     Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
+    checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
     unsigned char *file = file_read(in_folder("model"), &bytes);
     for (size_t i = 0; i < bytes; i += 37) { /* every bit of a byte in its turn */
         file[i] ^= (unsigned char)(1 << i % 8);
@@ -120,7 +120,8 @@ static void write_tables(const Safetensors *file)
     for (int i = 0; i < file->metas; i++)
         if (strcmp(file->meta[i].key, "format") != 0)
             meta[metas++] = file->meta[i];
-    safetensors_write(in_folder("model"), file->entry, file->entries, meta, metas);
+    safetensors_write(in_folder("model"),
+                      (Contents){ file->entry, file->entries, meta, metas, NULL });
 }
 
 /* Two values change places, or a number its sign. */
@@ -133,7 +134,7 @@ START_TEST(additional_tensors_are_hashed_separately)
     Model loaded;
 
     for (int change = 0; change < 3; change++) {
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ meta, 2, &beside, 1, NULL });
+        checkpoint_save(in_folder("model"), &s->model, (Contents){ &beside, 1, meta, 2, NULL });
         Safetensors *file = safetensors_read(in_folder("model"));
         if (change == 1)
             hashes_set(file, "attnc.one", "2"), hashes_set(file, "attnc.two", "1");
@@ -223,7 +224,7 @@ static void save_damaged_of(Config c, void (*damage)(Safetensors *s), const char
 {
     c.tied = false;
     Small *s = small_open(c, B, T);
-    checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
+    checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
     Safetensors *file = safetensors_read(in_folder("model"));
     int metas = 0;
     bool found = false;
@@ -242,7 +243,8 @@ static void save_damaged_of(Config c, void (*damage)(Safetensors *s), const char
         meta[metas++] = (Meta){ key, value };
     if (damage)
         damage(file);
-    safetensors_write(in_folder("model"), file->entry, file->entries, meta, metas);
+    safetensors_write(in_folder("model"),
+                      (Contents){ file->entry, file->entries, meta, metas, NULL });
     safetensors_free(file);
     small_close(s);
 }
@@ -376,7 +378,7 @@ START_TEST(a_file_that_is_not_a_checkpoint_is_refused)
 {
     put(in_folder("text"), "Once upon a time, there was no tensor anywhere.", 47);
     check_dies(load, in_folder("text"), EXIT_DATA, "not a safetensors file");
-    safetensors_write(in_folder("other"), NULL, 0, NULL, 0);
+    safetensors_write(in_folder("other"), (Contents){ 0 });
     check_dies(load, in_folder("other"), EXIT_DATA, "not a checkpoint of attn.c");
     check_dies(load, in_folder("missing"), EXIT_IO, "No such file");
 }
@@ -391,7 +393,7 @@ START_TEST(an_unknown_setting_is_refused_unless_it_is_zero)
     for (int i = 0; i < COUNT(values); i++) {
         const Meta meta = { "attnc.config.of_tomorrow", values[i] };
 
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ &meta, 1, NULL, 0, NULL });
+        checkpoint_save(in_folder("model"), &s->model, (Contents){ NULL, 0, &meta, 1, NULL });
         if (strcmp(values[i], "0") != 0)
             check_dies(load, in_folder("model"), EXIT_DATA,
                        "a setting that this version does not know");
@@ -410,7 +412,7 @@ START_TEST(a_setting_at_its_default_is_not_in_the_file)
         const Config *c = &s->model.config;
         const Values plain = settings_unsaved(c->attention);
 
-        checkpoint_save(in_folder("model"), &s->model, (Beside){ NULL, 0, NULL, 0, NULL });
+        checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
         Safetensors *file = safetensors_read(in_folder("model"));
         for (int k = 0; settings_at(k); k++) {
             char key[64];

@@ -114,7 +114,7 @@ static void narrow(const char *path)
     for (int i = 0; i < s->metas; i++)
         if (strcmp(s->meta[i].key, "format") != 0)
             s->meta[metas++] = s->meta[i];
-    safetensors_write(path, s->entry, s->entries, s->meta, metas);
+    safetensors_write(path, (Contents){ s->entry, s->entries, s->meta, metas, NULL });
     safetensors_free(s);
     arena_free(mem);
 }

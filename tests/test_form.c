@@ -40,7 +40,7 @@ static Safetensors *exported(const Small *s, const Form *form)
 {
     FormTensors all = form_tensors(form, &s->model, s->mem);
 
-    safetensors_write(in_folder("model"), all.entry, all.n, NULL, 0);
+    safetensors_write(in_folder("model"), (Contents){ .entry = all.entry, .entries = all.n });
     return safetensors_read(in_folder("model"));
 }
 

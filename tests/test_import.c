@@ -91,7 +91,8 @@ static Entry *tensor(const Made *m, const char *name)
 static void write_folder(const Made *m)
 {
     put(in_folder("config.json"), m->config, strlen(m->config));
-    safetensors_write(in_folder("model.safetensors"), m->tensors.entry, m->tensors.n, NULL, 0);
+    safetensors_write(in_folder("model.safetensors"),
+                      (Contents){ .entry = m->tensors.entry, .entries = m->tensors.n });
 }
 
 static void end(Made *m)
@@ -322,8 +323,10 @@ static void write_in_two(const Made *m, const char *first, const char *last)
     fprintf(out, "}}");
     fclose(out);
     put(in_folder("config.json"), m->config, strlen(m->config));
-    safetensors_write(in_folder(halves_of[0]), m->tensors.entry, half, NULL, 0);
-    safetensors_write(in_folder(halves_of[1]), m->tensors.entry + half, n - half, NULL, 0);
+    safetensors_write(in_folder(halves_of[0]),
+                      (Contents){ .entry = m->tensors.entry, .entries = half });
+    safetensors_write(in_folder(halves_of[1]),
+                      (Contents){ .entry = m->tensors.entry + half, .entries = n - half });
 }
 
 START_TEST(the_tensors_may_be_in_several_files)
@@ -348,8 +351,8 @@ START_TEST(the_tensors_may_be_in_several_files)
     m.tensors.n--;
     write_in_two(&m, halves_of[0], halves_of[1]);
     const int half = m.tensors.n / 2;
-    safetensors_write(in_folder(halves_of[1]), m.tensors.entry + half, m.tensors.n + 1 - half, NULL,
-                      0);
+    safetensors_write(in_folder(halves_of[1]), (Contents){ .entry = m.tensors.entry + half,
+                                                           .entries = m.tensors.n + 1 - half });
     check_refused(EXIT_DATA, "names 19 tensors, but the files have 20");
     put(in_folder("model.safetensors.index.json"), "{}", 2);
     check_refused(EXIT_DATA, "no weight_map");

@@ -29,7 +29,7 @@ static const Entry golden_entry[] = {
 
 static void write_golden(const char *path)
 {
-    safetensors_write(path, golden_entry, 2, NULL, 0);
+    safetensors_write(path, (Contents){ .entry = golden_entry, .entries = 2 });
 }
 
 START_TEST(the_golden_file_is_written_to_the_byte)
@@ -81,7 +81,7 @@ START_TEST(written_files_are_read_back)
     char path[400];
 
     strcpy(path, in_folder("round"));
-    safetensors_write(path, entry, COUNT(entry), meta, COUNT(meta));
+    safetensors_write(path, (Contents){ entry, COUNT(entry), meta, COUNT(meta), NULL });
     Safetensors *s = safetensors_read(path);
     ck_assert_int_eq(s->entries, COUNT(entry));
     ck_assert_int_eq(s->metas, COUNT(meta) + 1);
@@ -103,7 +103,7 @@ START_TEST(a_file_of_no_tensors_is_valid)
     char path[400];
 
     strcpy(path, in_folder("none"));
-    safetensors_write(path, NULL, 0, NULL, 0);
+    safetensors_write(path, (Contents){ 0 });
     Safetensors *s = safetensors_read(path);
     ck_assert_int_eq(s->entries, 0);
     ck_assert_ptr_null(safetensors_find(s, "a"));
@@ -118,7 +118,7 @@ START_TEST(bytes_that_are_not_utf8_are_written_as_the_replacement_character)
     char path[400];
 
     strcpy(path, in_folder("latin"));
-    safetensors_write(path, golden_entry, 2, meta, 1);
+    safetensors_write(path, (Contents){ golden_entry, 2, meta, 1, NULL });
     Safetensors *s = safetensors_read(path);
     ck_assert_str_eq(safetensors_meta(s, "path"), "caf\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
     safetensors_free(s);
@@ -127,7 +127,8 @@ END_TEST
 
 static void write_twice_the_same(const char *path)
 {
-    safetensors_write(path, (Entry[]){ golden_entry[0], golden_entry[0] }, 2, NULL, 0);
+    safetensors_write(
+        path, (Contents){ .entry = (Entry[]){ golden_entry[0], golden_entry[0] }, .entries = 2 });
 }
 
 static void write_many(const char *path)
@@ -140,14 +141,14 @@ static void write_many(const char *path)
         snprintf(name[i], sizeof name[i], "%d", i);
         many[i].name = name[i];
     }
-    safetensors_write(path, many, ENTRIES_MAX + 1, NULL, 0);
+    safetensors_write(path, (Contents){ .entry = many, .entries = ENTRIES_MAX + 1 });
 }
 
 static Entry invalid;
 
 static void write_invalid(const char *path)
 {
-    safetensors_write(path, &invalid, 1, NULL, 0);
+    safetensors_write(path, (Contents){ .entry = &invalid, .entries = 1 });
 }
 
 /* With one of its parts another. */
@@ -160,7 +161,7 @@ static void check_invalid(const char *name, int ndim, size_t first, size_t bytes
 
 static void write_format_again(const char *path)
 {
-    safetensors_write(path, golden_entry, 2, &(Meta){ "format", "tf" }, 1);
+    safetensors_write(path, (Contents){ golden_entry, 2, &(Meta){ "format", "tf" }, 1, NULL });
 }
 
 static void write_a_long_header(const char *path)
@@ -169,7 +170,7 @@ static void write_a_long_header(const char *path)
     char *long_value = memset(xmalloc(n + 1), 0xff, n);
 
     long_value[n] = 0;
-    safetensors_write(path, golden_entry, 2, &(Meta){ "text", long_value }, 1);
+    safetensors_write(path, (Contents){ golden_entry, 2, &(Meta){ "text", long_value }, 1, NULL });
 }
 
 START_TEST(writing_an_invalid_file_is_a_bug)

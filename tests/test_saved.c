@@ -45,7 +45,8 @@ static void write_file(const char *less, const Entry *more)
         s.meta[s.metas++] = (Meta){ arena_format(mem, "attnc.hash.%s", more->name), "" };
     }
     hashes_renew(&s, mem);
-    safetensors_write(in_folder("changed"), s.entry, s.entries, s.meta, s.metas);
+    safetensors_write(in_folder("changed"),
+                      (Contents){ s.entry, s.entries, s.meta, s.metas, NULL });
     arena_free(mem);
 }
 

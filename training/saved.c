@@ -126,7 +126,7 @@ static void write_as(const char *path, const char *as, const Model *model, const
     put_origin(&parts, origin, tokenizer);
     put_optimiser(&parts, o);
     checkpoint_save(path, model,
-                    (Beside){ parts.meta, parts.metas, parts.entry, parts.entries, as });
+                    (Contents){ parts.entry, parts.entries, parts.meta, parts.metas, as });
     free(tokenizer);
     arena_free(mem);
 }

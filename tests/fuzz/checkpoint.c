@@ -95,7 +95,7 @@ static void make_hashes(void)
     for (int i = 0; i < s->metas; i++)
         if (strcmp(s->meta[i].key, "format") != 0) /* is added */
             meta[metas++] = s->meta[i];
-    safetensors_write("", s->entry, s->entries, meta, metas);
+    safetensors_write("", (Contents){ s->entry, s->entries, meta, metas, NULL });
     safetensors_free(s);
 }
 

@@ -304,7 +304,7 @@ static void write_results(const Job *j, const char *path)
                 (Meta){ arena_format(j->mem, "attnc.%s", setting_key(s).at),
                         arena_string(j->mem,
                                      setting_print(s, setting_or_zero(&j->mix.set, s->name)).at) };
-    safetensors_write(path, j->result, j->results, meta, metas);
+    safetensors_write(path, (Contents){ j->result, j->results, meta, metas, NULL });
 }
 
 static void check_files(int files, char **file)

@@ -274,7 +274,8 @@ static void write_tensors(const Job *job)
     char path[PATH_BYTES];
     FormTensors all = form_tensors(job->form, &job->run->model, job->mem);
 
-    safetensors_write(file_join(path, unfinished, "model.safetensors"), all.entry, all.n, NULL, 0);
+    safetensors_write(file_join(path, unfinished, "model.safetensors"),
+                      (Contents){ .entry = all.entry, .entries = all.n });
 }
 
 static void write_folder(const Job *job, const char *path)
@@ -350,7 +351,7 @@ static void write_logits(const Job *job)
         { "logits", DTYPE_F32, 2, { (size_t)T, V }, logits->data, logits->n * sizeof(real) },
     };
 
-    safetensors_write(logits_path, entry, 2, NULL, 0);
+    safetensors_write(logits_path, (Contents){ .entry = entry, .entries = 2 });
     pool_free(tape.pool);
     arena_free(tape.mem);
 }
