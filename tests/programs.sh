@@ -791,7 +791,7 @@ check 'where nothing else is given,'    by_hand max_iters 2
 check 'before it or after'              by_hand learning_rate 0.002
 check 'and the command line has precedence' by_hand n_embd 8
 check 'a file of that name is read'     by_hand tokenizer '"char"'
-check 'a run of a preset goes on' part 0 by_hand --resume --max-iters 3
+check 'a run of a preset goes on' $patience "$train" --resume ../out/by_hand --max-iters 3 >"$dir/stdout" 2>"$dir/err"
 check 'and its preset is still named'   by_hand preset '"microgpt"'
 cat ../in/one >>../out/growing
 check 'the configuration of a run whose text has changed' $patience "$train" --config ../out/by_hand --dry-run >"$dir/stdout" 2>"$dir/err"
