@@ -87,13 +87,13 @@ function converges(i,    s) {
     return 1
 }
 
-# The best rate; with `converging`, where a run at it has not converged, the better one of its neighbours whose
-# runs have and whose losses are as good, if there is one: with each seed that both have, on average.
+# The best rate; with `converging`, where a run at it has not converged, the best of those whose runs have and
+# whose losses are as good, if there is one: with each seed that both have, on average.
 function judged(best,    i, m, found, least) {
     if (!converging || converges(best)) return best
     found = best
-    for (i = best - 1; i <= best + 1; i++) {
-        if (i < first || i > last || diverges(i) || !converges(i) || mean(i, 1) > mean(best, 1) + spread) continue
+    for (i = first; i <= last; i++) {
+        if (diverges(i) || !converges(i) || mean(i, 1) > mean(best, 1) + spread) continue
         if (mean(i, 2) == "" || mean(best, 2) == "") return ""
         m = behind(i, best)
         if (m <= spread && (found == best || m < least)) { least = m; found = i }

@@ -268,12 +268,14 @@ near() { # RUN... -- MORE...: with two rates as good as the best one, 0.004, a r
 }
 check 'the best counts, converged or not' near 0.004:3 --
 converging=1
-check 'unless the plan says otherwise: then the better of its neighbours' near 0.008:3 --
+check 'unless the plan says otherwise: then the better of those' near 0.008:3 --
 check 'whose losses are as good' with second 2.06 near 0.002:3 --
 check 'or the best, if none is' sweep 0.004:3 -- \
     '0.004 1 2.0 0.01' '0.004 2 2.0 0.009' '0.002 1 2.1 0.001' '0.008 1 2.01 0.001' '0.008 2 2.06 0.001'
 check 'with all seeds that both have' near 0.002:3 -- '0.004 3 2.0' '0.008 3 2.1'
 check 'and whose runs have all converged' near 0.002:3 -- '0.008 3 2.0 0.01'
+check 'also if they are no neighbours' sweep 0.002:3 -- '0.008 1 2.0 0.01' '0.008 2 2.0 0.009' '0.016 1 2.1 0.001' \
+    '0.004 1 2.01 0.01' '0.004 2 2.01 0.02' '0.002 1 2.015 0.009' '0.002 2 2.015 0.009'
 check 'without one it is the best again' near 0.004:3 -- '0.008 3 2.0 0.01' '0.002 3 2.0 0.02'
 check 'a worse rate is none, though it converges' sweep 0.004:2 0.004:3 -- \
     '0.004 1 2.0 0.01' '0.002 1 2.1 0.001' '0.008 1 2.1 0.001'
