@@ -195,8 +195,10 @@ report sample 5 | -o page run
 figure x seed | --y loss rows.csv
 figure by attn | --x length --y loss rows.csv
 figure where seed=1 | --x length --y loss rows.csv
+figure tuned seed | --x length --y loss --by attn rows.csv
 figure order relu | --x length --y loss --by attn rows.csv
 figure table | --x length --y loss --svg page rows.csv
+figure latex | --x length --y loss rows.csv
 figure digits 1 | --x length --y loss rows.csv
 figure counts | --x length --y loss rows.csv
 figure best min | --x length --y loss --by attn rows.csv
@@ -224,12 +226,12 @@ fail() { failed=$((failed + 1)) && echo "FAILED: $*"; }
 losses() { # OPTION...: of a run with these
     rm -rf run
     case $* in *--labels* | *--story-bytes* | *'--task '[!m]* | *'--task mq'*) ;; *) set -- "$@" text ;; esac
-    timeout 60 "$root/train" $small --out-dir run "$@" >out 2>&1 || { tail -n 1 out && return 1; }
+    timeout 300 "$root/train" $small --out-dir run "$@" >out 2>&1 || { tail -n 1 out && return 1; }
     sed -n 's/.*"split":"[a-z]*","loss":\([^,]*\),.*/\1/p' run/log.jsonl
 }
 prints() { # PROGRAM WORD...; times are no results
     program=$1 && shift
-    timeout 60 "$root/$program" "$@" >printed 2>out </dev/null || return
+    timeout 300 "$root/$program" "$@" >printed 2>out </dev/null || return
     sed 's/ in [0-9.]* s.*//;s/"seconds":[^,]*//' printed
     [ ! -e page ] || { cat page && rm page; }
     ! grep 'attn.c: error:' out
