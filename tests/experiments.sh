@@ -400,7 +400,7 @@ cp -R "$root/experiments" all/experiments
 for name in train eval figure analyse tests README.md; do
     ln -s "$root/$name" "all/$name"
 done
-tiny() { (cd all && make -f experiments/Makefile claims CLAIMS='e1-causal e2-masked e4-lengths c15-divisor' JOBS=2 OUT=tiny); }
+tiny() { (cd all && make -f experiments/Makefile claims CLAIMS='e1-causal e2-masked e4-lengths e4-norms' JOBS=2 OUT=tiny); }
 each_claim() {
     for i in $(seq 35); do [ "$(grep -c "^| C$i | .* |" all/tiny/README.md)" -eq 1 ] || return; done
     [ "$(cat all/tiny/*/README.md | grep -c '^\*\*C[0-9]')" -ge 10 ] &&
