@@ -10,5 +10,6 @@ extern const Style plain;
 Figure figure_of(const Wanted *wanted, const char *rows);
 void check_printed(const Figure *f, Style style, const char *table);
 void check_table(const Wanted *wanted, const char *rows, const char *table);
+void check_csv(const Wanted *wanted, const char *rows, const char *csv);
 
 #endif

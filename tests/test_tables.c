@@ -1,4 +1,5 @@
 /* The tables of ./figure. */
+#include "ops/base/file.h"
 #include "tests/figures.h"
 #include "tests/folder.h"
 #include "tests/suites.h"
@@ -33,6 +34,17 @@ void check_table(const Wanted *wanted, const char *rows, const char *table)
     Figure f = figure_of(wanted, rows);
 
     check_printed(&f, plain, table);
+    arena_free(f.mem);
+}
+
+void check_csv(const Wanted *wanted, const char *rows, const char *csv)
+{
+    Figure f = figure_of(wanted, rows);
+    size_t size;
+    char *text = print_to_memory(figure_csv, &f, &size);
+
+    ck_assert_str_eq(text, csv);
+    free(text);
     arena_free(f.mem);
 }
 
@@ -118,16 +130,21 @@ END_TEST
 START_TEST(what_was_chosen_is_in_the_csv)
 {
     Wanted wanted = { .y = "y", .by = { 1, { "a" } }, .tuned = { 2, { "rate", "b" } } };
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    Figure f = figure_of(&wanted, "a,y,rate,b\nA,2,0.1,u\nA,1,0.1,v\nB,3,,w\n");
 
-    figure_csv(out, &f);
-    fclose(out);
-    ck_assert_str_eq(text, "a,rate,b,n,mean,sd,min,max\nA,0.1,v,1,1,,1,1\nB,,w,1,3,,3,3\n");
-    free(text);
-    arena_free(f.mem);
+    check_csv(&wanted, "a,y,rate,b\nA,2,0.1,u\nA,1,0.1,v\nB,3,,w\n",
+              "a,rate,b,n,mean,sd,min,max\nA,0.1,v,1,1,,1,1\nB,,w,1,3,,3,3\n");
+}
+END_TEST
+
+START_TEST(a_long_value_is_whole_in_the_csv)
+{
+    Wanted wanted = { .y = "y", .by = { 2, { "a", "b" } } };
+    char value[1501], rows[1600], want[1600];
+
+    memset(value, 'v', 1500), value[1500] = 0;
+    snprintf(rows, sizeof rows, "a,y,b\n%s,1,B\n", value);
+    snprintf(want, sizeof want, "a,b,n,mean,sd,min,max\n%s,B,1,1,,1,1\n", value);
+    check_csv(&wanted, rows, want);
 }
 END_TEST
 
@@ -143,5 +160,6 @@ Suite *suite_tables(void)
     t = with_folder(s, "tuned");
     tcase_add_test(t, each_line_has_its_best_values_of_the_most_rows);
     tcase_add_test(t, what_was_chosen_is_in_the_csv);
+    tcase_add_test(t, a_long_value_is_whole_in_the_csv);
     return s;
 }

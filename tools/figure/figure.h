@@ -21,10 +21,9 @@
 typedef struct {
     const char *x, *y; /* x: NULL for a single column */
     OptionTexts by;
-    OptionTexts where; /* COL=VALUE|VALUE */
-    OptionTexts
-        tuned;    /* columns whose values are chosen for each line: those with the most rows, */
-    bool largest; /* and of these the lowest mean, or the highest */
+    OptionTexts where;  /* COL=VALUE|VALUE */
+    OptionTexts tuned;  /* columns of which each line has its best values only, */
+    bool largest;       /* those of its highest mean, or of its lowest */
     OptionTexts order;  /* names of lines that come first */
     const char *versus; /* the line that others are compared with, or NULL */
     const char *pair;   /* the column that has the same value in both rows of a pair */
@@ -115,9 +114,6 @@ Gather *gather_new(int files);
 void gather_add(Gather *g, Gathered row);
 /* Makes the cells, lines and columns of all rows, and frees g. */
 void gather_end(Gather *g, Figure *f);
-
-/* Value i of a key. */
-Text figure_part(const char *key, int i);
 
 /* The number that s is, as a whole; NaN: it is none. */
 double figure_number(const char *s);

@@ -195,6 +195,14 @@ static void put_versus(const Figure *f, Style style, FILE *out)
     put_foot(as, out);
 }
 
+/* Value i of a key, to be shown. */
+static Text part_of(const char *key, int i)
+{
+    for (; i > 0; i--)
+        key = strchr(key, BETWEEN) + 1;
+    return text_format("%.*s", (int)strcspn(key, (const char[]){ BETWEEN, 0 }), key);
+}
+
 /* What --tuned has chosen for each line. */
 static void put_tuned(const Figure *f, const Format *as, FILE *out)
 {
@@ -206,7 +214,7 @@ static void put_tuned(const Figure *f, const Format *as, FILE *out)
             fputs(k ? ", " : " with ", out);
             put_word(out, f->wanted->tuned.at[k], as);
             fputc(' ', out);
-            put_word(out, figure_part(f->line[i].tuned, k).at, as);
+            put_word(out, part_of(f->line[i].tuned, k).at, as);
         }
     }
     fputs(".\n", out);
@@ -245,11 +253,19 @@ static void put_field(FILE *out, const char *s)
     fputc(',', out);
 }
 
-/* The values of a key, each a field. */
+/* The n values of a key, each a field. */
 static void put_key(const char *key, int n, FILE *out)
 {
-    for (int i = 0; i < n; i++)
-        put_field(out, figure_part(key, i).at);
+    char *values = strcpy(xmalloc(strlen(key) + 1), key), *at = values;
+
+    for (int i = 0; i < n; i++) {
+        char *end = at + strcspn(at, (const char[]){ BETWEEN, 0 });
+
+        *end = 0;
+        put_field(out, at);
+        at = end + 1;
+    }
+    free(values);
 }
 
 static void put_difference(FILE *out, const Cell *c)

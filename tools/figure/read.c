@@ -246,13 +246,6 @@ static const char *make_key(Key *key, const Source *s, const int *column, int co
     return n > 0 ? key->at : "";
 }
 
-Text figure_part(const char *key, int i)
-{
-    for (; i > 0; i--)
-        key = strchr(key, BETWEEN) + 1;
-    return text_format("%.*s", (int)strcspn(key, (const char[]){ BETWEEN, 0 }), key);
-}
-
 /* Dies if this row of a log is of training, and others of validation, and nobody chose. */
 static void check_split(Reader *r, const Source *s)
 {
