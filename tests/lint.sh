@@ -100,7 +100,7 @@ tools/export 420
 tools/import 1010
 tools/fill 460
 tools/gradcheck 710
-tools/report 2800
+tools/report 2840
 tools/train 2770
 tools/lib 1380
 END
