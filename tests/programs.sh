@@ -1151,6 +1151,7 @@ check 'and has another file' [ "$(echo ../out/board/events.* | wc -w)" -eq 2 ]
 # --- tokenizers, and tasks whose rows are made -----------------------------------------------------
 
 works 'a run of characters' --tokenizer char $text
+letters=$run
 check 'a loss of characters' says '^validation loss [0-9.]* nats/character, .* bits/byte '
 check 'the checkpoint has the tokenizer' grep -aq '"attnc.tokenizer":"char' "$run/model.safetensors"
 works 'a run of pairs of bytes' --tokenizer bpe:300 $text
@@ -1163,6 +1164,14 @@ for from in ../out/bpe ../out/bpe/tokenizer.json; do
     works "a run on another text with the tokenizer of ${from#../out/}" --tokenizer $from "$train"
     check 'the tokenizer is the same' cmp -s ../out/bpe/tokenizer.json "$run/tokenizer.json"
 done
+works 'a run on the same text with that tokenizer' --tokenizer ../out/bpe $text
+compared() { # HEADING RUN...: what says so is there once, and no tokenizer is shown as a difference
+    words=$1 && shift
+    "$report" -o ../out/compared.html "$@" 2>"$dir/err" &&
+        [ "$(grep -c "$words" ../out/compared.html)" = 1 ] && ! grep -q "tokenizer$(printf '\302\240')" ../out/compared.html
+}
+check 'losses with it can be compared' compared '^<h2>.*bpe:270 · [^<]*<' ../out/bpe "$run"
+check 'those with another cannot' compared 'In 2 groups' ../out/bpe "$letters"
 refused 'resuming with a tokenizer from elsewhere' 2 'its tokenizer: bpe:270, not ../out/' \
     $train --resume "$run" --tokenizer "$characters" --max-iters 8
 check 'resuming with where it was from' part 0 "${run#../out/}" --resume --tokenizer ../out/bpe --max-iters 8

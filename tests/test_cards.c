@@ -127,6 +127,58 @@ START_TEST(options_that_follow_from_others_are_not_listed)
 }
 END_TEST
 
+/* A run as its configuration and its weights tell of it: its tokenizer, its text and their hash. */
+static Record *record_of(const char *tokenizer, const char *saved, const char *file,
+                         const char *corpus)
+{
+    const Meta meta[] = { { "attnc.corpus", corpus },
+                          { "attnc.tokenizer", saved },
+                          { "attnc.option.file.0", file } };
+
+    put_text("config.json",
+             text_format("{\"task\":\"causal\",\"tokenizer\":\"%s\"}", tokenizer).at);
+    put_text("log.jsonl", LOSS);
+    safetensors_write(in_folder("model.safetensors"),
+                      (Contents){ .meta = meta, .metas = file ? 3 : 2 });
+    return record_here();
+}
+
+/* The name of the group of two runs; empty if they are not comparable. */
+static Text group_of(Record *a, Record *b)
+{
+    Record *r[] = { a, b };
+    const Report report = { .record = r, .records = 2 };
+    Arena *mem = arena_new();
+    int n;
+    const Group *g = groups_make(&report, mem, &n);
+    const Text name = text_format("%s", n == 1 && g->differing == 0 ? g->name : "");
+
+    arena_free(mem);
+    record_free(a), record_free(b);
+    return name;
+}
+
+START_TEST(a_tokenizer_is_known_by_its_tokens)
+{
+#define SAVED "bpe:258 97,98 98,99"
+    Text name = group_of(record_of("bpe:258", SAVED, "in/a.txt", "a1"),
+                         record_of("runs/other/", SAVED, "a.txt", "a1"));
+
+    ck_assert_str_eq(name.at, "causal · bpe:258 · a.txt");
+    name = group_of(record_of("bpe:258", SAVED, "a.txt", "a1"),
+                    record_of("bpe:258", "bpe:258 97,98 98,100", "a.txt", "a1"));
+    ck_assert_str_eq(name.at, "");
+    name = group_of(record_of("byte", "byte", "a.txt", "a1"),
+                    record_of("byte", "byte", "a.txt", "a2"));
+    ck_assert_str_eq(name.at, "");
+    name = group_of(record_of("bpe:258", SAVED, NULL, "a1"),
+                    record_of("bpe:258", "bpe:258 97,98 98,100", NULL, "a2"));
+    ck_assert_str_eq(name.at, "causal · bpe:258 · built-in stories");
+    name = group_of(record_of("byte", "byte", NULL, "0"), record_of("byte", "byte", NULL, "0"));
+    ck_assert_str_eq(name.at, "causal");
+}
+END_TEST
+
 /* All seven would overlap. */
 START_TEST(every_second_length_is_named_in_a_small_chart)
 {
@@ -160,5 +212,6 @@ Suite *suite_cards(void)
     tcase_add_test(t, skipped_updates_are_noted);
     tcase_add_test(t, a_model_for_transformers_is_no_run);
     tcase_add_test(t, options_that_follow_from_others_are_not_listed);
+    tcase_add_test(t, a_tokenizer_is_known_by_its_tokens);
     return s;
 }

@@ -32,7 +32,7 @@ static Text key_of(const Record *r)
     const char *const *name = r->corpus && !*r->corpus ? of_rows : of_text;
     Text key = text_cut(record_task(r), NAME_SHOWN);
 
-    add_part(&key, text_cut(json_text(json_find(r->config, "tokenizer")).at, NAME_SHOWN).at);
+    add_part(&key, r->tokenizer);
     add_part(&key, r->corpus ? r->corpus : "?");
     for (; *name; name++) {
         const Text value = json_text(json_find(r->config, *name));
@@ -48,7 +48,7 @@ static const char *name_of(const Record *r, Arena *mem)
     Text name = text_cut(record_task(r), NAME_SHOWN);
 
     if (!r->corpus || *r->corpus)
-        add_part(&name, text_cut(json_text(json_find(r->config, "tokenizer")).at, NAME_SHOWN).at);
+        add_part(&name, r->words);
     if (r->text)
         add_part(&name, text_cut(r->text, NAME_SHOWN).at);
     return arena_string(mem, name.n ? name.at : "unknown task");
@@ -79,10 +79,13 @@ static void rank(Group *g)
         g->run[i]->rank = i;
 }
 
-/* Whether it is an option of its own: the mechanism is shown with its settings. */
+/*
+ * Whether it is an option of its own: the mechanism is shown with its settings, and a group has one
+ * tokenizer, whether a run learned it or took that of another.
+ */
 static bool is_setting(const char *name)
 {
-    if (strcmp(name, "attn") == 0 || !options_matter(name))
+    if (strcmp(name, "attn") == 0 || strcmp(name, "tokenizer") == 0 || !options_matter(name))
         return false;
     for (const Attention *const *a = attentions; *a; a++)
         for (const Setting *s = (*a)->settings; s && s->name; s++)

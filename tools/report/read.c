@@ -292,41 +292,6 @@ static void read_eval(Record *r)
     csv_close(&csv);
 }
 
-/* The last part of a path, whatever slashes it ends with. */
-static const char *name_of(Arena *mem, const char *path)
-{
-    char *name = arena_string(mem, path);
-    size_t n = strlen(name);
-
-    while (n > 1 && name[n - 1] == '/')
-        name[--n] = 0;
-    char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
-}
-
-/*
- * The identity of a run's text is the hash of its files, which its weights know. Stories are the
- * same text whatever the seed they were drawn with; generated rows are none.
- */
-static void read_text(Record *r, const Safetensors *s)
-{
-    static const char *const names[] = { "labels", "data", "file.0" };
-    const char *corpus = safetensors_meta(s, "attnc.corpus"), *file = NULL;
-
-    for (int i = 0; i < 3 && !file; i++)
-        file = safetensors_meta(s, text_format("attnc.option.%s", names[i]).at);
-    if (!corpus)
-        return;
-    if (strtoull(corpus, NULL, 16) == 0)
-        r->corpus = "";
-    else if (!file)
-        r->corpus = "stories", r->text = "built-in stories";
-    else
-        r->corpus = arena_string(r->mem, corpus),
-        r->text = arena_format(r->mem, "%s%s", name_of(r->mem, file),
-                               safetensors_meta(s, "attnc.option.file.1") ? ", ..." : "");
-}
-
 static void read_weights(Record *r)
 {
     static const char *const names[] = { SAVED_BEST, SAVED_LAST, SAVED_PREVIOUS };
@@ -344,7 +309,7 @@ static void read_weights(Record *r)
             continue;
         r->checkpoint = i == 1 ? r->path : path_of(r, names[i]); /* of the last two, either */
         r->parameters = isnan(r->parameters) ? record_numbers(s) : r->parameters;
-        read_text(r, s);
+        record_identify(r, s);
         safetensors_free(s);
     }
     if (!r->checkpoint)
@@ -367,8 +332,9 @@ Record *record_read(const char *path, Text *why)
         .path = path, .mem = arena_new(), .parameters = (double)NAN, .final = (double)NAN
     };
     r->last_note = &r->first_note;
-    r->name = r->label = name_of(r->mem, path);
+    r->name = r->label = record_base_name(r->mem, path);
     read_config(r);
+    record_identify(r, NULL);
     read_log(r);
     read_eval(r);
     read_weights(r);

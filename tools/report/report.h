@@ -80,13 +80,21 @@ typedef struct {
     const char *checkpoint; /* the best weights, or the folder for the last; NULL: none */
     const char *corpus;     /* identifies its text; NULL: unknown */
     const char *text;       /* a name for it, or NULL */
-    int number, rank;       /* on the page, and in its group, both from 0 */
+    const char *words;      /* its tokenizer, "bpe:4096", "" if unknown; and what identifies it */
+    const char *tokenizer;
+    int number, rank; /* on the page, and in its group, both from 0 */
     Note *first_note, **last_note;
 } Record;
 
 /* NULL if it is not the folder of a run: `why` says so. Dies if it does not exist. */
 Record *record_read(const char *path, Text *why);
 void record_free(Record *r);
+
+/* From the weights, or NULL: what the configuration says. */
+void record_identify(Record *r, const Safetensors *s);
+
+/* The last part of a path, whatever slashes it ends with. */
+const char *record_base_name(Arena *mem, const char *path);
 
 __attribute__((format(printf, 2, 3))) void record_note(Record *r, const char *fmt, ...);
 
