@@ -291,11 +291,3 @@ void checkpoint_model(const Safetensors *s, const char *path, Model *model, Aren
         checkpoint_fill(s, path, checkpoint_entry(p->name, p->tensor, p->tensor->data));
     check_hashes(s, path); /* last, since the errors above are more specific */
 }
-
-Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem)
-{
-    Safetensors *s = safetensors_read(path);
-
-    checkpoint_model(s, path, model, mem);
-    return s;
-}

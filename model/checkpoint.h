@@ -23,9 +23,6 @@ void checkpoint_save(const char *path, const Model *model, Contents beside);
  */
 void checkpoint_model(const Safetensors *file, const char *path, Model *model, Arena *mem);
 
-/* Reads the file as well, and returns it, with its other contents, for safetensors_free(). */
-Safetensors *checkpoint_load(const char *path, Model *model, Arena *mem);
-
 /* A tensor as a file entry; `numbers` has the build's type. */
 Entry checkpoint_entry(const char *name, const Tensor *shape, real *numbers);
 

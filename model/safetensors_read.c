@@ -97,7 +97,7 @@ static bool read_tensor(Reader *r, const Json *j, Entry *e)
     if (e->dtype == DTYPES)
         return fail(
             r,
-            "has tensor %.60s of type %.20s, which is not F16, BF16, F32, F64, I32, I64, U8 or BOOL",
+            "has tensor %.60s of type '%.20s', which is not F16, BF16, F32, F64, I32, I64, U8 or BOOL",
             e->name, dtype);
     if (offsets->count != 2)
         return fail(r, "does not have exactly two offsets for tensor %.60s", e->name);

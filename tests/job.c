@@ -152,7 +152,7 @@ Model model_of(const char *name, Arena *mem)
 {
     Model model;
 
-    safetensors_free(checkpoint_load(in_folder(name), &model, mem));
+    safetensors_free(load_checkpoint(in_folder(name), &model, mem));
     return model;
 }
 

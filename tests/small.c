@@ -1,5 +1,6 @@
 #include "tests/small.h"
 
+#include "model/checkpoint.h"
 #include "model/layer.h"
 #include "model/mechanisms.h"
 #include "training/saved.h"
@@ -342,6 +343,14 @@ bool same_parameters(const Model *a, const Model *b)
            same_bits(p->tensor->data, q->tensor->data, p->tensor->n))
         p = p->next, q = q->next;
     return !p && !q;
+}
+
+Safetensors *load_checkpoint(const char *path, Model *model, Arena *mem)
+{
+    Safetensors *file = safetensors_read(path);
+
+    checkpoint_model(file, path, model, mem);
+    return file;
 }
 
 double plain_norm(const Params *params)

@@ -59,6 +59,9 @@ double small_learn(const Small *s, Tape *tape, double by);
 void small_save(const Model *model, const char *path, int step);
 void small_save_with(const Model *model, const char *path, int step, const Meta *option);
 
+/* The model saved there, and the rest of the file for safetensors_free(). */
+Safetensors *load_checkpoint(const char *path, Model *model, Arena *mem);
+
 /* The square root of the plain sum of squares of all gradients. */
 double plain_norm(const Params *params);
 

@@ -36,7 +36,7 @@ START_TEST(a_model_is_read_back_bit_for_bit)
         Small *s = open_variant(i, B, T), loaded = { .mem = s->mem };
 
         checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
-        safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
+        safetensors_free(load_checkpoint(in_folder("model"), &loaded.model, s->mem));
         check_same_configuration(&loaded.model.config, &s->model.config);
         ck_assert(same_parameters(&loaded.model, &s->model));
         ck_assert(same_bits(small_logits(&loaded, s->batch.id, B, T, 1),
@@ -53,7 +53,7 @@ START_TEST(a_masked_model_is_read_back_as_one)
     c.task = TASK_MLM;
     Small *s = small_open(c, B, T), loaded = { .mem = s->mem };
     checkpoint_save(in_folder("model"), &s->model, (Contents){ 0 });
-    safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
+    safetensors_free(load_checkpoint(in_folder("model"), &loaded.model, s->mem));
     check_same_configuration(&loaded.model.config, &c);
     ck_assert(same_bits(small_logits(&loaded, s->batch.id, B, T, 1),
                         small_logits(s, s->batch.id, B, T, 1), (size_t)(B * T * 11)));
@@ -71,7 +71,7 @@ START_TEST(additional_tensors_and_metadata_are_saved)
     Model loaded;
 
     checkpoint_save(in_folder("model"), &s->model, (Contents){ &beside, 1, meta, 2, NULL });
-    Safetensors *file = checkpoint_load(in_folder("model"), &loaded, s->mem);
+    Safetensors *file = load_checkpoint(in_folder("model"), &loaded, s->mem);
     ck_assert(same_parameters(&loaded, &s->model));
     for (int i = 0; i < 2; i++)
         ck_assert_str_eq(safetensors_meta(file, meta[i].key), meta[i].value);
@@ -87,7 +87,7 @@ static void load(const char *path)
 {
     Model model;
 
-    checkpoint_load(path, &model, arena_new());
+    load_checkpoint(path, &model, arena_new());
 }
 
 START_TEST(any_flipped_bit_is_detected)
@@ -146,7 +146,7 @@ START_TEST(additional_tensors_are_hashed_separately)
         if (change)
             check_dies(load, in_folder("model"), EXIT_DATA, "is damaged: attnc.hash");
         else
-            safetensors_free(checkpoint_load(in_folder("model"), &loaded, s->mem));
+            safetensors_free(load_checkpoint(in_folder("model"), &loaded, s->mem));
     }
     small_close(s);
 }
@@ -398,7 +398,7 @@ START_TEST(an_unknown_setting_is_refused_unless_it_is_zero)
             check_dies(load, in_folder("model"), EXIT_DATA,
                        "a setting that this version does not know");
         else
-            safetensors_free(checkpoint_load(in_folder("model"), &loaded.model, s->mem));
+            safetensors_free(load_checkpoint(in_folder("model"), &loaded.model, s->mem));
     }
     small_close(s);
 }
@@ -478,7 +478,7 @@ START_TEST(a_checkpoint_of_an_older_version_loads)
         Arena *mem = arena_new();
         Model model;
 
-        safetensors_free(checkpoint_load(row[i].path, &model, mem));
+        safetensors_free(load_checkpoint(row[i].path, &model, mem));
         ck_assert_str_eq(model.config.attention->name, row[i].attention);
         ck_assert_int_eq(setting(&model.config.set, row[i].setting), row[i].value);
         ck_assert_int_eq(model.config.width, 8);

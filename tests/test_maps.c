@@ -205,7 +205,7 @@ START_TEST(observing_a_model_changes_nothing_and_shows_every_mix)
         Model model;
 
         put_model(*a, task_of(*a));
-        safetensors_free(checkpoint_load(in_folder("best.safetensors"), &model, mem));
+        safetensors_free(load_checkpoint(in_folder("best.safetensors"), &model, mem));
         Seen seen = { &model, tape.pool, 0, 0 };
         tape.forward_only = true;
         const Tensor *plain = model_logits(&tape, &model, id, 1, COUNT(id), 0);
