@@ -101,7 +101,7 @@ tools/import 1010
 tools/fill 460
 tools/gradcheck 710
 tools/report 2840
-tools/train 2770
+tools/train 2800
 tools/lib 1380
 END
 
