@@ -134,7 +134,7 @@ story-bytes 100000 | --story-bytes 50000'
 
 # What these change has tests of its own: files, times and what is printed.
 none='minutes config init dry-run max-time stop-at threads recompute data eval-interval eval-iters log-interval save-interval
-      resume allow-corpus-change out-dir overwrite tensorboard sample-tokens temperature'
+      resume auto-resume allow-corpus-change out-dir overwrite tensorboard sample-tokens temperature'
 
 # Of the others, with the program before them.
 uses='

@@ -808,6 +808,8 @@ echo '{"preset": "fast"}' >../out/by_hand.json
 refused 'a preset that there is not'     5 'must be one of nanogpt'  $train --config ../out/by_hand.json
 echo '{"resume": true}' >../out/by_hand.json
 refused 'a configuration that resumes'   2 'it takes no --config'    $train --config ../out/by_hand.json
+echo '{"auto_resume": true}' >../out/by_hand.json
+refused 'one that may resume'            2 'for the command line'    $train --config ../out/by_hand.json
 tree ../out >"$dir/dry"
 check 'a dry run' $patience "$train" $small --max-iters 1000 --dry-run $text >"$dir/stdout" 2>"$dir/err"
 check 'it prints the model' said '^[0-9]* parameters, .* MFLOP per token, about [0-9]* MiB of memory$'
@@ -931,7 +933,8 @@ same_run() { # FOLDER FOLDER
     done
 }
 steps="$small --max-iters 10 --eval-interval 4 --eval-iters 1 --log-interval 1"
-check 'a whole run' part 0 whole $steps $text
+whole_steps=$steps
+check 'a whole run' part 0 whole $whole_steps $text
 for cut in 1 4 7 9; do
     check "a run that stops at $cut" part 130 cut $steps --stop-at $cut $text
     check 'what it says' said "^stopped at step $cut of 10: --stop-at$"
@@ -1100,6 +1103,23 @@ refused 'a new run in the folder of another'  2 '--resume continues it, --overwr
     $t --out-dir ../out/whole $text
 refused 'overwriting without an out-dir'       2 '--out-dir FOLDER'  $t --overwrite $text
 refused 'overwriting and resuming'            2 'give only one'  $train --resume --overwrite ../out/whole
+auto() { # CODE OPTION...: the same command as always, and its options
+    code=$1 && shift
+    $patience "$train" --auto-resume --out-dir ../out/auto $whole_steps "$@" $text >"$dir/stdout" 2>"$dir/err"
+    [ $? -eq "$code" ] || no "not $code: $(tail -n 1 "$dir/err")"
+}
+check 'a command that starts a run' auto 130 --stop-at 3
+check 'continues it the next time' auto 0 --init ../in/nowhere
+check 'and it is the same run' same_run auto whole
+cp -p ../out/auto/model.safetensors ../out/auto.before
+check 'which is left alone when it has ended' auto 0
+check 'to the byte' cmp -s ../out/auto/model.safetensors ../out/auto.before
+rm ../out/auto/*.safetensors
+check 'without a checkpoint it starts over' auto 0
+check 'with the same result' same_run auto whole
+refused '--auto-resume without a folder'      2 '--out-dir FOLDER'  $t --auto-resume $text
+refused '--auto-resume with --resume'         2 'takes no --resume' $train --auto-resume --resume ../out/auto
+refused '--auto-resume with --overwrite'      2 'takes no --overwrite' $t --auto-resume --overwrite --out-dir ../out/auto $text
 refused 'overwriting with no text'            5 'is empty'  $t --overwrite --out-dir ../out/whole ../in/empty
 untouched() { listed | grep -v ' \.' | cmp -s - "$dir/listed"; }
 check 'a run that is not overwritten is not touched' untouched

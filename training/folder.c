@@ -48,14 +48,35 @@ static const char *telling(int dir)
     return exists(dir, FOLDER_ASIDE) ? FOLDER_ASIDE : NULL;
 }
 
-bool folder_has_run(const char *path)
+static bool has_run(int dir)
+{
+    return telling(dir) != NULL;
+}
+
+static bool has_checkpoint(int dir)
+{
+    return exists(dir, "model.safetensors") || exists(dir, "previous.safetensors") ||
+           exists(dir, FOLDER_ASIDE);
+}
+
+static bool is_folder_that(bool (*has)(int dir), const char *path)
 {
     const int dir = open_in(AT_FDCWD, path);
-    const bool has = dir >= 0 && telling(dir);
+    const bool it_has = dir >= 0 && has(dir);
 
     if (dir >= 0)
         close(dir);
-    return has;
+    return it_has;
+}
+
+bool folder_has_run(const char *path)
+{
+    return is_folder_that(has_run, path);
+}
+
+bool folder_has_checkpoint(const char *path)
+{
+    return is_folder_that(has_checkpoint, path);
 }
 
 bool folder_owns(const char *folder, const char *path)
@@ -102,12 +123,6 @@ static void check_use(int dir, const char *path)
         check_lock(lock, path);
         close(lock);
     }
-}
-
-static bool has_checkpoint(int dir)
-{
-    return exists(dir, "model.safetensors") || exists(dir, "previous.safetensors") ||
-           exists(dir, FOLDER_ASIDE);
 }
 
 /* Dies if the folder, or the next one above it that exists, cannot be written to. */

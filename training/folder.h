@@ -31,6 +31,9 @@ void folder_make_numbered(char path[PATH_BYTES], const char *name);
 /* Whether the folder contains files named like those of a run. */
 bool folder_has_run(const char *path);
 
+/* Whether it can be resumed. */
+bool folder_has_checkpoint(const char *path);
+
 /* Whether the path leads to one of those files in the folder. */
 bool folder_owns(const char *folder, const char *path);
 

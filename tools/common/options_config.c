@@ -29,11 +29,12 @@ bool options_fact(const char *key)
 
 bool options_matter(const char *key)
 {
-    static const char *const passing[] = { "out_dir",       "overwrite",    "resume",
-                                           "config",        "threads",      "allow_corpus_change",
-                                           "recompute",     "max_time",     "stop_at",
-                                           "save_interval", "log_interval", "sample_tokens",
-                                           "temperature",   "tensorboard",  NULL };
+    static const char *const passing[] = {
+        "out_dir",     "overwrite",           "resume",       "config",
+        "threads",     "allow_corpus_change", "recompute",    "max_time",
+        "stop_at",     "save_interval",       "log_interval", "sample_tokens",
+        "temperature", "tensorboard",         "auto_resume",  NULL
+    };
 
     return !options_fact(key) && !text_is_one(key, passing);
 }

@@ -15,9 +15,8 @@ enum { TASK_LENGTH = 64 };
 
 static int preset = -1, task, optimiser, schedule;
 static ModelOptions model = MODEL_OPTIONS_DEFAULT;
-static bool resume, overwrite, dry_run;
-static const char *config, *init;
-static double minutes;
+static bool dry_run;
+static Start start;
 static Job job = {
     .config = { CONFIG_DEFAULT },
     .training = {
@@ -56,12 +55,12 @@ static Option options[] = {
       .help = "classify: labelled texts, one per row: a label, a tab and a text (or two), or CSV" },
     { "preset", OPTION_PRESET, &preset, .presets = choice_presets, .alias = "suite",
       .help = "a set of options" },
-    { "minutes", OPTION_REAL, &minutes, .max = 1e6,
+    { "minutes", OPTION_REAL, &start.minutes, .max = 1e6,
       .help = "train for this long; sizes and updates not given are chosen to suit the text and "
               "the machine; 0: off" },
-    { "config", OPTION_TEXT, &config, .word = "FILE",
+    { "config", OPTION_TEXT, &start.config, .word = "FILE",
       .help = "take options and texts from a run's config.json" },
-    { "init", OPTION_TEXT, &init, .word = "RUN",
+    { "init", OPTION_TEXT, &start.init, .word = "RUN",
       .help = "start from a run's weights, with its model and tokenizer options" },
     { "dry-run", OPTION_FLAG, &dry_run,
       .help = "print what would be trained and how long it would take; write nothing" },
@@ -146,13 +145,15 @@ static Option options[] = {
       .help = "updates between log lines" },
     { "save-interval", OPTION_DURATION, &job.training.save_seconds,
       .help = "save a checkpoint at least this often; 0: only after evaluations" },
-    { "resume", OPTION_FLAG, &resume,
+    { "resume", OPTION_FLAG, &start.resume,
       .help = "continue a run as if never interrupted: --resume RUN, or the one in --out-dir" },
+    { "auto-resume", OPTION_FLAG, &start.automatic,
+      .help = "resume the run in --out-dir if it has a checkpoint, else start it" },
     { "allow-corpus-change", OPTION_FLAG, &job.other_corpus,
       .help = "resume even if the text has changed" },
     { "out-dir", OPTION_TEXT, &job.out_dir, .word = "FOLDER", .alias = "out,output,output-dir",
       .help = "the run's folder" },
-    { "overwrite", OPTION_FLAG, &overwrite, .help = "replace an existing run in --out-dir" },
+    { "overwrite", OPTION_FLAG, &start.overwrite, .help = "replace an existing run in --out-dir" },
     { "tensorboard", OPTION_FLAG, &job.tensorboard, .help = "also write TensorBoard event files" },
     { "sample-tokens", OPTION_INT, &job.sample_tokens, .max = 1 << 24,
       .help = "length of the sample at the end" },
@@ -282,11 +283,8 @@ static void check_lengths(void)
 static void check_folder(void)
 {
     job_check_texts(&job);
-    if (overwrite && (resume || !job.out_dir))
-        die(EXIT_USAGE, resume ? "--overwrite starts over, --resume continues: give only one"
-                               : "--overwrite needs the run's folder: --out-dir FOLDER");
     if (!job.from && job.out_dir)
-        folder_check(job.out_dir, overwrite);
+        folder_check(job.out_dir, start.overwrite);
 }
 
 /* Checks and locks the run's folder before anything is written to it. */
@@ -324,13 +322,10 @@ static void settle_plan(void)
     const OptionSequence *attn = &model.mechanism.layers;
 
     refuse_option("minutes", job.made || task == TASK_CLASSIFY);
-    if (minutes > 0 && (resume || config))
-        die(EXIT_USAGE, "--minutes is for new runs, and --%s has all sizes: use --max-time",
-            resume ? "resume" : "config");
-    if (minutes == 0 || job.made)
+    if (start.minutes == 0 || job.made)
         return;
     check_folder();
-    job_plan(&job, minutes, attentions[attn->at[0]], attn->n);
+    job_plan(&job, start.minutes, attentions[attn->at[0]], attn->n);
 }
 
 /* Copies the arguments, which options_parse() reorders. */
@@ -366,19 +361,17 @@ Job job_read(int argc, char **argv)
     model_options_add(&program, &model);
     job.files = options_parse(&program, argc, argv);
     job.file = (const char *const *)argv;
-    if (config && !resume)
-        job_configure(&job, config);
+    job_start(&job, &start);
+    if (start.config && !start.resume)
+        job_configure(&job, start.config);
+    job_check_start(&job, &start);
     job.dry_run = dry_run;
-    if (config && resume)
-        die(EXIT_USAGE, "--resume uses the run's own options, so it takes no --config");
-    if (resume && init)
-        die(EXIT_USAGE, "--resume continues a run with its own weights, so it takes no --init");
-    if (resume)
+    if (start.resume)
         job_restore(&job, argv);
     job.made = choice_rows(task);
     job.config.task = !job.made ? task : job.made->classes ? TASK_CLASSIFY : TASK_CAUSAL;
-    if (init && !resume)
-        job_begin(&job, init);
+    if (start.init && !start.resume)
+        job_begin(&job, start.init);
     settle_text();
     settle_rows();
     settle_plan();
@@ -389,7 +382,7 @@ Job job_read(int argc, char **argv)
     if (job.from)
         job_check_restored(&job);
     job.nanogpt = has_values_of("nanogpt-cpu");
-    job.overwrite = overwrite;
+    job.overwrite = start.overwrite;
     job_check_memory(&job);
     settle_folder();
     return job;

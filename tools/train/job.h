@@ -67,6 +67,18 @@ const Json *job_config(Arena *mem, const char *path, Text *why);
 /* Warns of texts that were others when the file of --config was written. */
 void job_compare_texts(const Job *job, const Corpus *corpus, int n);
 
+/* How a run begins: new, with the options or the weights of another, or where it was stopped. */
+typedef struct {
+    bool resume, automatic, overwrite;
+    const char *config, *init;
+    double minutes;
+} Start;
+
+/* Decides what --auto-resume does. And with all options, those of --config as well: dies
+ * (EXIT_USAGE) if they ask for two beginnings. */
+void job_start(const Job *job, Start *start);
+void job_check_start(const Job *job, const Start *start);
+
 /* Of --resume: locks the folder, which moves to the front of the arguments, and reads its
  * checkpoint, options and files; the command line overrides options. job_check_restored() dies
  * (EXIT_USAGE) if those as settled would change the model or its optimiser. */

@@ -9,10 +9,10 @@
 bool job_passes(const char *name)
 {
     static const char *const passing[] = {
-        "config",  "dry-run",       "preset",   "resume",
-        "init",    "overwrite",     "stop-at",  "allow-corpus-change",
-        "out-dir", "threads",       "max-time", "recompute",
-        "minutes", "save-interval", NULL
+        "config",  "dry-run",       "preset",      "resume",
+        "init",    "overwrite",     "stop-at",     "allow-corpus-change",
+        "out-dir", "threads",       "max-time",    "recompute",
+        "minutes", "save-interval", "auto-resume", NULL
     };
 
     return text_is_one(name, passing);
