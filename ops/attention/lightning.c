@@ -5,8 +5,9 @@
  *
  *     S_t = e^g S_t-1 + k_t v_t^T       o_t = S_t^T q_t       g = -8 (h + 1) / H (1 - l / L)
  *
- * for head h of H and layer l of L, both counted from 0: early layers see only nearby positions,
- * the last ones distant ones, too. With --slopes alibi the rates are ALiBi's,
+ * for head h of H and layer l of L, both counted from 0: early layers see only nearby positions;
+ * even in the last layer a head's weights fall to 1/e in H L / (8 (h + 1)) tokens. With --slopes
+ * alibi the rates are ALiBi's,
  *
  *     g = -2^(-8 (h + 1) / H) (1 - l / L)
  *
