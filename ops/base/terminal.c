@@ -14,7 +14,7 @@ bool terminal_rewrites(void)
 {
     const char *kind = getenv("TERM");
 
-    return isatty(STDERR_FILENO) && !(kind && strcmp(kind, "dumb") == 0);
+    return isatty(STDERR_FILENO) && kind && *kind && strcmp(kind, "dumb") != 0;
 }
 
 bool terminal_styled(void)
