@@ -22,7 +22,9 @@
 # make lint                     formatting, direction of includes, leftovers
 # make ARCH=x86-64              a binary for any machine of that kind
 # make V=1                      shows the commands
+ifeq ($(origin CC),default)
 CC     = cc
+endif
 ARCH   = native
 CFLAGS ?= -O3 -g
 SAN    =
@@ -43,9 +45,12 @@ HIDE = -fPIC -fvisibility=hidden
 # gcc computes floats in double on s390x, and its vectors do not mix with these.
 CLANG := $(findstring clang,$(shell $(CC) --version))
 WIDE  := $(if $(CLANG),$(if $(filter x86_64,$(shell uname -m)),-mprefer-vector-width=512),-fexcess-precision=fast)
-LARGE = $(if $(filter memory,$(SAN)),,-D_FILE_OFFSET_BITS=64) # MemorySanitizer does not know fstat64()
+# The x87 unit of 32-bit processors rounds elsewhere, and sums may not be reordered, whatever CFLAGS say.
+MATH += $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),-msse2 -mfpmath=sse)
+# Files beyond 2 GB and the year 2038. MemorySanitizer does not know fstat64().
+LARGE = $(if $(filter memory,$(SAN)),,-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64)
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L $(LARGE) -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \
-       -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
+       -fno-associative-math -march=$(ARCH) $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all)
 
 PROGRAMS = train eval analyse sample fill classify bench attend tokenize export import report figure
 DOUBLE   = gradcheck attend64
@@ -55,8 +60,9 @@ LIB      = $(wildcard $(patsubst %,%/*.c,ops ops/base ops/kernel ops/attention o
 TESTED   = report bench figure fill import
 TESTS    = $(wildcard tests/*.c) $(filter-out $(foreach p,$(TESTED),tools/$(p)/$(p).c), \
              $(wildcard $(patsubst %,tools/%/*.c,$(TESTED)))) $(LIBRARY)
-OUT      = build/$(notdir $(CC))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+OUT      = build/$(subst $(space),_,$(notdir $(CC)))-$(ARCH)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 comma    = ,
+space    = $(subst ,, )
 objects  = $(patsubst %.c,$(OUT)/$(1)/%.o,$(2))
 PROOF    = $(call objects,proof,$(TESTS) $(LIB))
 
@@ -165,8 +171,9 @@ fuzz-now: $(FUZZ:%=$(OUT)/fuzz/%)
 # Optimising the tests themselves would take longer than it saves.
 $(OUT)/float/tests/%.o $(OUT)/proof/tests/%.o: ALL += -O1
 CHECK = $$(pkg-config --libs check 2>/dev/null || echo -lcheck -lsubunit -lrt)
+FRONT = -Wl,--wrap=readdir -Wl,--wrap=readdir64 # tests/calls.c
 $(OUT)/%/check: | needs-check
-	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $(CHECK) -lm -o $@
+	$(SAY)$(CC) $(ALL) $(filter %.o,$^) $(FRONT) $(CHECK) -lm -o $@
 $(OUT)/float/check: $(call objects,float,$(TESTS) $(LIB))
 $(OUT)/proof/check: $(PROOF)
 # The same with only the tests of SUITES, and the shared files that they need.
@@ -176,7 +183,7 @@ $(OUT)/float/alone: $(call objects,float,$(ALONE)) $(OUT)/float/shared.a
 $(OUT)/proof/alone: $(call objects,proof,$(ALONE)) $(OUT)/proof/shared.a
 $(OUT)/%/alone: tests/main.c force | needs-check
 	$(SAY)$(CC) $(ALL) $(if $(findstring proof,$*),-DPROOF) '-DSUITES(ROW, ONCE)=$(patsubst %,ROW(%),$(SUITES))' \
-	    $< $(filter $(OUT)/$*/tests/%,$^) $(filter %.a,$^) $(filter-out $(OUT)/$*/tests/%,$(filter %.o,$^)) $(CHECK) -lm -o $@
+	    $< $(filter $(OUT)/$*/tests/%,$^) $(filter %.a,$^) $(filter-out $(OUT)/$*/tests/%,$(filter %.o,$^)) $(FRONT) $(CHECK) -lm -o $@
 $(OUT)/float/shared.a: $(call objects,float,$(SHARED))
 $(OUT)/proof/shared.a: $(call objects,proof,$(SHARED))
 $(OUT)/%/shared.a:
@@ -186,7 +193,7 @@ $(OUT)/%/shared.a:
 # ONLY=ops/norm.c, a folder or the name of a bug tries only these, PART=2/3 a third of them, BUDGET=600
 # those that can be started in 600 seconds, SEED=text in a random order; JOBS=1 leaves a processor free.
 mutants: $(OUT)/proof/check all # some tests run programs
-	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$(CHECK) -lm" OUT=$(OUT)/mutants \
+	@CC='$(CC)' FLAGS='$(ALL) -DPROOF' LIBS="$(FRONT) $(CHECK) -lm" OUT=$(OUT)/mutants \
 	    ONLY='$(ONLY)' PART=$(PART) SEED='$(SEED)' BUDGET=$(BUDGET) JOBS=$(JOBS) \
 	    tests/mutants.sh $(PROOF)
 

@@ -17,7 +17,7 @@ datadir        = $(PREFIX)/share
 VERSION := $(shell sed -n 's/^.define ATTNC_VERSION "\(.*\)"/\1/p' tools/lib/attnc.h)
 SONAME   = libattnc.so.0
 LIBRARY  = $(wildcard tools/lib/*.c) tools/train/choices.c
-OBJCOPY  = objcopy
+OBJCOPY  = $(or $(shell $(CC) -print-prog-name=objcopy),objcopy)
 
 lib: $(OUT)/libattnc.a $(OUT)/$(SONAME)
 

@@ -3,6 +3,7 @@
 #include "ops/base/groups.h"
 
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -37,7 +38,7 @@ double machine_memory(void)
 
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         bytes = fmin(bytes, (double)limit.rlim_cur);
-    return fmin(bytes, groups_memory(OWN_GROUPS));
+    return fmin(fmin(bytes, (double)SIZE_MAX), groups_memory(OWN_GROUPS));
 }
 
 double machine_peak_memory(void)

@@ -8,8 +8,10 @@
 
 #include <tgmath.h> /* exp, sqrt, cos, ... in the precision of their argument */
 
-#ifdef __FAST_MATH__
+#if defined __FAST_MATH__ || defined __ASSOCIATIVE_MATH__ || __FINITE_MATH_ONLY__
 #error "attn.c promises the same bits for every number of threads: build it without -ffast-math"
+#elif __FLT_EVAL_METHOD__ == 2
+#error "the x87 unit computes with other precision than float and double: add -msse2 -mfpmath=sse"
 #endif
 
 #ifdef PROOF

@@ -9,32 +9,37 @@
  */
 #include "ops/kernel/transpose.h"
 
-#include "ops/kernel/kernel.h"
+#include "ops/kernel/lanes.h"
+
+#if defined __clang__ || __GNUC__ >= 12
+#define shuffle(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define shuffle(a, b, ...) __builtin_shuffle(a, b, (Mask){ __VA_ARGS__ })
+#endif
 
 static inline Vector low_halves(Vector a, Vector b)
 {
 #if defined PROOF
-    return __builtin_shufflevector(a, b, 0, 2);
+    return shuffle(a, b, 0, 2);
 #elif defined __AVX512F__
-    return __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    return shuffle(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
 #elif defined __AVX__
-    return __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+    return shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 #else
-    return __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    return shuffle(a, b, 0, 4, 1, 5);
 #endif
 }
 
 static inline Vector high_halves(Vector a, Vector b)
 {
 #if defined PROOF
-    return __builtin_shufflevector(a, b, 1, 3);
+    return shuffle(a, b, 1, 3);
 #elif defined __AVX512F__
-    return __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15,
-                                   31);
+    return shuffle(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
 #elif defined __AVX__
-    return __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    return shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
 #else
-    return __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    return shuffle(a, b, 2, 6, 3, 7);
 #endif
 }
 
