@@ -5,7 +5,9 @@
 
 #include <stdlib.h>
 
-enum { APART = 1 << 20 }; /* the rows between those of two seeds */
+enum {
+    APART = 1048573
+}; /* the rows between those of two seeds: a prime, as rows may be a power of 2 */
 
 static int targets_of(Batch row)
 {

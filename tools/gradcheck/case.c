@@ -41,7 +41,7 @@ static void tally(Tally *t, const Case *c, int j, double off, size_t most)
     t->operands++;
     t->over += is_over(off);
     t->derivatives += c->x[j]->n < most ? c->x[j]->n : most;
-    if (off > t->worst || !t->what[0]) {
+    if (!(off <= t->worst) || !t->what[0]) {
         t->worst = off;
         snprintf(t->what, sizeof t->what, "%s of %s%s%s", c->x_name[j], c->name,
                  c->set[0] ? ", " : "", c->set);

@@ -127,7 +127,7 @@ static void choose_all(const Job *job, const Plan *p, double seconds)
     choose(job, "max-iters", text_format("%d", p->steps));
     choose(job, "dropout", text_format("%g", p->dropout));
     choose(job, "min-lr", text_format("0"));
-    choose(job, "max-time", text_format("%.3fs", seconds));
+    choose(job, "max-time", text_format("%.3fs", fmax(seconds, 1e-3)));
 }
 
 /* What the user has chosen stays as it is. */
