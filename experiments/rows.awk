@@ -18,7 +18,7 @@ BEGIN {
 function after(words) { # the number that follows them
     return match($0, words " [0-9.]+") ? substr($0, RSTART + length(words) + 1, RLENGTH - length(words) - 1) : ""
 }
-function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], i < names ? "," : "\n" }
+function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], (i < names ? "," : "\n") }
 
 /"split":"train"/ && "--batch-stages" in option { # batches grow up to --batch-size
     match($0, /"tokens":[0-9]+/); v["tokens"] = substr($0, RSTART + 9, RLENGTH - 9)

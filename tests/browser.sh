@@ -1,5 +1,7 @@
 #!/bin/sh
 # The page of ./report, of 1, 10 and 100 runs, in Chromium. Skipped without it.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 cd "$(dirname "$0")/.." || exit 1
 chromium=$(command -v chromium || command -v chromium-browser || command -v google-chrome)
 if [ -z "$chromium" ] || ! command -v python3 >/dev/null; then

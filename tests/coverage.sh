@@ -2,6 +2,8 @@
 # The shares of lines and branches that ran, a row for each folder, from the counters of gcc's
 # --coverage in the folder $1. Called by `make coverage` after the tests. FILES=1: a row for each
 # file. Branches are those of the source, without what the compiler adds for calls.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 cd "$(dirname "$0")/.." || exit 1
 find "$1/float" -name '*.gcno' ! -path '*/tests/*' | while IFS= read -r notes; do
     gcov -b -n -o "$(dirname "$notes")" "$notes" 2>/dev/null

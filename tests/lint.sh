@@ -1,5 +1,7 @@
 #!/bin/sh
 # make lint: conventions that a compiler does not check.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 cd "$(dirname "$0")/.." || exit 1
 files=$(git ls-files --cached --others --exclude-standard '*.c' '*.h')
 failed=0

@@ -11,6 +11,8 @@
 #     JOBS     default: the number of processors
 #
 # Without arguments, as make lint calls it, it only checks that each bug has its place.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 set -eu
 # The sources that get mechanical bugs; not the plain attentions, with which the tests compare.
 computing()

@@ -2,6 +2,8 @@
 # Prints README.md with what is generated in it: the table of attentions, from ./train --help, the
 # first formula of each mechanism's file, and the losses in experiments/stories;
 # the table of experiments/bench/table.sh; and the derivation of a file with one of its functions.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 cd "$(dirname "$0")/.." || exit 1
 ./train --help | awk '
     function formula(name, path, line) { # what is before three spaces in the first indented line

@@ -3,6 +3,8 @@
 # gemm, by default with 1 and 2 threads, and OpenBLAS with the kernels that it chooses itself and with
 # those for AVX-512, where the processor has it; openblas.csv beside this script has the better. Takes
 # about 50 seconds for each number of threads; SECONDS_EACH=1 is quicker.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 set -eu
 cd "$(dirname "$0")/../.."
 mkdir -p build

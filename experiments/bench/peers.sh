@@ -3,6 +3,8 @@
 # (./bench --only step) and of PyTorch's (torch_step.py) by turns, PAIRS times (2), the best of each.
 # Parts and names of attentions choose; without any it is all of them. Their rows in ROWS (results.csv
 # beside this script) are replaced, and the table that they make is printed.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 set -eu
 cd "$(dirname "$0")/../.."
 : "${PYTHON:=python3}" "${PAIRS:=2}" "${THREADS:=$(getconf _NPROCESSORS_ONLN)}"

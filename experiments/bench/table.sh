@@ -2,6 +2,8 @@
 # experiments/bench/table.sh [FILE]: the table that rows of peers.sh make, by default those of
 # results.csv beside this script, for README.md: tokens a second, ours over PyTorch's, and peak
 # memory, ours over PyTorch's.
+LC_ALL=C # numbers have decimal points
+export LC_ALL
 awk -F, '
     FNR == 1 { next }
     { seen[$1]; cell[$1, $2 $3] = "-" }
