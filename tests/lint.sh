@@ -133,6 +133,11 @@ for op in $(sed -n 's/^Tensor \*\(op_[a-z_]*\)(.*/\1/p' ops/ops.h); do
         complain "tools/common/op_table.c: $op() of ops/ops.h is missing"
 done
 
+# Numbers of awk and printf have commas in some locales, and sort has an order of its own in each.
+for script in $(git ls-files --cached --others --exclude-standard | xargs grep -l '^#!/bin/sh'); do
+    ! grep -qE '(awk|sort|printf) ' "$script" || grep -q 'LC_ALL' "$script" || complain "$script: sets no LC_ALL"
+done
+
 # Relative links on pages lead to files.
 for page in $(git ls-files --cached --others --exclude-standard '*.md'); do
     for link in $(grep -oE '\]\([^):# ]+' "$page" | cut -c3- | grep -vx https); do
