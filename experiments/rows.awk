@@ -34,7 +34,7 @@ function row() { for (i = 1; i <= names; i++) printf "%s%s", v[name[i]], (i < na
 /^validation loss/ { v["loss"] = $3; v["accuracy"] = after("accuracy") }
 /^for comparison/ {
     v["guessing"] = after("guessing is right")
-    v["most_frequent"] = after("the most frequent answer in")
+    v["most_frequent"] = after("the most frequent answer")
 }
 /^length,/ { fields = split($0, head, ","); FS = ","; next }
 fields {

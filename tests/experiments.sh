@@ -176,7 +176,7 @@ check 'two parts side by side in one folder are the whole' together
 look() {
     make -f experiments/Makefile look OUT=first && make -f experiments/Makefile look OUT=first &&
         [ "$(wc -l <first/look/results.csv)" -eq 2 ] &&
-        grep -q '^relu,mqar,[0-9]*,[0-9.]*,3.1,[0-9.]*$' first/look/results.csv
+        grep -q '^relu,mqar,[0-9]*,[0-9.][0-9.]*,3.1,[0-9.][0-9.]*$' first/look/results.csv
 }
 check 'without lengths a run has one row, of what it found itself' look
 
