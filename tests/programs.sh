@@ -1,75 +1,16 @@
 #!/bin/sh
-# The built programs as a user meets them: what goes in, what comes out, what is left behind.
-#
-#     refused SENTENCE CODE WORDS COMMAND...   within two seconds COMMAND ends with CODE and one line
-#                                              on stderr that holds WORDS, and creates nothing
-#     works SENTENCE CORPUS [OPTION...]        a small run succeeds and leaves a valid folder
-#     check SENTENCE COMMAND...                COMMAND, often a function from here, is true
-#
-# All of it runs in an empty folder, here/, beside in/, where the corpora are. One line for each
-# failure, and `N passed, M failed` at the end. Needs what POSIX and coreutils have.
+# The built programs as a user meets them: what goes in, what comes out, what is left behind. The numbers that they
+# print are left to numbers.sh; shell.sh says what `refused`, `works` and `check` are.
 # shellcheck disable=SC2086 # options are words
 LC_ALL=C
 export LC_ALL
 unset CDPATH
 root=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-dir=$(mktemp -d) || exit 1
-job=
-trap '[ -z "$job" ] || kill -9 $job 2>/dev/null; chmod -R u+rwx "$dir"; rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
-chmod 755 "$dir"
-mkdir "$dir/here" "$dir/in" "$dir/out"
-cd "$dir/here" || exit 1
-
-exec 3>&1 # for failures, wherever stdout goes
-passed=0 failed=0
-train=$root/train bench=$root/bench gradcheck=$root/gradcheck attend=$root/attend
-tokenize=$root/tokenize report=$root/report evaluate=$root/eval sample=$root/sample
-export=$root/export import=$root/import analyse=$root/analyse figure=$root/figure fill=$root/fill
-classify=$root/classify
-escape=$(printf '\033') newline='
-'
-turned=$(printf '\342\200\256') isolated=$(printf '\342\201\246') c1=$(printf '\302\233')
-small='--n-layer 1 --n-embd 16 --n-head 2 --block-size 16 --batch-size 2 --max-iters 3
-       --sample-tokens 20 --threads 1'
-
-patience='timeout 60' # ends what hangs: how long a thing takes, no test here is about
-pass() { passed=$((passed + 1)); }
-fail() { failed=$((failed + 1)); printf 'FAILED: %s' "$*" | tr '\n\033' '??' >&3; echo >&3; }
-skip() { echo "skipped: $*"; }
+# shellcheck source=tests/shell.sh
+. "$root/tests/shell.sh"
 
 # --- what goes wrong ---------------------------------------------------------------------------
 
-# Sets `line` to what was said and `wrong` to what is not as it should be about it.
-judge() { # CODE WANTED WORDS
-    wrong=
-    IFS= read -r line <"$dir/err"
-    lines=$(wc -l <"$dir/err")
-    case $1 in "$2") ;; 124) wrong='takes too long;' ;; *) wrong="exit $1, not $2;" ;; esac
-    case $line in 'attn.c: error: '*) ;; *) wrong="$wrong no error line;" ;; esac
-    case $line in *"$3"*) ;; *) wrong="$wrong does not say '$3';" ;; esac
-    case $line in *[[:cntrl:]]*) wrong="$wrong control characters;" ;; esac
-    [ ${#line} -lt 400 ] || wrong="$wrong ${#line} bytes and a newline;"
-    [ $((lines)) -eq 1 ] || wrong="$wrong $((lines)) lines;"
-    [ ! -s "$dir/stdout" ] || wrong="$wrong something on stdout;"
-    set -- * .[!.]*
-    [ "$*" = '* .[!.]*' ] || { wrong="$wrong created $*;"; rm -rf "$dir/here/"*; }
-}
-
-limit='timeout 2'
-refused() {
-    sentence=$1 code=$2 words=${3:?}
-    shift 3
-    (
-        ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # who refuses frees nothing
-        export ASAN_OPTIONS
-        case $(command -v "$1") in */*) $limit "$@" ;; *) "$@" ;; esac # a function of ours has no path
-    ) >"$dir/stdout" 2>"$dir/err"
-    judge $? "$code" "$words"
-    if [ -z "$wrong" ]; then pass; else fail "$sentence: $wrong ($line)"; fi
-}
-
-bytes() { head -c "$1" "$root/ops/kernel/gemm.c" >"../in/$2"; }
 bytes 2000 text
 bytes 0 empty
 bytes 1 one
@@ -80,11 +21,7 @@ mkfifo ../in/fifo
 ln -s loop ../in/loop
 ln -s nowhere ../in/dangling
 long=$(printf '%05000d' 0)
-range() { printf '"%s":{"dtype":"F32","shape":[1,64,1,1],"data_offsets":[%s]}' "$@"; }
-header="{$(range q 0,256),$(range k 256,512),$(range v 512,768)}"
-# shellcheck disable=SC2059 # eight bytes of length, little end first: the format is the first
-{ printf "\\$(printf %o ${#header})\0\0\0\0\0\0\0"; printf %s "$header"; } >../in/tensors
-head -c 768 /dev/zero >>../in/tensors
+{ tensors_head; head -c 768 /dev/zero; } >../in/tensors
 ln ../in/tensors ../in/link
 deep=../in/$(printf '%0200d/%0200d/%0200d' 1 2 3)
 mkdir -p "$deep"
@@ -96,7 +33,7 @@ tree() { # FOLDER: what is in it, and the contents
 tree ../in >"$dir/before"
 nothing_changed() { tree ../in | cmp -s - "$dir/before"; }
 
-t="$train $small" text=../in/text
+t="$train $small"
 a="$attend --attn softmax" tensors=../in/tensors
 refused 'a corpus that is read twice'         2 'only once'         sh -c 'echo a text | "$@"' sh $t - -
 refused 'a text that is read twice'           2 'only once'         sh -c 'echo a text | "$@"' sh "$tokenize" --tokenizer byte - --text -
@@ -387,67 +324,11 @@ done
 
 # --- what goes well ----------------------------------------------------------------------------
 
-check() {
-    sentence=$1 why=
-    shift
-    if "$@"; then pass; else fail "$sentence: ${why:-$*}"; fi
-}
-no() { why=$*; false; }
 check 'refused commands have changed nothing' nothing_changed
 check 'the options with numbers were found' [ $tried -gt 20 ]
 check 'report of no runs' [ "$("$report" ../in/folder $text 2>&1 | grep -c 'error: none of the 2 paths')" = 1 ]
 
-log_is_valid() {
-    [ -s "$1/log.jsonl" ] || no 'no log' || return
-    [ "$(grep -cv -e '^{"step":[0-9]*,"split":"[a-z]*","loss":[^{}]*,"time":"[0-9T:.-]*Z"[^{}]*}$' \
-        -e '^{"step":[0-9]*,"split":"start","time":"[0-9T:.-]*Z","run":{.*}}$' "$1/log.jsonl")" = 0 ] ||
-        no 'a line of the log is no object' || return
-    [ -z "$(tail -c 1 "$1/log.jsonl")" ] || no 'the log ends within a line'
-}
 
-# Eight bytes of length, little end first; so much JSON; and numbers to where the last offset says.
-safetensors_is_valid() {
-    # shellcheck disable=SC2046 # nine numbers
-    set -- "$1" $(od -An -tu1 -N8 "$1") $(wc -c <"$1")
-    [ $# = 10 ] && [ "$5$6$7$8$9" = 00000 ] || no "$1 has no header" || return
-    header=$(($2 + 256 * $3 + 65536 * $4))
-    end=$(head -c $((8 + header)) "$1" | tail -c +9 | tr '"' '\n' |
-        sed -n 's/^:\[[0-9]*,\([0-9]*\)\]}.*/\1/p' | sort -n | tail -n 1)
-    [ "$(tail -c +9 "$1" | head -c 1)" = '{' ] || no "$1 does not begin with an object" || return
-    [ $((8 + header + ${end:-0})) = "${10}" ] || no "$1: 8 + $header + $end bytes are not ${10}"
-}
-
-# Of a run that was stopped before it was evaluated, $2 says so, there is no best.
-folder_is_valid() {
-    for file in model.safetensors ${2:-best.safetensors} log.jsonl config.json tokenizer.json loss.svg; do
-        [ -s "$1/$file" ] || no "$file is missing" || return
-    done
-    [ "$(find "$1" ! -type d | wc -l)" -le 7 ] || no "more than seven files in $1" || return
-    [ ! -e "$1/previous.safetensors" ] || safetensors_is_valid "$1/previous.safetensors" || return
-    log_is_valid "$1" && safetensors_is_valid "$1/model.safetensors" || return
-    [ $# -gt 1 ] || safetensors_is_valid "$1/best.safetensors" || return
-    case $(cat "$1/config.json") in
-    '{'*'"attn": "'*'"n_embd": '[0-9]*'"seed": '[0-9]*'}') ;;
-    *) no 'config.json does not hold the configuration' || return ;;
-    esac
-    case $(cat "$1/loss.svg") in *'<svg'*'</svg>') ;; *) no 'loss.svg is no picture' ;; esac
-}
-
-count=0
-works() { # the run's folder is $run, what it said is in $dir/stdout and $dir/err
-    sentence=$1 count=$((count + 1)) why=
-    run=../out/$count
-    shift
-    $patience "$train" $small --out-dir "$run" "$@" >"$dir/stdout" 2>"$dir/err"
-    code=$?
-    if [ $code = 0 ] && folder_is_valid "$run"; then
-        pass
-    else
-        fail "$sentence: exit $code, ${why:-$(tail -n 1 "$dir/err")}"
-    fi
-}
-
-said() { grep -q "$1" "$dir/err" || no "$(cat "$dir/err")"; }
 # So many bytes of the corpus went to training and validation together.
 uses() { said ": $(($1 - $1 / 10)) bytes to train on, $(($1 / 10)) to validate"; }
 only_results() {
@@ -463,9 +344,6 @@ has_sample() { # 20 tokens are as many characters, or fewer where bytes make up 
 no_controls() {
     [ "$(cat "$dir/stdout" "$dir/err" | tr -d '\n' | tr -dc '[:cntrl:]' | wc -c)" -eq 0 ] &&
         ! grep -q -e "$turned" -e "$isolated" -e "$c1" "$dir/stdout" "$dir/err"
-}
-column() { # NAME FILE: of the CSV's first row
-    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } NR == 2 { print $c }' "$2"
 }
 lone() { set -- * .[!.]*; [ "$*" = '* .[!.]*' ]; }
 
@@ -641,7 +519,6 @@ for program in "$evaluate --lengths 16" "$analyse"; do
 done
 
 # Masked tokens instead of the next one.
-says() { grep -q "$1" "$dir/stdout" || no "$(cat "$dir/stdout")"; }
 no_bits() { [ "$(cat "$dir/stdout" "$dir/err" "$run/log.jsonl" | grep -c 'bits.*byte')" = 0 ]; }
 no_reference() { ! grep -q 'for comparison' "$dir/stdout"; }
 has_filled() { # two lines of a window, in the first of them what is masked
@@ -823,7 +700,6 @@ check 'a dry run of a gated unit' $patience "$train" --attn gau --n-layer 1 --n-
 check 'it has one head by default' said '^gau attention .*, 1 x 16, 1 head,'
 check 'a dry run of resuming' $patience "$train" --resume --dry-run ../out/configured >"$dir/stdout" 2>"$dir/err"
 check 'nothing was written' eval 'tree ../out | cmp -s - "$dir/dry" && lone'
-helps() { "$train" help "$1" | tr -s ' \n' ' ' | grep -qF -e "$2" || no "$("$train" help "$1")"; }
 check 'help of a number whose zero means something else' eval '"$sample" help temperature | grep -q "0: .*(0.8)$"'
 check 'help has the defaults of all mechanisms' helps out-norm '(none; rms in retnet, decay, lightning, deltanet, gated-delta, kda, rwkv7, gla; all in mamba2)'
 check 'and those of a flag' helps out-gate '(off; on in retnet,'
@@ -918,21 +794,11 @@ rm -r ../out/again ../out/other ../out/older ../out/flags ../out/*.json
 
 # --- going on ------------------------------------------------------------------------------------
 
-# A run of that many updates in a folder of its own, whatever was there, with the exit code that is
-# wanted.
-part() { # CODE FOLDER OPTION...
-    code=$1 folder=$2
-    shift 2
-    case " $* " in *' --resume '*) ;; *) set -- --overwrite "$@" ;; esac
-    $patience "$train" --out-dir "../out/$folder" "$@" >"$dir/stdout" 2>"$dir/err"
-    [ $? -eq "$code" ] || no "not $code: $(tail -n 1 "$dir/err")"
-}
 same_run() { # FOLDER FOLDER
     for file in model.safetensors best.safetensors loss.svg; do
         cmp -s "../out/$1/$file" "../out/$2/$file" || no "$file differs" || return
     done
 }
-steps="$small --max-iters 10 --eval-interval 4 --eval-iters 1 --log-interval 1"
 whole_steps=$steps
 check 'a whole run' part 0 whole $whole_steps $text
 for cut in 1 4 7 9; do
@@ -962,7 +828,6 @@ check 'and goes on to 5' part 130 less --resume --stop-at 5
 check 'with it' grep -q '"recompute": true,$' ../out/less/config.json
 check 'and resumes without' part 0 less --resume --no-recompute
 check 'to the same end' same_run less whole
-differ() { ! cmp -s "$1" "$2"; }
 check 'a run with products in bf16' part 0 halves $steps --precision bf16 $text
 check 'says how they are computed' said '^bf16 products \(with VDPBF16PS\(, slower here than bf16-tiles\)\?\|in plain C\)$'
 check 'and records it' grep -q '"precision": "bf16"' ../out/halves/config.json
@@ -1240,8 +1105,7 @@ check 'as texts to evaluate are' eval 'mkdir ../in/en/more/de && cp ../in/least 
 refused 'a text of neither folder'            2 'one of en/corpus, de/corpus' "$evaluate" ../out/folders ../in/en/more/corpus.txt
 refused 'classes and a validation file'       2 '--val-file'        $t --task classify --val-file $text $two
 
-tell() { grep -q -- "$1" "$dir/err" || no "$(cat "$dir/err")"; }
-printf 'good\ta fine film\nbad\ta poor film\ngood\tfine, and long\nbad\tpoor, and short\n' >../in/labels.tsv
+films >../in/labels.tsv
 printf '"good, really","a ""fine"" film"\nbad,"a\npoor\nfilm"\n"good, really",fine\nbad,poor\n' >../in/labels.csv
 printf 'same\ta\ta\nother\ta\tb\nsame\tb\tb\nother\tb\ta\n' >../in/pairs.tsv
 printf 'good\tfine\nbad\t\n' >../in/no-text.tsv
@@ -1252,7 +1116,6 @@ printf 'good,fine\nbad,"po"or\n' >../in/quotes.csv
 printf 'good,fine\nbad,"poor\n\n' >../in/open.csv
 printf 'good\tfine\nworse\tpoor\n' >../in/unknown.tsv
 tree ../in >"$dir/before"
-labels="$small --task classify --labels"
 check 'labelled texts are learned' part 0 labels $labels ../in/labels.tsv --labels-val ../in/labels.tsv --block-size 12
 check 'how well' says '^validation loss .* nats/row, .* accuracy [0-9.]*%, macro-F1 [0-9.]* (all 4 targets'
 check 'a warning says that they are validated on themselves' tell 'labels.tsv is trained on and validated on: results say'
@@ -1288,7 +1151,6 @@ evaluated() { $patience "$evaluate" --csv ../out/labels.eval ../out/by-heart "$@
 check 'eval finds their labels' [ "$(evaluated)" = 1 ]
 check 'where guessing is right half of the time' [ "$(column guess ../out/labels.eval)" = 0.5 ]
 check 'and no others' [ "$(sed 's/^good/x/;s/^bad/good/;s/^x/bad/' ../in/labels.tsv | evaluated --labels -)" = 0 ]
-found() { cut -f 2 ../in/labels.tsv | $patience "$classify" --lines "$@" ../out/by-heart 2>/dev/null; }
 check 'classify finds them' [ "$(found | cut -f 1 | tr '\n' ' ')" = 'good bad good bad ' ]
 check 'in CSV as well' [ "$(found --csv | sed '1d;s/,[^,]*$//;s/.*,//' | tr '\n' ' ')" = '"good" "bad" "good" "bad" ' ]
 check 'and in JSON' [ "$(found --json | grep -o '"label":"[a-z]*"' | cut -d '"' -f 4 | tr '\n' ' ')" = 'good bad good bad ' ]
@@ -1351,14 +1213,10 @@ check 'a held-back image is a picture' grep -q '^[ @.:=+*#%-]\{16\}|$' "$dir/std
 evaluates() { "$evaluate" "$@" >/dev/null 2>&1; }
 check 'images are evaluated at square sizes' evaluates ../out/hard --rows 20 --lengths 256,576
 check 'an image has 1024 pixels by default' made_of 1024 --task pathfinder
-image() { # CLASS: an image of CIFAR-10 in one colour
-    printf "\\$(printf %03o "$1")" && head -c 3072 /dev/zero | tr '\0' "$1"
-}
 mkdir ../in/cifar
 for i in 1 2 3 4; do image 1 && image 2; done >../in/cifar/data_batch_1.bin
 image 5 >../in/cifar/test_batch.bin
 head -c 3072 ../in/cifar/test_batch.bin >../in/cifar/short
-images='--n-layer 1 --n-embd 8 --n-head 1 --batch-size 1 --max-iters 2 --threads 1 --task image'
 check 'images of a folder' part 0 images $images --data ../in/cifar
 check 'the test batch is used at the end' says '^test accuracy [0-9.]*% (all 1 rows)'
 check 'and by eval' evaluates --csv ../out/images.csv ../out/images
@@ -1438,12 +1296,6 @@ refused 'eval of a synthetic task with --max-tokens'    2 '--max-tokens is for' 
 refused 'eval of a part of what was held back' 2 '--val-share is for' "$evaluate" --val-share 0.5 $whole
 refused 'eval of rows of an odd length'       2 'even number'       "$evaluate" --lengths 63,65 ../out/made
 
-table() { # LENGTHS, then how to call it: a header, and a row for each
-    rows=$1
-    shift
-    $patience "$evaluate" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
-    [ "$(wc -l <"$dir/stdout")" -eq $((rows + 1)) ] || no "$(wc -l <"$dir/stdout") lines"
-}
 shows() { # rows of a run, others with another seed, and how many answers are right
     $patience "$evaluate" --show 3 --rows 2 --lengths 144 "$1" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")" || return
     cp "$dir/stdout" "$dir/one"
@@ -1478,7 +1330,6 @@ check 'with a horizon of 0' table 1 --lengths 16 --horizon 0 --csv ../out/zero.c
 check 'is as trained' cmp -s ../out/one.csv ../out/zero.csv
 check 'eval of the training text' table 1 --lengths 16 $whole $text
 check 'eval warns of that' tell '^attn.c: warning: the model was trained on ../in/text'
-quiet() { ! grep -q warning "$dir/err" || no "$(cat "$dir/err")"; }
 check 'eval of held-back text' table 1 --lengths 16 --val-share 0.1 $whole $text
 check 'eval does not warn of that' quiet
 check 'a setting that needs another' part 0 idle $small $text --base 64
@@ -1525,9 +1376,7 @@ refused 'an exponent in windows'              2 '--windows is for models' "$anal
 refused 'a rank that cannot be'                2 'at most rank 9'      "$analyse" --exponent 9 --rank 10
 refused 'draws of a run'                      2 '--draws is for --exponent' "$analyse" --draws 2 $whole
 
-analyses() { $patience "$analyse" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 row() { grep -q "^ *$1 *$2 " "$dir/stdout" || no "$(cat "$dir/stdout")"; } # LAYER and HEAD, or a name
-lines() { [ "$(wc -l <"$2")" -eq "$1" ] || no "$(wc -l <"$2") lines in $2"; }
 check 'analyse of the validation text' analyses $whole
 check 'a row for each head' row 1 2
 check 'one for all' row mean ''
@@ -1554,11 +1403,7 @@ check 'analyse of it, into a file' analyses --csv ../out/units.csv ../out/units
 check 'its four heads have four numbers' [ "$(cut -d , -f 1-3 ../out/units.csv | grep -c '^head,1,[1-4]$')" -eq 4 ]
 check 'which differ' [ -z "$(cut -d , -f 1-3 ../out/units.csv | sort | uniq -d)" ]
 refused 'a table into standard output twice'  2 'standard output has the table' "$evaluate" --csv - $whole
-unread() { # into a pipe that nobody reads any more
-    { (sleep 0.2; "$evaluate" --lengths 4,8,16 --csv ../out/unread.csv $whole 2>/dev/null; echo $? >"$dir/code") | true; }
-    [ "$(cat "$dir/code")" -eq 0 ] || no "exit $(cat "$dir/code")"
-}
-check 'results that nobody reads are no failure' unread
+check 'results that nobody reads are no failure' unread "$evaluate" --lengths 4,8,16 --csv ../out/unread.csv $whole
 latin=$(printf '../in/caf\351') # not UTF-8
 cp $text "$latin"
 check 'a text with a name that is not UTF-8' part 0 latin $small "$latin"
@@ -1623,7 +1468,6 @@ refused 'sample of a synthetic task'               2 'use ./eval ../out/made'   
 refused 'sample of classes'                   2 'use ./classify ../out/classes' "$sample" ../out/classes
 
 not_same() { ! cmp -s "$1" "$2"; }
-samples() { $patience "$sample" --tokens 30 "$@" >"$dir/stdout" 2>"$dir/err" || no "$(cat "$dir/err")"; }
 same_sample() { cp "$dir/stdout" "$dir/before" && samples "$@" && cmp "$dir/stdout" "$dir/before"; }
 in_utf8() { iconv -f UTF-8 -t UTF-8 "$dir/stdout" >/dev/null; }
 for prompt in '' - --- 'To be' "$(printf '\377\033x')"; do
@@ -1706,7 +1550,6 @@ check 'fill of a line that ends with CRLF' [ "$(filled_line 'int _;\r\n')" = "$(
 refused 'fill in two formats'                 2 '--json and --csv'  "$fill" --json --csv ../out/masked 'a _'
 head -c 1100000 /dev/zero | tr '\0' _ >../out/blanks
 refused 'fill of a million blanks'            5 'more than 1048576 tokens' "$fill" ../out/masked - <../out/blanks
-fills() { $patience "$fill" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 first() { grep -q "$1" <<X || no "$(cat "$dir/stdout")"
 $(head -n 1 "$dir/stdout")
 X
@@ -1740,7 +1583,6 @@ refused 'eval of other labels'                5 'unknown.tsv:2'     "$evaluate" 
 refused 'eval of pairs as single texts'       5 'was trained on rows of' "$evaluate" ../out/labels --labels ../in/pairs.tsv
 refused 'eval of a causal run with labels'    2 '--labels is for'   "$evaluate" $whole --labels ../in/labels.tsv
 refused 'classify in two formats'             2 '--json and --csv'  "$classify" --json --csv ../out/classes $text
-classifies() { $patience "$classify" "$@" >"$dir/stdout" 2>"$dir/err" || no "$(tail -n 1 "$dir/err")"; }
 tab=$(printf '\t')
 check 'texts to be labelled' classifies ../out/classes $text ../in/one "$hostile"
 check 'have a class, a probability and a name' [ "$(grep -Ec "^(text|least)${tab}[01]\.[0-9]*$tab\.\./in/" "$dir/stdout")" = 3 ]
@@ -2019,7 +1861,6 @@ fi
 
 # Time and signals: a run with its end far away is `started`, gets a signal, and must end `soon`.
 forever='--max-iters 1000000 --log-interval 1000 --eval-interval 1000000'
-alive() { kill -0 $job 2>/dev/null; }
 started() { # NAME WORDS COMMAND...: until it says WORDS
     run=../out/$1 words=$2 i=0
     shift 2
@@ -2031,16 +1872,6 @@ started() { # NAME WORDS COMMAND...: until it says WORDS
         [ $i -lt 50 ] && alive || no 'does not start' || return
         sleep 0.1
     done
-}
-soon() { # CODE
-    (sleep 2; kill -9 $job) >/dev/null 2>&1 3>&- &
-    watch=$!
-    wait $job 2>/dev/null
-    code=$?
-    job=
-    kill -9 $watch 2>/dev/null # what TERM would run are our own traps
-    wait $watch 2>/dev/null
-    [ $code = "$1" ] || no "exit $code"
 }
 saves() { started "$1" '^step 1/' "$train" && kill "-$1" $job && soon "$2" && folder_is_valid "$run" log.jsonl; }
 check 'Ctrl-C saves and ends with 130' saves INT 130
@@ -2129,8 +1960,6 @@ check 'gradcheck passes the plain twin of an attention' derives --attn efficient
 check 'a plain twin has its distance from the fast one' \
     grep -Eq '^efficient, plain twin( +[0-9]+){3} +[0-9.]+e-1[0-9] +[0-9.]+e-1[0-9]$' "$dir/stdout"
 # ./bench, on sizes that take no time.
-tiny='--n-layer 1 --n-embd 16 --n-head 2 --batch-size 2 --seconds 0 --threads 1'
-benches() { $patience "$bench" $tiny --csv ../out/csv "$@" >"$dir/stdout" 2>"$dir/err"; }
 has_rows() { # NAME,LENGTH...: the rows of attentions, in that order, with all that is said of one
     rows=$(sed '/^\(group\|machine\|option\),/d; s/"[^"]*"//' ../out/csv | awk -F, '
         { printf "%s,%s ", $7, $8; for (i = 7; ++i <= NF;) if ($i <= 0) printf "(%s: %s) ", i, $i }
@@ -2185,19 +2014,6 @@ check 'bench of prompts' benches --only prompt --lengths 9,2 --attn relu,gla
 check 'has a row for each mechanism and length' [ "$(grep -c '^prompt,"[rg].* 1 x 16, prompt of [29];' ../out/csv)" = 4 ]
 
 # Against what was measured before, made faster or slower in the file.
-saved=../out/saved
-was() { # N: the saved times, N times as long
-    awk -v n="$1" '/^step/ {
-            at = index($0, "\",") + 2; rest = substr($0, at); comma = index(rest, ",")
-            printf "%s%.9g%s\n", substr($0, 1, at - 1), rest * n, substr(rest, comma); next }
-        { print }' $saved >../out/before
-}
-against() { # CODE OPTION...
-    code=$1
-    shift
-    $patience "$bench" --against ../out/before "$@" >"$dir/stdout" 2>"$dir/err"
-    [ $? = "$code" ]
-}
 check 'bench saves' benches --only step --attn relu --lengths 4,8 --save $saved
 check 'with the processor and its peak' grep -q '^machine,"[^"]*, 1 threads, vectors of [0-9]* bits",1,[0-9.e+]*,,1,' $saved
 check 'and how it was called' grep -q '^option,"lengths 4,8",' $saved
@@ -2341,5 +2157,4 @@ else
 fi
 check 'nothing is left in the folder' lone
 
-echo "$passed passed, $failed failed"
-[ $failed = 0 ]
+finish
