@@ -99,6 +99,7 @@ test-gradcheck: all # a sample; ./gradcheck checks every derivative
 	./gradcheck --elements 2
 test-programs: all
 	tests/programs.sh
+	tests/numbers.sh
 	tests/effects.sh
 	! command -v python3 >/dev/null || python3 tests/tensorboard.py
 	! command -v python3 >/dev/null || \
@@ -136,7 +137,7 @@ coverage:
 covered: $(OUT)/float/check all
 	find $(OUT) -name '*.gcda' -delete
 	umask 0; EVERY_SUITE=1 CK_TIMEOUT_MULTIPLIER=20 $< # other users write counters, too
-	umask 0; tests/programs.sh
+	umask 0; tests/programs.sh && tests/numbers.sh
 check-full: test faults kills abuse same portability
 	tests/browser.sh
 
