@@ -53,6 +53,11 @@ refused 'a corpus shorter than the context'   5 '--block-size'      $t --block-s
 refused 'a corpus one byte too short'   5 'needs 17 of each'  $t ../in/short
 refused 'more stories, and a text'           2 'a text is given'    $t --story-bytes 1000 $text
 refused 'more stories for rows'              2 'does not apply'     $t --story-bytes 1000 --task mqar
+for option in '--tokenizer char' "--val-file $text" '--val-share 0.5'; do
+    refused "${option%% *} for rows"          2 'does not apply to --task mqar' $t --task mqar --block-size 64 $option
+done
+refused 'a least length for rows without one' 2 'does not apply to --task mqar' $t --task mqar --block-size 64 --least 5
+refused 'noise for rows without it'           2 'does not apply to --task copy' $t --task copy --block-size 64 --noise
 refused 'too few stories'                    2 'write more stories' $t --story-bytes 1
 refused 'a validation file that is too short' 5 'too few'           $t --val-file ../in/one $text
 refused 'a validation file without a text' 2 'needs a text'          $t --val-file $text
@@ -140,6 +145,7 @@ refused 'an unknown precision'             2 'must be one of float, bf16' $t --p
 refused 'an unknown position'              2 'did you mean rope?'        $t --position ropes $text
 refused 'a flag with a value'              2 '--no-tied'                 $t --tied=yes $text
 refused 'a share of no tokens'             2 'above 0'                  $t --task mlm --mask-share 0 $text
+refused 'cautious decay of nothing'        2 'does not apply to --weight-decay 0' $t --cautious-decay --weight-decay 0 $text
 refused 'a share of all tokens'            2 'below 1'                  $t --task mlm --mask-share 1 $text
 refused 'a mask share without masks'    2 'does not apply to --task causal' $t --mask-share 0.2 $text
 refused 'whole words without masks'        2 'does not apply to --task classify' $t --task classify \
@@ -222,6 +228,8 @@ refused 'tensors in a text'                5 'looks like text'           $a $tex
 refused 'results where no folder is'       4 'No such file'              $a $tensors nowhere/out
 refused 'results in place of a folder'     4 'is a directory'            $a $tensors ../in/folder
 refused 'results to a device'              4 'is a device'               $a $tensors /dev/null
+refused 'a scale of a rotation without one' 2 '--rope-scale needs --rope' $a --rope-scale linear:2 $tensors out
+refused 'a layer beyond the last'          2 'counted from 0'            "$attend" --attn lightning --layer 2 --layers 2 $tensors out
 refused 'results larger than a file may be' 4 'too large' \
     env GCOV_PREFIX="$dir/cut-short" GCOV_ERROR_FILE=/dev/null sh -c 'ulimit -f 1; exec "$@"' sh $a --matrix $tensors out
 
@@ -432,6 +440,8 @@ over="$train --out-dir ../out/blocks-4 --overwrite --threads 1"
 refused 'a text that its run would delete'              2 'would overwrite it: move it' $over ../out/blocks-4/eval.csv
 refused 'a validation text that the run would delete'   2 'would overwrite it: move it' $over --val-file ../out/blocks-4/eval.csv $text
 refused 'labels that the run would overwrite'           2 'would overwrite it: move it' $over --task classify --labels ../out/blocks-4/log.jsonl
+refused 'validation labels that the run would delete'   2 'would overwrite it: move it' $over --task classify \
+    --labels $text --labels-val ../out/blocks-4/eval.csv
 refused 'a text that is a file of the run by another name' 2 'would overwrite it: move it' $over ../in/linked-too
 check 'a text with a name elsewhere' eval '$over $small ../in/linked >"$dir/stdout" 2>&1'
 check 'is still there' cmp -s $text ../in/linked
@@ -814,6 +824,7 @@ check 'a run that stops at 3' part 130 again $steps --stop-at 3 $text
 check 'and at 5' part 130 again --resume --stop-at 5
 refused 'stopping where a run is already' 2 'is at update 5 already' $train --resume --stop-at 5 ../out/again
 refused 'fewer updates than there were' 2 '--max-iters 4: the run is at update 5' $train --resume --max-iters 4 ../out/again
+refused 'an average of weights that begins late' 2 'keeps its average: it has no --ema' $train --resume --ema 0.9 ../out/again
 refused 'stopping where a run has been' 2 '--stop-at 3' $train --resume --stop-at 3 ../out/again
 check 'and goes on with other threads' part 0 again --resume --threads 2 $text
 check 'a run interrupted twice equals an uninterrupted one' same_run again whole
@@ -1205,6 +1216,7 @@ check 'a synthetic task that stops' part 130 made $steps --block-size 64 --task 
 check 'goes on' part 0 made --resume
 check 'a synthetic task that does not stop' part 0 unmade $steps --block-size 64 --task mqar
 check 'is the same' same_run made unmade
+refused 'noise from the middle on'                 2 'keeps --noise off' $train --resume --max-iters 19 --noise ../out/made
 refused 'a text for a synthetic task'              2 'takes no text'     $t --task mqar $text
 refused 'symbols for a task of text'                  2 '--symbols does not apply' $t --symbols 5 $text
 refused 'a row that is too short'             2 'positions'         $t --task mqar --items 40
@@ -1367,6 +1379,7 @@ refused 'analyse of a window beyond the text' 5 'takes 4097'        "$analyse" -
 refused 'analyse beyond what positions were learned' 2 '--length up to' "$analyse" --length 32 ../out/learned
 refused 'analyse of a mask that is not there' 2 'is bidirectional'   "$analyse" --unmask ../out/masked
 refused 'analyse that would overwrite its input'          2 'overwritten'       "$analyse" --csv ../in/text $whole ../in/text
+refused 'activations in place of its input'   2 'overwritten'       "$analyse" --activations ../in/text $whole ../in/text
 refused 'analyse into a folder that is not there' 4 'No such file'  "$analyse" --spectra no/x $whole
 refused 'analyse into one file twice'         2 '--csv and --svg'   "$analyse" --csv x --svg x $whole
 refused 'analyse into one file, spelt in two ways' 2 '--csv and --svg' "$analyse" --csv x --svg ./x $whole
@@ -1426,6 +1439,8 @@ check 'a rank for each tolerance' grep -q '^ *1 *A\( *[0-9.]*\)\{6\}$' "$dir/std
 check 'ranks of the activations' analyses --length 8 --activations ../out/act.csv $whole
 check 'of the embeddings and a layer' lines 3 ../out/act.csv
 refused 'a tolerance by length'               2 'not for --lengths'  "$analyse" --tolerance 0.1 --lengths 4 $whole
+refused 'spectra by length'                   2 'not for --lengths'  "$analyse" --spectra x --lengths 4 $whole
+refused 'faint weights by length'             2 'not for --lengths'  "$analyse" --faint 0.1 --lengths 4 $whole
 refused 'a plot of one length'                2 '--plot is for --lengths' "$analyse" --plot sum $whole
 refused 'a plot without a file'               2 '--plot is for --svg' "$analyse" --plot sum --lengths 4 $whole
 refused 'lengths of an exponent'              2 '--lengths is for models' "$analyse" --exponent 9 --lengths 4
@@ -2094,6 +2109,7 @@ check 'which it reads' tokenizes 'bpe:300: 300 tokens in the vocabulary' --token
 refused 'a tokenizer and a text to learn from' 2 '--tokenizer has a tokenizer' \
     "$tokenize" --tokenizer ../out/json --text ../out/bytes $text
 refused 'a tokenizer.json over the one that is read' 2 'is an input' "$tokenize" --tokenizer ../out/json --json ../out/json $text
+refused 'a tokenizer.json in place of a file of a run' 2 'a file of the run' "$tokenize" --run $whole --json $whole/model.safetensors $text
 ids() { [ "$("$tokenize" --tokenizer byte --ids ../in/one | wc -l)" = 1 ]; }
 check 'tokenize prints tokens, and nothing else' ids
 
