@@ -342,7 +342,7 @@ answers() { # COMMAND...: to a line, before there is another
     "$@" <../ask >../answer 2>/dev/null &
     job=$!
     exec 4>../ask 5<../answer
-    echo a_ >&4
+    (echo a_ >&4) # which may have ended
     timeout 20 head -n 1 <&5 >"$dir/stdout"
     exec 4>&- 5<&-
     kill_job
@@ -388,7 +388,7 @@ interrupted() { # Ctrl-C ends the answer, the end of the input the program
     "$sample" --interactive --tokens 16000000 $whole <../ask >"$dir/stdout" 2>"$dir/err" &
     job=$!
     exec 4>../ask
-    echo The >&4
+    (echo The >&4)
     until_ . "$dir/stdout" && kill -INT $job && sleep 0.3 && alive || no 'it ended'
     exec 4>&-
     soon 0 20
