@@ -1265,6 +1265,8 @@ check "the Arena's rows" part 0 arena $small --task listops --data ../in/arena
 check 'are counted where they are cut' said '2 of 4 rows are longer than the context and are cut: --block-size sets it$'
 check 'and whole where they fit' part 0 whole_arena $small --block-size 24 --task listops --data ../in/arena
 check 'without a word' eval '! grep -q "are cut" "$dir/err"'
+shows_of() { "$evaluate" --show 1 --seed "$1" ../out/arena 2>"$dir/err" | sed -n 2p; }
+check 'another seed shows the other row' [ "$(shows_of 0)" != "$(shows_of 1)" ]
 check 'other files' eval "printf '[MAX 2 8 ]\\t8\\n' >>../in/arena/basic_train.tsv"
 refused 'are not those of the run' 5 'data differ from those' $train --resume ../out/arena
 
