@@ -5,9 +5,8 @@
 
 #include <stdlib.h>
 
-enum {
-    APART = 1048573
-}; /* the rows between those of two seeds: a prime, as rows may be a power of 2 */
+/* The rows between those of two seeds: a prime, since the number of rows may be a power of 2. */
+enum { APART = 1048573 };
 
 static int targets_of(Batch row)
 {
