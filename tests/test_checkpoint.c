@@ -65,16 +65,19 @@ START_TEST(additional_tensors_and_metadata_are_saved)
 {
     Small *s = open_variant(0, B, T);
     const Param *p = s->model.params.first;
-    const Meta meta[] = { { "attnc.step", "7" }, { "attnc.words", "\xc3\xa9 \"\n" } };
+    const Meta meta[] = { { "attnc.step", "7" },
+                          { "attnc.words", "\xc3\xa9 \"\n" },
+                          { "attnc.file", "x\xff.\xc3" } }; /* as names may be */
     Tensor *numbers = leaf(s->mem, 5, 1, p->tensor->ndim, p->tensor->dim);
     const Entry beside = checkpoint_entry("optimizer.m.embed", numbers, numbers->data);
     Model loaded;
 
-    checkpoint_save(in_folder("model"), &s->model, (Contents){ &beside, 1, meta, 2, NULL });
+    checkpoint_save(in_folder("model"), &s->model, (Contents){ &beside, 1, meta, 3, NULL });
     Safetensors *file = load_checkpoint(in_folder("model"), &loaded, s->mem);
     ck_assert(same_parameters(&loaded, &s->model));
     for (int i = 0; i < 2; i++)
         ck_assert_str_eq(safetensors_meta(file, meta[i].key), meta[i].value);
+    ck_assert_str_eq(safetensors_meta(file, "attnc.file"), "x\ufffd.\ufffd");
     checkpoint_fill(file, "model",
                     checkpoint_entry("optimizer.m.embed", p->tensor, p->tensor->data));
     ck_assert(same_bits(p->tensor->data, numbers->data, numbers->n));
