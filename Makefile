@@ -46,7 +46,8 @@ HIDE = -fPIC -fvisibility=hidden
 CLANG := $(findstring clang,$(shell $(CC) --version))
 WIDE  := $(if $(CLANG),$(if $(filter x86_64,$(shell uname -m)),-mprefer-vector-width=512),-fexcess-precision=fast)
 # The x87 unit of 32-bit processors rounds elsewhere, and sums may not be reordered, whatever CFLAGS say.
-MATH += $(if $(filter i386-% i486-% i586-% i686-%,$(shell $(CC) -dumpmachine)),-msse2 -mfpmath=sse)
+TARGET := $(shell $(CC) -dumpmachine)
+MATH += $(if $(filter i386-% i486-% i586-% i686-%,$(TARGET)),-msse2 -mfpmath=sse)
 # Files beyond 2 GB and the year 2038. MemorySanitizer does not know fstat64().
 LARGE = $(if $(filter memory,$(SAN)),,-D_FILE_OFFSET_BITS=64 -D_TIME_BITS=64)
 ALL  = -std=c11 -D_POSIX_C_SOURCE=200809L $(LARGE) -I. -pthread -MMD -MP $(HIDE) $(WARN) $(MATH) $(WIDE) $(CFLAGS) \

@@ -82,8 +82,8 @@ ssize_t read(int fd, void *at, size_t n)
     return syscall(SYS_read, fd, at, calls.on && calls.interrupts && n > 3 ? 3 : n);
 }
 
-/* The linker has these called (--wrap): what is called by its own name is not found in a static
- * program. */
+/* The linker has these called instead of readdir() (--wrap): in a static program, dlsym() could not
+ * find the original. */
 struct dirent *__real_readdir(DIR *list) __attribute__((weak)), /* one of them may not be there */
     *__real_readdir64(DIR *list) __attribute__((weak));
 struct dirent *__wrap_readdir(DIR *list), *__wrap_readdir64(DIR *list);

@@ -80,19 +80,19 @@ for i in 0 1 2 3 4 5 6 7 8 9; do image $i; done >../in/cifar/test_batch.bin
 check 'a test of one image of each class' part 0 images $images --data ../in/cifar
 check 'is right once, as all images are black' says '^test accuracy 10.0% (all 10 rows)'
 
-entropies() { # what is said first and what is printed last
+entropies() { # the first one, on stderr, and the last, on stdout, are the same
     awk '/^its true entropy is/ { a = $5 } /^true entropy/ { b = $5 } END { exit !(a != "" && a == b) }' \
         "$dir/err" "$dir/stdout" || no "$(grep -h entropy "$dir/err" "$dir/stdout")"
 }
 check 'built-in stories' part 0 stories $small --story-bytes 20000
-check 'have one entropy, whenever it is said' entropies
+check 'have the same entropy at the beginning and at the end' entropies
 
 check 'a run with TensorBoard files' part 0 board $small --tensorboard $text
 check 'has its options there' grep -aq -e '    --n-layer 1$' ../out/board/events.*
 check 'a run of nothing but warm-up' part 0 warm $small --warmup-iters 3 $text
 check 'is warned of' said '^attn.c: warning: --warmup-iters 3: the run ends at update 3, '
 
-# --- memory and time beforehand ----------------------------------------------------------------
+# --- estimates ---------------------------------------------------------------------------------
 
 per_token() { # six operations for each parameter that is multiplied, or a few more, are so many million
     awk '/ MFLOP per token/ { n = $1 * 6e-6; exit !($3 > n / 4 && $3 < 2 * n) }' "$dir/err" || no "$(cat "$dir/err")"
@@ -113,7 +113,7 @@ check 'a plan of a long run' plans --max-iters 1000000 $text
 check 'has a peak of up to some TFLOP/s' said '^1 thread, vectors of [0-9]* bits, peak [1-9][0-9]\{0,3\} GFLOP/s, seed'
 
 peak() { tail -n 1 "../out/$1/log.jsonl" | sed 's/.*"peak_memory":\([0-9]*\).*/\1/'; }
-memory_is() { # FOLDER: what was said is near what the run took
+memory_is() { # FOLDER: the estimate is near what the run took
     awk '{ if (match($0, /about [0-9]* MiB/)) about = substr($0, RSTART + 6, RLENGTH - 10) + 0
            if (match($0, /"peak_memory":[0-9]*/)) peak = substr($0, RSTART + 14, RLENGTH - 14) / 1048576 }
         END { exit !(about > peak / 3 && about < peak * 3) }' "$dir/err" "../out/$1/log.jsonl" || no "$(grep MiB "$dir/err")"
@@ -122,7 +122,7 @@ if [ "$exact" ]; then
     deep="$small --n-embd 64 --n-layer 6 --block-size 256 --batch-size 8 --val-share 0.5 --max-iters 2 --eval-iters 1
         --sample-tokens 0"
     check 'a run of many layers' part 0 deep $deep $text
-    check 'takes about the memory that it says' memory_is deep
+    check 'takes about the memory that was estimated' memory_is deep
     check 'one that computes them again' part 0 shallow $deep --recompute $text
     check 'takes less' [ $(($(peak shallow) * 4)) -lt $(($(peak deep) * 3)) ]
 else
@@ -138,7 +138,7 @@ check 'help has the temperature of the sample' helps temperature '(0.8)'
 check 'and the time between checkpoints' helps save-interval '(300s)'
 check 'and how long a sample is' helps tokens '(500)' "$sample"
 
-# --- going on ----------------------------------------------------------------------------------
+# --- resuming ----------------------------------------------------------------------------------
 
 last_loss() { grep '"split":"train"' "../out/$1/log.jsonl" | tail -n 1 | sed 's/.*"loss":\([^,]*\),.*/\1/'; }
 check 'a whole run' part 0 whole $steps $text
@@ -154,15 +154,15 @@ dashed() { # a run in a folder that begins with a dash
     [ $? = 130 ]
 }
 check 'a run in a folder called -x' dashed
-check 'has a command that is none of options' said '/train --resume \./-x --threads 1$'
+check 'is continued by a command with its folder as ./-x' said '/train --resume \./-x --threads 1$'
 check 'a run on standard input' part 130 piped $steps --stop-at 4 - <$text
 check 'needs it again' said '^to continue, with the same text on standard input:$'
 saves_every() { grep -q "\"save_interval\": $2," "../out/$1/config.json"; }
 check 'a run with a time between checkpoints' part 0 often $small --save-interval 7s $text
 check 'and goes on' part 0 often --resume --max-iters 5
 check 'keeps it' saves_every often 7
-check 'as its configuration' part 0 again --config ../out/often
-check 'does' saves_every again 7
+check 'a run with its configuration' part 0 again --config ../out/often
+check 'has it, too' saves_every again 7
 
 # --- ./eval ------------------------------------------------------------------------------------
 
@@ -203,7 +203,7 @@ check 'and twice as many of a window twice as long' table 8 --protocol by-positi
 check 'positions with a scale' table 3 --lengths 16,32,64 --rope-scale linear:2 $whole
 check 'lie within it' says '^ *32 .* interpolation$'
 check 'or beyond' says '^ *64 .* extrapolation$'
-check 'what is measured is said' tell '^measured on the validation text$'
+check 'and a line names the text' tell '^measured on the validation text$'
 check 'a picture of one length' table 1 --lengths 16 --svg ../out/p.svg $whole
 check 'is there' [ -s ../out/p.svg ]
 
@@ -279,7 +279,7 @@ check 'a text in windows of 8' classifies --json ../out/classes $text
 check 'is all read' says '"tokens":2000,"windows":250,'
 lines_of_films() { cut -f 2 ../in/labels.tsv | classifies --lines ../out/films; }
 check 'lines beyond the context' lines_of_films
-check 'are cut, which is said' tell '^14 tokens, cut to the context of 12: fine, and long$'
+check 'are cut, and named' tell '^14 tokens, cut to the context of 12: fine, and long$'
 printf 'a fine film\n' >../in/line
 as_line() { found "$@" | head -n 1 | sed 's/.*"label"//' | cut -f 1,2; }
 as_file() { "$classify" "$@" ../out/by-heart ../in/line 2>/dev/null | sed 's/.*"label"//' | cut -f 1,2; }
@@ -298,7 +298,7 @@ check 'are fewer than bytes, by the ratio' counted
 imports() { "$export" $whole ../out/exported >/dev/null && "$import" "$@" ../out/exported ../out/shorter >"$dir/stdout"; }
 parameters() { sed -n 's/.*"parameters": \([0-9]*\)$/\1/p' ../out/shorter/config.json; }
 check 'an export is imported with half of its context' imports --block-size 8
-check 'which is said' says ', context 8, '
+check 'as its line says' says ', context 8, '
 check 'and recorded' grep -q '"block_size": 8,' ../out/shorter/config.json
 check 'a plan of its configuration' \
     eval '"$train" --config ../out/shorter --dry-run $text >"$dir/stdout" 2>"$dir/err"'
