@@ -84,14 +84,14 @@ ops 3960
 ops/base 3000
 ops/kernel 2660
 ops/attention 145 a file
-ops/attention/engine 9300
+ops/attention/engine 9320
 ops/attention/plain 72 a file
 model 4680
 data 4880
 data/synthetic 1430
 training 6200
 tools 955
-tools/common 5170
+tools/common 5190
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
@@ -101,7 +101,7 @@ tools/figure 1720
 tools/export 420
 tools/import 1010
 tools/fill 460
-tools/gradcheck 710
+tools/gradcheck 720
 tools/report 2840
 tools/train 2800
 tools/lib 1380
