@@ -317,6 +317,7 @@ MixSize mix_size(const Mix *in)
                      .E = in->v->dim[3],
                      .causal = in->causal,
                      .rope = in->rope,
+                     .group = in->group,
                      .layer = in->layer,
                      .layers = in->layers,
                      .set = in->set };

@@ -111,6 +111,7 @@ typedef struct {
     const int *length; /* (B): keys from here on are padding; NULL: no padding */
     bool rope;         /* RoPE on q and k, or on features (in the numerator only) */
     RopeScale rope_scale;
+    int group;         /* so many neighbouring heads have the same k and v; 0: none do */
     int layer, layers; /* index from 0, and the number of layers in the model; 0 of 0: alone */
     Values set;
 } Mix;
@@ -122,6 +123,7 @@ typedef struct {
     int m; /* the letter m in operands' shapes; 0: unused */
     int c; /* the letter c: no longer than this; 0: unused */
     bool causal, rope;
+    int group; /* heads with the same k and v, which a state may keep once; 0: none */
     int layer, layers;
     Values set;
 } MixSize;

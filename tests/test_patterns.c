@@ -132,6 +132,32 @@ START_TEST(decoding_keeps_the_keys_visible_to_later_rows)
 }
 END_TEST
 
+/* They are the same for a group of heads; what else there is of a key is not. */
+START_TEST(decoding_keeps_shared_keys_and_values_once)
+{
+    static const char *const weights[] = { "softmax", "forgetting" };
+
+    for (int i = 0; i < 2; i++)
+        for (int group = 1; group <= 6; group++) {
+            MixSize size = { .attention = &attention_softmax,
+                             .T = 20,
+                             .H = 6,
+                             .D = 4,
+                             .E = 3,
+                             .causal = true,
+                             .group = group };
+
+            size.set = settings_default(size.attention);
+            setting_parse(attention_takes(size.attention, "weight"), weights[i],
+                          setting_at(&size.set, "weight"));
+            const size_t some = attention_state(&size);
+            size.T++;
+            ck_assert_uint_eq(attention_state(&size) - some,
+                              (size_t)(6 / group * (4 + 3) + 6 * 2 * i));
+        }
+}
+END_TEST
+
 /* Not even multiplied by 0. */
 START_TEST(a_key_outside_the_pattern_is_not_seen)
 {

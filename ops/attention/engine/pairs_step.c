@@ -12,7 +12,7 @@
  * a ring buffer if there is a window or a chunk, preceded by the first keys if all rows see them.
  * Before that come the number of keys that are not padding, the angles, and memory for q of each
  * head; after it w_-t of each head, if there is a bias (bias.h), and F of each slot and head, if
- * there is a forget gate (forget.h).
+ * there is a forget gate (forget.h). What a group of heads has in common, k and v, is kept once.
  *
  * The time of a long row is that of reading its keys: heads are divided among the threads, and
  * DOTS keys are read at once.
@@ -45,6 +45,12 @@ static int slot_at(const View *v, int t)
     return ring && after > 0 ? v->global + after % ring : t;
 }
 
+/* The heads that share k and v with this one, and itself. */
+static int shared_by(int group)
+{
+    return group > 0 ? group : 1;
+}
+
 size_t pairs_state(const MixSize *s)
 {
     const View view = pairs_pattern(s->attention, &s->set);
@@ -52,7 +58,8 @@ size_t pairs_state(const MixSize *s)
     const int fade = pairs_tiling(s->attention, &s->set).forgets ? 2 : 0;
 
     return 1 + (size_t)(1 + s->H) * (size_t)s->D +
-           (size_t)n * (size_t)s->H * (size_t)(s->D + s->E + bias + fade);
+           (size_t)n * (size_t)(s->H / shared_by(s->group)) * (size_t)(s->D + s->E) +
+           (size_t)n * (size_t)s->H * (size_t)(bias + fade);
 }
 
 /* One row of one head: q times tau, and the slots of k and v, which are D and E wide. */
@@ -150,13 +157,14 @@ static void step_row(const StepRow *x, RowState *row, real *o)
         o[e] = sees ? o[e] / guard(row->c) : 0;
 }
 
-/* Stores rotated k and v of this position in one of the n slots of each head. */
+/* Stores rotated k and v of this position in one of the n slots of each group of heads. */
 static void step_keep(const Mix *in, const real *angles, real *cache, int slot, int n)
 {
     const int H = in->q->dim[2], D = in->q->dim[3], E = in->v->dim[3];
+    const int group = shared_by(in->group);
 
-    for (int h = 0; h < H; h++) {
-        real *k = cache + ((size_t)h * (size_t)n + (size_t)slot) * (size_t)(D + E);
+    for (int h = 0; h < H; h += group) {
+        real *k = cache + ((size_t)(h / group) * (size_t)n + (size_t)slot) * (size_t)(D + E);
 
         memcpy(k, in->k->data + h * D, (size_t)D * sizeof(real));
         memcpy(k + D, in->v->data + h * E, (size_t)E * sizeof(real));
@@ -233,11 +241,12 @@ static void step_heads(void *ctx, int begin, int end)
     for (int h = begin; h < end; h++) {
         RowState row = pairs_start(how->weighting, divisor, sink ? sink[h] : 0);
         const size_t first = (size_t)h * (size_t)r->n;
+        const size_t keys = (size_t)(h / shared_by(s->in->group)) * (size_t)r->n;
         real *q = r->q + h * r->x.D;
         StepRow x = r->x;
 
         x.q = q, x.f = pairs_gain(how, n0, x.D, seen);
-        x.cache += first * (size_t)(x.D + x.E);
+        x.cache += keys * (size_t)(x.D + x.E);
         x.w = x.w ? x.w + first : NULL, x.fade = x.fade ? x.fade + first : NULL;
         step_q(s->in, h, pairs_angles(s), tau, q);
         step_row(&x, &row, s->o + h * x.E);
@@ -252,7 +261,7 @@ void pairs_step(const Step *s)
     View view = pairs_pattern(in->attention, &in->set);
     const int n = slots(&view, s->tape->decoding->most);
     real *angles = s->state + 1, *q = angles + D, *cache = q + H * D;
-    real *more = cache + (size_t)H * (size_t)n * (size_t)(D + E);
+    real *more = cache + (size_t)(H / shared_by(in->group)) * (size_t)n * (size_t)(D + E);
     const real *w = bias_is_on(&in->set) ? step_bias(s, more, n, q) : NULL;
     real *fade = how.forgets ? more + (w ? H * n : 0) : NULL;
 
