@@ -10,7 +10,8 @@
  *     g <- s f(h W^T + b)                  Operand.from; ops/gate.c; of length 1, or times another
  *     v <- f(h W^T + b) v                  Projection.step; ops/scale_rows.c
  *
- * With --share-keys, q and k have the columns of one head until they are repeated for all.
+ * With --n-kv-head, k and v have the columns of fewer heads until they are repeated for the heads
+ * of each group; with --share-keys, q and k have those of one.
  */
 #include "model/layers.h"
 
@@ -88,7 +89,7 @@ void make_around(Around *a, const Maker *m, const char *prefix, const char *conv
     for (int i = 0; K && conv[i]; i++)
         a->conv[i] = params_normal(
             m->params, make_name(m, text_format("%sconv_%c", prefix, conv[i]).at, buffer),
-            1 / sqrt(3.0 * K), SHAPE(K * (conv[i] == 'v' ? s.H * s.E : key_columns(c, &s))));
+            1 / sqrt(3.0 * K), SHAPE(K * own_columns(c, &s, conv[i])));
     for (int i = 0; setting_is(&c->set, "qk-norm", "rms") && i < 2; i++)
         a->gain[i] = params_constant(
             m->params, make_name(m, text_format("%s%c_norm", prefix, "qk"[i]).at, buffer), 1, s.D);
@@ -111,17 +112,18 @@ double around_matrices(const Config *c, const MixSize *s)
     return sum;
 }
 
-/* A convolution and silu of it; q and k normed, with a number per row, and q scaled; operands. */
+/* A convolution and silu of it; what is repeated; q and k normed, with a number per row, and q
+ * scaled; operands. */
 double around_kept(const Config *c, const MixSize *s, const char *conv)
 {
     const Operand *o;
     double sum = 0;
 
     for (int i = 0; setting(&c->set, "conv") && conv[i]; i++)
-        sum += (has_flag(c, "conv-silu") ? 2.0 : 1.0) *
-               (conv[i] == 'v' ? s->H * s->E : key_columns(c, s));
-    if (has_flag(c, "share-keys"))
-        sum += 2.0 * s->H * s->D;
+        sum += (has_flag(c, "conv-silu") ? 2.0 : 1.0) * own_columns(c, s, conv[i]);
+    for (int i = 0; conv[i]; i++)
+        if (own_heads(c, s, conv[i]) < s->H)
+            sum += s->H * (conv[i] == 'v' ? s->E : s->D);
     if (setting(&c->set, "qk-norm"))
         sum += 2.0 * s->H * (s->D + 2);
     if (attention_traits(c->attention, &c->set) & SILU_QK)
@@ -153,18 +155,14 @@ static Tensor *filtered(Pass *p, Tensor *x, Tensor *w)
     return x;
 }
 
-Tensor *pass_input(Pass *p, Tensor *x, Tensor *w)
+Tensor *pass_input(Pass *p, Tensor *x, Tensor *w, int heads)
 {
-    return pass_split(p, filtered(p, x, w));
-}
+    const int B = x->dim[0], T = x->dim[1], H = p->size.H, D = x->dim[2] / heads;
 
-Tensor *pass_keys(Pass *p, Tensor *x, Tensor *w)
-{
-    const int B = x->dim[0], T = x->dim[1], H = p->size.H, D = p->size.D;
-
-    if (!has_flag(p->config, "share-keys"))
-        return pass_input(p, x, w);
-    return tensor_reshape(op_repeat(p->tape, filtered(p, x, w), 1, H), SHAPE(B, T, H, D));
+    x = filtered(p, x, w);
+    if (heads < H)
+        x = op_repeat(p->tape, tensor_reshape(x, SHAPE(B, T, heads, D)), 1, H / heads);
+    return tensor_reshape(x, SHAPE(B, T, H, D));
 }
 
 static Tensor *normed(Pass *p, Tensor *x, Tensor *gain)

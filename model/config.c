@@ -63,6 +63,7 @@ static const struct {
     NUMBER("logit_cap", logit_cap, 0, LOGIT_CAP_MOST),
     FLAG("from_last", from_last),
     FLAG("value_embedding", value_embedding),
+    NUMBER("n_kv_head", kv_heads, 0, 1 << 14),
 };
 enum { OWN = sizeof own / sizeof *own };
 

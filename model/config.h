@@ -49,6 +49,7 @@ typedef struct {
     int no_residual;               /* layers do not add their input to their output */
     int shortcut;                  /* each block's input has a learned share of the embeddings */
     int value_embedding;           /* each layer adds a learned vector of the token to v */
+    int kv_heads;                  /* of k and v, each for a group of heads; 0: one for each head */
     int hidden;                    /* the width of the feed-forward layer; 0: config_hidden() */
     int rope_base;                 /* 0: 10000 */
     int logit_cap;                 /* logits are between -logit_cap and logit_cap; 0: any */

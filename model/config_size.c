@@ -35,6 +35,7 @@ MixSize config_mix_size(const Config *c)
                      .c = c->context,
                      .causal = c->task == TASK_CAUSAL,
                      .rope = c->position == POSITION_ROPE && c->attention->traits & CAN_ROPE,
+                     .group = c->kv_heads ? c->heads / c->kv_heads : 0,
                      .layers = c->layers,
                      .set = c->set };
 
@@ -58,6 +59,8 @@ static Text needless(const Config *c)
             text_add(&text, "%s%s", s->kind == SETTING_FLAG && s->value ? "no-" : "", s->name);
     if (!text.n && c->hidden && !layer_of(c->attention)->feed_forward)
         text_add(&text, "n-inner");
+    if (!text.n && c->kv_heads && !layer_of(c->attention)->groups)
+        text_add(&text, "n-kv-head");
     return text;
 }
 
@@ -101,6 +104,12 @@ static Text part_misfit(const Config *c)
         text_add(&why, "--n-head %d does not divide %s--n-embd %d; --n-head %d would", c->heads,
                  inner > c->width ? "twice " : "", c->width,
                  near_divisor(inner, c->heads, config_mix_size(c).rope));
+    else if (c->kv_heads && c->heads % c->kv_heads != 0)
+        text_add(&why, "--n-kv-head %d does not divide --n-head %d; --n-kv-head %d would",
+                 c->kv_heads, c->heads, near_divisor(c->heads, c->kv_heads, false));
+    else if (c->kv_heads && has_flag(c, "share-keys"))
+        text_add(&why, "--n-kv-head does not apply to --attn %s with --share-keys",
+                 c->attention->name);
     else if (c->task != TASK_CAUSAL && conv > 0 && conv % 2 == 0)
         text_add(&why,
                  "--conv %d has no middle, and the task %s sees both sides: choose an odd number",
@@ -370,7 +379,7 @@ static double value_embeddings(const Config *c)
     const MixSize s = config_mix_size(c);
     const bool once = setting_is(&c->set, "share", "layers");
 
-    return (once ? 1 : mixes(c)) * c->vocab * s.H * s.E;
+    return (once ? 1 : mixes(c)) * c->vocab * own_columns(c, &s, 'v');
 }
 
 double config_parameters(const Config *c)

@@ -54,11 +54,12 @@ const Form *form_of_config(const Config *c, Text *why)
     *why = foreign(c);
     for (int i = 0; !why->n && forms[i]; i++)
         if (forms[i]->position == c->position && forms[i]->ffn == c->ffn &&
-            forms[i]->norm == c->norm)
+            forms[i]->norm == c->norm && (forms[i]->groups || !c->kv_heads))
             return forms[i];
     if (!why->n)
-        text_add(why, "no class combines position %s, ffn %s and layer-norm %s",
-                 position_names[c->position], ffn_names[c->ffn], norm_names[c->norm]);
+        text_add(why, "no class combines position %s, ffn %s%s layer-norm %s%s",
+                 position_names[c->position], ffn_names[c->ffn], c->kv_heads ? "," : " and",
+                 norm_names[c->norm], c->kv_heads ? " and n-kv-head" : "");
     return &form_own[c->task];
 }
 

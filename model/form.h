@@ -21,6 +21,7 @@ typedef struct {
 typedef struct {
     const char *name, *class_name; /* "llama", "LlamaForCausalLM" */
     int position, ffn, norm;
+    bool groups;                                /* heads may share k and v */
     bool own;                                   /* the class is ours */
     void (*config)(const Config *c, FILE *out); /* writes the rest of config.json */
     void (*tensors)(const Model *model, FormTensors *to);

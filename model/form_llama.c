@@ -74,8 +74,8 @@ static void llama_config(const Config *c, FILE *out)
             config_hidden(c));
     fprintf(out, ",\n  \"num_hidden_layers\": %d,\n  \"num_attention_heads\": %d", c->layers,
             c->heads);
-    fprintf(out, ",\n  \"num_key_value_heads\": %d,\n  \"head_dim\": %d", c->heads,
-            config_mix_size(c).D);
+    fprintf(out, ",\n  \"num_key_value_heads\": %d,\n  \"head_dim\": %d",
+            c->kv_heads ? c->kv_heads : c->heads, config_mix_size(c).D);
     fprintf(out, ",\n  \"max_position_embeddings\": %d,\n  \"rms_norm_eps\": %s", c->context,
             eps_names[c->eps]);
     fprintf(out, ",\n  \"hidden_act\": \"%s\"", c->ffn == FFN_SWIGLU ? "silu" : "gelu_new");
@@ -90,6 +90,7 @@ const Form form_llama = { .name = "llama",
                           .position = POSITION_ROPE,
                           .ffn = FFN_SWIGLU,
                           .norm = NORM_RMS,
+                          .groups = true,
                           .config = llama_config,
                           .tensors = llama_tensors };
 
@@ -98,5 +99,6 @@ const Form form_arcee = { .name = "arcee",
                           .position = POSITION_ROPE,
                           .ffn = FFN_GELU,
                           .norm = NORM_RMS,
+                          .groups = true,
                           .config = llama_config,
                           .tensors = llama_tensors };

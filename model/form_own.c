@@ -143,6 +143,8 @@ Text form_lacks(const Config *c, const char *source)
         return text_format("--shortcut");
     if (c->value_embedding && !strstr(source, "config.value_embedding"))
         return text_format("--value-embedding");
+    if (c->kv_heads && !strstr(source, "config.n_kv_head"))
+        return text_format("--n-kv-head %d", c->kv_heads);
     if (c->from_last)
         return text_format("predictions from the last position");
     if (c->ffn == FFN_RELU2 && !strstr(source, "\"relu2\""))

@@ -9,8 +9,10 @@
  *
  * Between these, model/around.c has what may surround any mix, such as a short convolution.
  * Where a mechanism does not use k, or q and k, q or v takes their place, without a matrix. q and k
- * of a head may be narrower, or wider, than v, and with --share-keys those of all heads are the
- * same. Then, before W_o,
+ * of a head may be narrower, or wider, than v. With --n-kv-head G, the heads are divided into G
+ * groups, and those of a group have the same k and v (grouped-query attention, arXiv:2305.13245;
+ * with one group, multi-query, arXiv:1911.02150); with --share-keys, all heads have the same q and
+ * k. Then, before W_o,
  *
  *     o <- o + s_h v            --skip, in head h; v as it was before steps multiplied it
  *     o <- o / rms(o)           --out-norm rms, in each head
@@ -32,25 +34,26 @@ static bool uses_k(const Config *c)
 static void heads_make(Block *b, const Maker *m)
 {
     MixSize s = config_mix_size(m->config);
-    const int width = m->config->width, keys = key_columns(m->config, &s);
+    const Config *c = m->config;
+    const int width = c->width;
     char buffer[PARAM_NAME];
 
     b->attention_norm = make_norm(m, "attn.norm");
-    if (uses_q(m->config))
-        b->q = make_dense(m, "attn.wq", keys, width, 1);
-    if (uses_k(m->config))
-        b->k = make_dense(m, "attn.wk", keys, width, 1);
-    b->v = make_dense(m, "attn.wv", s.H * s.E, width, 1);
+    if (uses_q(c))
+        b->q = make_dense(m, "attn.wq", own_columns(c, &s, 'q'), width, 1);
+    if (uses_k(c))
+        b->k = make_dense(m, "attn.wk", own_columns(c, &s, 'k'), width, 1);
+    b->v = make_dense(m, "attn.wv", own_columns(c, &s, 'v'), width, 1);
     b->value_embed = make_value_embed(m, "attn.value_embed");
     b->o = make_dense(m, "attn.wo", width, s.H * s.E, make_add_gain(m));
     make_own(b->own, m, "attn.");
     make_around(&b->around, m, "attn.", "qkv");
-    if (setting(&m->config->set, "out-gate"))
+    if (setting(&c->set, "out-gate"))
         b->out_gate = make_dense(m, "attn.wg", s.H * s.E, width, 1);
-    if (setting_is(&m->config->set, "out-norm", "all"))
+    if (setting_is(&c->set, "out-norm", "all"))
         b->out_norm =
             params_constant(m->params, make_name(m, "attn.out_norm", buffer), 1, s.H * s.E);
-    if (has_flag(m->config, "skip"))
+    if (has_flag(c, "skip"))
         b->skip = params_constant(m->params, make_name(m, "attn.skip", buffer), 1, s.H);
 }
 
@@ -81,6 +84,12 @@ static Tensor *finished(Pass *p, const Block *b, Tensor *o, Tensor *h)
     return b->out_norm ? op_rmsnorm(p->tape, o, b->out_norm, NORM_EPS) : o;
 }
 
+/* Operand i, q, k or v, in heads. */
+static Tensor *input(Pass *p, const Block *b, Tensor *x, int i)
+{
+    return pass_input(p, x, b->around.conv[i], own_heads(p->config, &p->size, "qkv"[i]));
+}
+
 static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
 {
     Tensor *h = pass_norm(p, x, b->attention_norm), *o, *v;
@@ -89,11 +98,11 @@ static Tensor *heads_run(Pass *p, const Block *b, Tensor *x)
     for (int i = 3; i < OPERANDS_MAX; i++)
         in.x[i] = b->own[i];
     if (b->q.w)
-        in.q = pass_keys(p, pass_dense(p, h, b->q), b->around.conv[0]);
+        in.q = input(p, b, pass_dense(p, h, b->q), 0);
     if (b->k.w)
-        in.k = pass_keys(p, pass_dense(p, h, b->k), b->around.conv[1]);
+        in.k = input(p, b, pass_dense(p, h, b->k), 1);
     v = pass_dense(p, h, b->v);
-    in.v = v = pass_input(p, pass_value_embed(p, v, b->value_embed), b->around.conv[2]);
+    in.v = v = input(p, b, pass_value_embed(p, v, b->value_embed), 2);
     in.q = in.q ? in.q : in.v;
     in.k = in.k ? in.k : in.q;
     pass_around(p, &b->around, h, &in);
@@ -109,17 +118,17 @@ static void heads_size(const Config *c, MixSize *s)
     s->D = s->E = c->width / c->heads;
 }
 
-/* The columns of q and k, as far as they are used. */
-static double keys(const Config *c, const MixSize *s)
+/* The columns of q, k and v, as far as they are used. */
+static double inputs(const Config *c, const MixSize *s)
 {
-    return (uses_q(c) + uses_k(c)) * (double)key_columns(c, s);
+    return (uses_q(c) ? own_columns(c, s, 'q') : 0) + (uses_k(c) ? own_columns(c, s, 'k') : 0) +
+           own_columns(c, s, 'v');
 }
 
 /* q, k, v and o; the gate. */
 static double heads_projections(const Config *c, const MixSize *s)
 {
-    return c->width *
-               (keys(c, s) + s->H * (2.0 * s->E + (setting(&c->set, "out-gate") ? s->E : 0))) +
+    return c->width * (inputs(c, s) + (setting(&c->set, "out-gate") ? 2.0 : 1.0) * s->H * s->E) +
            around_matrices(c, s);
 }
 
@@ -134,10 +143,11 @@ static double heads_kept(const Config *c, const MixSize *s)
 {
     double around = (setting(&c->set, "out-norm") ? s->E + 2.0 : 0) +
                     (setting(&c->set, "out-gate") ? 2.0 * s->E : 0) +
-                    (has_flag(c, "skip") ? 2.0 * s->E : 0) + (c->value_embedding ? 2.0 * s->E : 0);
+                    (has_flag(c, "skip") ? 2.0 * s->E : 0);
+    const double looked_up = c->value_embedding ? 2.0 * own_columns(c, s, 'v') : 0;
 
-    return 3.0 * c->width + keys(c, s) + s->H * (2.0 * s->E + around) + around_kept(c, s, "qkv") +
-           attention_memory(s).kept;
+    return 3.0 * c->width + inputs(c, s) + looked_up + s->H * (s->E + around) +
+           around_kept(c, s, "qkv") + attention_memory(s).kept;
 }
 
 static double heads_back(const Config *c, const MixSize *s)
@@ -150,6 +160,7 @@ const Layer layer_heads = { .name = "heads",
                             .mixes = 1,
                             .inner = 1,
                             .feed_forward = true,
+                            .groups = true,
                             .make = heads_make,
                             .run = heads_run,
                             .size = heads_size,

@@ -17,6 +17,7 @@ typedef struct {
     bool feed_forward; /* a feed-forward layer follows */
     bool one_head;     /* by default */
     bool gammas;       /* q and k are scaled by --gamma-init */
+    bool groups;       /* heads may share k and v: --n-kv-head */
     int inner;         /* the width of v over all heads, as a multiple of the model's width */
 
     void (*make)(Block *b, const struct Maker *m);
@@ -36,5 +37,15 @@ typedef struct {
 /* All layers; the layer of a mechanism. */
 extern const Layer layer_heads, layer_pooled, layer_gated;
 const Layer *layer_of(const Attention *a);
+
+/* Whether the mechanism has that flag, and it is set. */
+bool has_flag(const Config *c, const char *name);
+
+/*
+ * The heads that have a q, a k and a v of their own; the others share them with their neighbours.
+ * And the columns of all of these, of 'q', 'k' or 'v'.
+ */
+int own_heads(const Config *c, const MixSize *s, char of);
+int own_columns(const Config *c, const MixSize *s, char of);
 
 #endif

@@ -49,7 +49,8 @@ Tensor *make_value_embed(const Maker *m, const char *name)
 
     if (!m->config->value_embedding)
         return NULL;
-    return params_table(m->params, make_name(m, name, buffer), 0, m->config->vocab, s.H * s.E);
+    return params_table(m->params, make_name(m, name, buffer), 0, m->config->vocab,
+                        own_columns(m->config, &s, 'v'));
 }
 
 /* An operand shared by all heads exists once: the vectors, or all. */
@@ -92,16 +93,6 @@ void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix)
     for (int i = 0; (o = attention_operand(c->attention, i)); i++)
         if (*o->shape != 'B' && attention_needs(c->attention, &c->set, i))
             own[i] = make_operand(m, o, prefix);
-}
-
-bool has_flag(const Config *c, const char *name)
-{
-    return attention_takes(c->attention, name) && setting(&c->set, name);
-}
-
-int key_columns(const Config *c, const MixSize *s)
-{
-    return has_flag(c, "share-keys") ? s->D : s->H * s->D;
 }
 
 static double matrix_numbers(const Config *c, const Operand *o)
@@ -170,6 +161,7 @@ Mix pass_operands(const Pass *p)
                   .length = p->length,
                   .rope = p->size.rope,
                   .rope_scale = scale,
+                  .group = p->size.group,
                   .layer = p->size.layer,
                   .layers = p->size.layers,
                   .set = p->size.set };

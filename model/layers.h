@@ -44,16 +44,9 @@ void make_own(Tensor *own[OPERANDS_MAX], const Maker *m, const char *prefix);
 /* The size of those that are trained matrices. */
 double own_matrices(const Config *c);
 
-/* Whether the mechanism has that flag, and it is set. */
-bool has_flag(const Config *c, const char *name);
-
-/* The columns of q, and of k: those of all heads, or those that all share. */
-int key_columns(const Config *c, const MixSize *s);
-
 /*
- * Creates what surrounds a mix; `conv` has a letter for each input of its convolutions, and v is as
- * wide as the values, the others as q. The size of its matrices, and the numbers it keeps per
- * token.
+ * Creates what surrounds a mix; `conv` has a letter for each input of its convolutions, and z is as
+ * wide as q. The size of its matrices, and the numbers it keeps per token.
  */
 void make_around(Around *a, const Maker *m, const char *prefix, const char *conv);
 double around_matrices(const Config *c, const MixSize *s);
@@ -87,10 +80,9 @@ Tensor *pass_value_embed(Pass *p, Tensor *v, Tensor *table); /* v + table[id]; v
 Tensor *pass_split(Pass *p, Tensor *x);                      /* x as (B, T, H, D or E) */
 Tensor *pass_drop(Pass *p, Tensor *x);
 
-/* conv(x) of x (B, T, C), or without w x; silu(conv(x)), in heads; and that of q or k. */
+/* conv(x) of x (B, T, C), or without w x; silu(conv(x)), in heads, of which x has some or all. */
 Tensor *pass_conv(Pass *p, Tensor *x, Tensor *w);
-Tensor *pass_input(Pass *p, Tensor *x, Tensor *w);
-Tensor *pass_keys(Pass *p, Tensor *x, Tensor *w);
+Tensor *pass_input(Pass *p, Tensor *x, Tensor *w, int heads);
 
 /* Norms q and k, and computes the operands that depend on h. */
 void pass_around(Pass *p, const Around *a, Tensor *h, Mix *in);

@@ -84,9 +84,9 @@ static Tensor *pooled_run(Pass *p, const Block *b, Tensor *x)
     Tensor *v = computes_once(p->config) ? q : pass_dense(p, h, of_all_heads(p, b->v));
 
     v = pass_value_embed(p, v, b->value_embed);
-    in.q = pass_input(p, q, b->around.conv[0]);
-    in.k = pass_input(p, k, b->around.conv[1]);
-    in.v = v == q && !b->around.conv[2] ? in.q : pass_input(p, v, b->around.conv[2]);
+    in.q = pass_input(p, q, b->around.conv[0], p->size.H);
+    in.k = pass_input(p, k, b->around.conv[1], p->size.H);
+    in.v = v == q && !b->around.conv[2] ? in.q : pass_input(p, v, b->around.conv[2], p->size.H);
     q = in.q;
     pass_around(p, &b->around, h, &in);
     for (int i = 3; i < OPERANDS_MAX; i++)

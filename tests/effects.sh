@@ -80,6 +80,7 @@ noise | --task mqar --symbols 64 --items 2 --block-size 32
 difficulty hard | --task pathfinder --block-size 256
 n-layer 1 |
 n-head 4 |
+n-kv-head 1 |
 n-embd 32 |
 block-size 8 |
 dropout 0.3 |

@@ -28,20 +28,22 @@ TEXT = "Once upon a time, na\u00efve \u732b lived\t\u2014 so!\n"
 STOCK = {
     "--ffn swiglu": "LlamaForCausalLM",
     "--ffn swiglu --bias --tied": "LlamaForCausalLM",
+    "--ffn swiglu --n-kv-head 2": "LlamaForCausalLM",
     "--ffn swiglu --n-inner 40 --rope-base 500 --norm-eps 1e-6": "LlamaForCausalLM",
     "--ffn gelu": "ArceeForCausalLM",
-    "--ffn gelu --bias --tied": "ArceeForCausalLM",
+    "--ffn gelu --bias --tied --n-kv-head 1": "ArceeForCausalLM",
     "--position learned --layer-norm layer --n-inner 40 --norm-eps 1e-6": "GPT2LMHeadModel",
     "--position learned --layer-norm layer --bias --tied": "GPT2LMHeadModel",
 }
 # Options of each mechanism, with every setting of it at least once; the first is as it comes.
 AROUND_QKV = ["--conv 3 --qk-norm l2", "--conv 1 --no-conv-silu --qk-norm rms"]
-HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--out-norm all --out-gate", *AROUND_QKV]
+HEADS = ["--key-size 6", "--out-norm rms --out-gate", "--out-norm all --out-gate --n-kv-head 1",
+         "--conv 3 --qk-norm rms --n-kv-head 2", *AROUND_QKV]
 BANDED = [*HEADS, "--window 5"]
 LINEAR = [*BANDED, "--position rope --rope-at before"]
 PATTERN = ["--rope-base 500", "--scale entropy --base 20", "--weight relu2 --scale logn --base 9", *HEADS]
-FADING = ["--no-out-gate --out-norm none", "--out-norm all --key-size 6", "--position none", *AROUND_QKV]
-DELTA = ["--no-out-gate --out-norm none", "--out-gate --out-norm all --key-size 6", "--negative --conv 3",
+FADING = ["--no-out-gate --out-norm none", "--out-norm all --key-size 6", "--position none --n-kv-head 2", *AROUND_QKV]
+DELTA = ["--no-out-gate --out-norm none", "--out-gate --out-norm all --key-size 6 --n-kv-head 2", "--negative --conv 3",
          "--conv 2 --no-conv-silu --qk-norm rms --negative", "--conv 0"]
 OWN = {
     "softmax": ["--position sinusoidal", "--rope-base 500 --window 7", "--scale entropy --base 20",
@@ -67,7 +69,7 @@ OWN = {
     "retnet": ["", "--decay 2", *FADING],
     "decay": ["", *FADING],
     "lightning": ["", "--slopes alibi", "--conv 3 --no-conv-silu", *FADING],
-    "mamba2": ["--conv 3", "--no-share-keys --conv 3", "--no-skip --conv 5", "--conv 1 --no-conv-silu --qk-norm l2",
+    "mamba2": ["--conv 3", "--no-share-keys --conv 3 --n-kv-head 2", "--no-skip --conv 5", "--conv 1 --no-conv-silu --qk-norm l2",
                "--out-norm rms --key-size 6 --conv 3", "--out-norm none --no-out-gate --qk-norm rms --conv 3"],
     "deltanet": ["", *DELTA],
     "gated-delta": ["", *DELTA],
@@ -84,7 +86,7 @@ OWN = {
             "--conv 1 --qk-norm rms --n-head 2"],
     "flash-gau": ["", "--chunk 5", "--chunk 7 --key-size 10 --no-gate",
                   "--rel-bias rope --n-head 2", "--conv 3 --qk-norm rms --chunk 5", "--qk-norm l2"],
-    "synthesizer": ["", "--kind random", "--out-norm rms --out-gate", "--out-norm all --kind random"],
+    "synthesizer": ["", "--kind random --n-kv-head 2", "--out-norm rms --out-gate", "--out-norm all --kind random"],
     "poolingformer": ["", "--near 3 --far 9", "--near 2 --far 12 --pool-size 3 --pool-stride 2",
                       "--near 6 --far 7 --pool-size 2 --pool-stride 5", *HEADS],
     "reformer": ["--chunk 3", "--chunk 2 --buckets 4", "--chunk 4 --rounds 3 --buckets 6", "--chunk 2 --key-size 6",
@@ -616,7 +618,7 @@ def mechanisms():
 def check_settings(name, configs):
     """Each setting in config.json has had more than one value."""
     around = {"attn", "vocab_size", "position", "ffn", "layer_norm", "task", "n_layer", "n_head",
-              "n_embd", "block_size", "bias", "no_residual", "classes", "n_inner", "rope_base", "norm_eps",
+              "n_kv_head", "n_embd", "block_size", "bias", "no_residual", "classes", "n_inner", "rope_base", "norm_eps",
               "model_type", "dtype", "torch_dtype",
               "architectures", "bos_token_id", "eos_token_id", "tie_word_embeddings", "auto_map"}
     only = {("efficient", "rope_at")}  # it has one value

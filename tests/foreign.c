@@ -109,19 +109,30 @@ static double *norm(Pass *p, const char *which, const double *x)
 }
 
 /* rotate_half of transformers: number d turns with number d + D/2. */
-static void turn_halves(const Pass *p, double *x)
+static void turn_halves(const Pass *p, double *x, int heads)
 {
-    const int C = p->is.width, D = C / p->is.heads;
+    const int D = p->is.width / p->is.heads;
 
     for (int t = 0; t < p->T; t++)
-        for (int h = 0; h < p->is.heads; h++)
+        for (int h = 0; h < heads; h++)
             for (int d = 0; d < D / 2; d++) {
-                double *a = &x[t * C + h * D + d], *b = a + D / 2, was = *a;
+                double *a = &x[(t * heads + h) * D + d], *b = a + D / 2, was = *a;
                 const double angle = t / pow(p->is.base > 0 ? p->is.base : 10000, 2.0 * d / D);
 
                 *a = was * cos(angle) - *b * sin(angle);
                 *b = *b * cos(angle) + was * sin(angle);
             }
+}
+
+/* repeat_kv of transformers, on (T, heads, D): each head of x for H / heads heads. */
+static double *repeated(const Pass *p, const double *x, int heads)
+{
+    const int C = p->is.width, D = C / p->is.heads, group = p->is.heads / heads;
+    double *y = rows_new(p, C);
+
+    for (int i = 0; i < p->T * C; i++)
+        y[i] = x[(i / C * heads + i % C / D / group) * D + i % D];
+    return y;
 }
 
 /* Of head h, whose rows of q, k and v are C apart in memory: o_i, causal. */
@@ -181,14 +192,16 @@ static double *llama_mlp(Pass *p, const double *h)
 
 static void llama_layer(Pass *p, double *x)
 {
-    const int C = p->is.width;
+    const int C = p->is.width, H = p->is.heads, heads = p->is.kv_heads > 0 ? p->is.kv_heads : H;
+    const int keys = C / H * heads;
     const double *h = norm(p, "input_layernorm", x);
     double *q = linear(p, (Linear){ "self_attn.q_proj", C, C, false }, h);
-    double *k = linear(p, (Linear){ "self_attn.k_proj", C, C, false }, h);
-    double *v = linear(p, (Linear){ "self_attn.v_proj", C, C, false }, h);
+    double *k = linear(p, (Linear){ "self_attn.k_proj", C, keys, false }, h);
+    double *v = linear(p, (Linear){ "self_attn.v_proj", C, keys, false }, h);
 
-    turn_halves(p, q), turn_halves(p, k);
-    add(p, x, linear(p, (Linear){ "self_attn.o_proj", C, C, false }, attend(p, q, k, v)));
+    turn_halves(p, q, H), turn_halves(p, k, heads);
+    const double *o = attend(p, q, repeated(p, k, heads), repeated(p, v, heads));
+    add(p, x, linear(p, (Linear){ "self_attn.o_proj", C, C, false }, o));
     add(p, x, llama_mlp(p, norm(p, "post_attention_layernorm", x)));
 }
 

@@ -9,6 +9,7 @@ typedef struct {
     const char *class_name; /* "LlamaForCausalLM", "ArceeForCausalLM", "GPT2LMHeadModel" */
     int layers, heads, width, hidden, vocab;
     double base, eps; /* 0: 10000, 1e-5 */
+    int kv_heads;     /* of keys and values; 0: all have their own */
 } Foreign;
 
 /*

@@ -92,12 +92,15 @@ static double *paper_mix(const Paper *p, Mix in)
 }
 
 /* Rows of one head, which is all heads. */
-static const double *paper_shared(const Paper *p, const double *x, int H, int D)
+static const double *paper_shared(const Paper *p, const double *x, int own, int H, int D)
 {
     double *y = arena_take(p->mem, (size_t)(ROWS * H * D) * sizeof *y);
 
-    for (int i = 0; i < ROWS * H * D; i++)
-        y[i] = x[i / (H * D) * D + i % D];
+    for (int i = 0; i < ROWS * H * D; i++) {
+        const int row = i / (H * D), h = i / D % H;
+
+        y[i] = x[(row * own + h / (H / own)) * D + i % D];
+    }
     return y;
 }
 
@@ -136,7 +139,7 @@ static double *paper_finished(const Paper *p, const double *h, double *o)
     return o;
 }
 
-/* q, k and v in heads: of which a shared q or k has the columns of one. */
+/* q, k and v in heads: of which a shared one has the columns of fewer. */
 static void paper_inputs(const Paper *p, const double *h, Mix *in)
 {
     const Block *b = p->block;
@@ -149,7 +152,7 @@ static void paper_inputs(const Paper *p, const double *h, Mix *in)
             paper_values(p, paper_dense(p, h, to[i], NULL), i == 2 ? b->value_embed : NULL);
         const double *x = paper_conv(p, dense, b->around.conv[i], setting(&p->c->set, "conv-silu"));
 
-        in->x[i] = paper_tensor(p, to[i].w->dim[0] < H * D ? paper_shared(p, x, H, D) : x, H, D);
+        in->x[i] = paper_tensor(p, paper_shared(p, x, to[i].w->dim[0] / D, H, D), H, D);
     }
     paper_qk_norm(p, b->around.gain[0], in->q);
     paper_qk_norm(p, b->around.gain[1], in->k);

@@ -10,7 +10,7 @@
  * Softmax with every position, feed-forward layer and norm, tied or not, with
  * biases or not; then other attentions and layers, with settings.
  */
-enum { PLAIN_VARIANTS = 16, VARIANTS = 67, MASK = 5 };
+enum { PLAIN_VARIANTS = 16, VARIANTS = 73, MASK = 5 };
 Config small_variant(int i); /* 2 layers, 2 heads, width 12, vocabulary 11, context 8 */
 
 /* A setting of the model's attention by the words of its option; a set gains the one named. */

@@ -55,7 +55,8 @@ static int vectors_of_mixes(const Config *c)
     const MixSize size = config_mix_size(c);
     const int width = c->width, gate = setting(&c->set, "gate");
     const bool one = attention_takes(c->attention, "share-keys") && setting(&c->set, "share-keys");
-    const int keys = (one ? 1 : size.H) * size.D;
+    const int keys = (one ? 1 : size.H) * size.D, own = c->kv_heads ? c->kv_heads : size.H;
+    const int inputs = keys + (one ? keys : own * size.D) + own * size.E;
     int pairs = 2; /* q, k, and what else is made of z */
 
     for (const Operand *o = c->attention->operands; o && o->name; o++)
@@ -66,8 +67,8 @@ static int vectors_of_mixes(const Config *c)
                     (c->bias ? (gate ? 5 : 3) * width + keys : 0));
     if (layer_of(c->attention) == &layer_pooled)
         return vectors_around(c, 3 * width) + pooled_vectors(c);
-    return vectors_of_heads(c) + vectors_around(c, 2 * keys + width) +
-           (c->bias ? 2 * keys + (setting(&c->set, "out-gate") ? 3 : 2) * width : 0);
+    return vectors_of_heads(c) + vectors_around(c, inputs) +
+           (c->bias ? inputs + (setting(&c->set, "out-gate") ? 2 : 1) * width : 0);
 }
 
 static double vectors_of_layers(const Config *c)

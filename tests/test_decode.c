@@ -31,6 +31,8 @@ static Config config_of(const Variant *v, int i)
         c.heads = 1;
         *setting_at(&c.set, "key-size") = 6;
     }
+    if (layer_of(c.attention)->groups && !setting(&c.set, "share-keys"))
+        c.kv_heads = i % 2;
     c.rope_scale = v->rope_scale;
     c.position = v->rope ? POSITION_ROPE : POSITION_LEARNED + i % 3;
     c.ffn = i % 2;

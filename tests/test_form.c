@@ -29,6 +29,7 @@ static Config config_of(int i)
     c.attention = &attention_softmax, c.set = settings_default(c.attention);
     c.vocab = 11, c.layers = 2, c.heads = 3, c.width = 18, c.context = 7;
     c.tied = i / CLASSES % 2, c.bias = i / CLASSES / 2;
+    c.kv_heads = c.tied && c.bias && c.position == POSITION_ROPE;
     return c;
 }
 
@@ -58,8 +59,9 @@ START_TEST(the_other_class_computes_the_same_logits)
     ck_assert_msg(!form->own, "%s", why.at);
     ck_assert_str_eq(form->class_name, class_names[_i % CLASSES]);
     Safetensors *file = exported(s, form);
-    const Foreign is = { form->class_name,  c.layers, c.heads,     c.width,
-                         config_hidden(&c), c.vocab,  c.rope_base, config_eps(&c) };
+    const Foreign is = { form->class_name, c.layers,          c.heads,
+                         c.width,          config_hidden(&c), c.vocab,
+                         c.rope_base,      config_eps(&c),    c.kv_heads };
     const double *want = foreign_logits(s->mem, is, file, s->batch.id, c.context);
     const Tensor *got = model_logits(&tape, &s->model, s->batch.id, 1, c.context, 0);
     check_close(form->name, got->data, want, got->n, forward_tolerance);
@@ -95,7 +97,7 @@ static const char *const llama_text =
 
 static const char *const arcee_text =
     "  \"vocab_size\": 11,\n  \"hidden_size\": 18,\n  \"intermediate_size\": 72,\n"
-    "  \"num_hidden_layers\": 2,\n  \"num_attention_heads\": 3,\n  \"num_key_value_heads\": 3,\n"
+    "  \"num_hidden_layers\": 2,\n  \"num_attention_heads\": 3,\n  \"num_key_value_heads\": 1,\n"
     "  \"head_dim\": 6,\n  \"max_position_embeddings\": 7,\n  \"rms_norm_eps\": 1e-5,\n"
     "  \"hidden_act\": \"gelu_new\",\n  \"attention_bias\": true,\n  \"mlp_bias\": true,\n"
     "  \"rope_theta\": 10000.0,\n"
@@ -118,7 +120,7 @@ static const char *const own_text =
     "  \"layer_norm\": \"layer\",\n  \"task\": \"mlm\",\n  \"n_layer\": 2,\n"
     "  \"n_head\": 3,\n  \"n_embd\": 18,\n  \"block_size\": 7,\n"
     "  \"bias\": 1,\n  \"no_residual\": 0,\n  \"classes\": 0,\n  \"n_inner\": 0,\n"
-    "  \"rope_base\": 0,\n  \"norm_eps\": \"1e-5\"";
+    "  \"rope_base\": 0,\n  \"norm_eps\": \"1e-5\",\n  \"n_kv_head\": 0";
 
 /* Each setting at a value that is no default, and its line. */
 static void change(const Setting *s, int *value, Text *line)
@@ -284,7 +286,9 @@ START_TEST(a_value_that_our_own_class_lacks_is_detected)
     check_lacks(&c, source, "--shortcut");
     c.shortcut = false, c.value_embedding = true;
     check_lacks(&c, source, "--value-embedding");
-    c.value_embedding = false, c.from_last = true;
+    c.value_embedding = false, c.kv_heads = 1;
+    check_noticed(&c, source, "config.n_kv_head", "--n-kv-head 1");
+    c.kv_heads = 0, c.from_last = true;
     check_lacks(&c, source, "predictions from the last position");
     c.from_last = false;
     check_lacks(&c, source, "--ffn relu2");
@@ -330,7 +334,7 @@ START_TEST(a_list_is_written_with_all_settings)
     static const char
         *const want = "  \"attn\": \"synthesizer+efficient\",\n  \"position\"",
                *const list =
-                   "  \"norm_eps\": \"1e-5\",\n  \"mechanisms\": [\n"
+                   "  \"norm_eps\": \"1e-5\",\n  \"n_kv_head\": 0,\n  \"mechanisms\": [\n"
                    "    { \"attn\": \"synthesizer\", \"kind\": \"random\", \"out_norm\": \"none\", "
                    "\"out_gate\": 1 },\n"
                    "    { \"attn\": \"efficient\", \"rope_at\": \"before\", \"window\": 64, "
@@ -441,6 +445,15 @@ START_TEST(keys_as_wide_as_values_have_a_class_and_others_a_reason)
 }
 END_TEST
 
+START_TEST(shared_keys_and_values_have_the_classes_of_llama)
+{
+    Config c = config_of(2);
+
+    c.kv_heads = 1;
+    check_reason(c, "no class combines position learned, ffn gelu, layer-norm layer and n-kv-head");
+}
+END_TEST
+
 START_TEST(only_three_ways_of_building_a_block_have_a_class)
 {
     int forms = 0;
@@ -478,6 +491,7 @@ Suite *suite_form(void)
     tcase_add_test(t, another_task_or_attention_has_no_form_and_a_reason);
     tcase_add_test(t, a_setting_has_no_form_and_a_reason);
     tcase_add_test(t, keys_as_wide_as_values_have_a_class_and_others_a_reason);
+    tcase_add_test(t, shared_keys_and_values_have_the_classes_of_llama);
     tcase_add_test(t, only_three_ways_of_building_a_block_have_a_class);
     return s;
 }

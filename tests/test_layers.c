@@ -536,6 +536,10 @@ START_TEST(invalid_combinations_are_reported)
         { "a matrix would have", gau },
         { "--redraw and --learn-omega exclude each other", performer },
         { "--n-head 5 does not divide twice --n-embd 12; --n-head 4 would", gau },
+        { "--n-kv-head does not apply to --attn gau", gau },
+        { "--n-kv-head does not apply to --attn fastformer", pooled },
+        { "--n-kv-head 4 does not divide --n-head 6; --n-kv-head 3 would", heads },
+        { "--n-kv-head does not apply to --attn mamba2 with --share-keys", heads },
     };
 
     row[1].c.heads = 8;
@@ -552,6 +556,10 @@ START_TEST(invalid_combinations_are_reported)
     *setting_at(&row[11].c.set, "key-size") = 1 << 14;
     row[12].c.width = 1 << 18;
     row[14].c.heads = 5;
+    row[15].c.kv_heads = row[16].c.kv_heads = 1;
+    row[17].c.heads = 6, row[17].c.kv_heads = 4;
+    row[18].c.attention = &attention_mamba2, row[18].c.set = settings_default(&attention_mamba2);
+    row[18].c.kv_heads = 1, row[18].c.position = POSITION_NONE;
     *setting_at(&row[12].c.set, "key-size") = 1 << 14;
     *setting_at(&row[13].c.set, "redraw") = *setting_at(&row[13].c.set, "learn-omega") = 1;
     for (int i = 0; i < COUNT(row); i++) {

@@ -33,6 +33,14 @@ extern const char model_gammas[];
     { "n-layer", OPTION_INT, &(config).layers, .min = 1, .max = 1000, .help = "blocks" },          \
         { "n-head", OPTION_INT,  &(config).heads,                                                  \
           .min = 1, .max = 1024, .help = "heads per layer; default for gau, flash-gau: 1" },       \
+        { "n-kv-head",                                                                             \
+          OPTION_INT,                                                                              \
+          &(config).kv_heads,                                                                      \
+          .max = 1024,                                                                             \
+          .alias = "n-kv-heads",                                                                   \
+          .help =                                                                                  \
+              "heads of k and v, each shared by a group of heads (grouped-query attention; 1: "    \
+              "multi-query); 0: as many as heads" },                                               \
         { "n-embd", OPTION_INT, &(config).width, .min = 1, .max = 16384, .help = "width" },        \
         { "block-size",   OPTION_INT,         &(config).context,           .min = 1,               \
           .max = 1 << 24, .alias = "context", .help = "context, in tokens" },                      \

@@ -379,6 +379,8 @@ Text settings_text(const Config *c)
     for (const Setting *s = c->listed ? NULL : c->attention->settings; s && s->name; s++)
         if (setting_matters(c->attention, &c->set, s) && (!s->rope || c->position == POSITION_ROPE))
             add_setting(&text, s, setting(&c->set, s->name), &size);
+    if (c->kv_heads)
+        add(&text, "%d head%s of keys and values", c->kv_heads, c->kv_heads > 1 ? "s" : "");
     if (c->no_residual)
         add(&text, "no residual");
     if (c->shortcut)

@@ -8,6 +8,7 @@ MODEL = {
     "vocab_size": 256,
     "n_layer": 4,
     "n_head": 4,
+    "n_kv_head": 0,  # heads of k and v; 0: as many as heads
     "n_embd": 128,
     "block_size": 256,  # the context of the training
     "attn": "softmax",

@@ -195,35 +195,40 @@ class Heads(Layer):
     """x + (silu(h W_g^T) * norm(mix(q, k, v))) W_o^T; q, k, v = h W^T, h = norm(x)
 
     with the gate if out_gate, and the norm, of each head, if out_norm is rms; if it is all, that of
-    all heads together, of the product with the gate, times a gain. With share_keys, all heads have
-    the same q and the same k; with skip, v times a number of the head is added to mix(q, k, v).
+    all heads together, of the product with the gate, times a gain. With n_kv_head, the heads of a
+    group have the same k and v; with share_keys, all heads have the same q and the same k; with skip,
+    v times a number of the head is added to mix(q, k, v).
     """
 
     def __init__(self, config: AttncConfig, place: int):
         super().__init__(config, place)
         width, H, bias, inputs = config.n_embd, self.H, bool(config.bias), self.mix.inputs()
         D = config.key_size or width // H
-        keys = D if config.share_keys else H * D
-        self.wq = nn.Linear(width, keys, bias=bias) if "q" in inputs else None
-        self.wk = nn.Linear(width, keys, bias=bias) if "k" in inputs else None
-        self.wv = nn.Linear(width, width, bias=bias)
+        shared = config.n_kv_head or H
+        self.heads = {"q": H, "k": shared, "v": shared}
+        if config.share_keys:
+            self.heads["q"] = self.heads["k"] = 1
+        columns = {name: n * (width // H if name == "v" else D) for name, n in self.heads.items()}
+        self.wq = nn.Linear(width, columns["q"], bias=bias) if "q" in inputs else None
+        self.wk = nn.Linear(width, columns["k"], bias=bias) if "k" in inputs else None
+        self.wv = nn.Linear(width, columns["v"], bias=bias)
         self.wo = nn.Linear(width, width, bias=bias)
         self.wg = nn.Linear(width, width, bias=bias) if config.out_gate else None
         self.out_norm = Gain(width) if config.out_norm == "all" else None
         self.skip = Gain(H) if config.skip else None
-        self.surround(D, q=keys, k=keys, v=width)
+        self.surround(D, **columns)
 
-    def keys(self, x: Tensor, name: str, t: Tokens, tails: dict) -> Tensor:
-        x = self.ready(x, name, t, tails)
-        return x[:, None].expand(-1, self.H, -1, -1) if self.config.share_keys else split(x, self.H)
+    def input(self, x: Tensor, name: str, t: Tokens, tails: dict) -> Tensor:
+        n = self.heads[name]
+        return split(self.ready(x, name, t, tails), n).repeat_interleave(self.H // n, dim=1)
 
     def forward(self, x: Tensor, t: Tokens, state: Optional[tuple]):
         h = self.norm(x)
         inner, tails = state or (None, {})
         tails = dict(tails)
-        v = split(self.ready(self.wv(h), "v", t, tails), self.H)
-        q = v if self.wq is None else self.keys(self.wq(h), "q", t, tails)
-        k = q if self.wk is None else self.keys(self.wk(h), "k", t, tails)
+        v = self.input(self.wv(h), "v", t, tails)
+        q = v if self.wq is None else self.input(self.wq(h), "q", t, tails)
+        k = q if self.wk is None else self.input(self.wk(h), "k", t, tails)
         o, inner = self.run(h, [q, k, v], t, inner)
         o = o if self.skip is None else o + self.skip.weight[:, None, None] * v
         o = join(root_mean_square_norm(o) if self.config.out_norm == "rms" else o)

@@ -20,7 +20,7 @@ static Tensor *apply_model(Tape *tape, void *ctx)
 static const struct {
     const char *name;
     double size;
-    int ffn, no_residual, logit_cap, shortcut, from_last, value_embedding;
+    int ffn, no_residual, logit_cap, shortcut, from_last, value_embedding, kv_heads;
 } kinds[] = { { .name = "in a model", .size = 0.5 },
               { .name = "without residual", .size = 0.6, .no_residual = true },
               { .name = "without ffn", .size = 0.5, .ffn = FFN_NONE },
@@ -28,7 +28,8 @@ static const struct {
               { .name = "with relu2 and cap", .size = 0.5, .ffn = FFN_RELU2, .logit_cap = 3 },
               { .name = "with a shortcut", .size = 0.5, .shortcut = true },
               { .name = "with value embeddings", .size = 0.8, .value_embedding = true },
-              { .name = "from the last position", .size = 0.5, .from_last = true } };
+              { .name = "from the last position", .size = 0.5, .from_last = true },
+              { .name = "with shared k and v", .size = 0.5, .kv_heads = 1 } };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /*
@@ -53,7 +54,7 @@ static void check_kind(Report *r, const Attention *a, int kind)
     config.ffn = kinds[kind].ffn, config.no_residual = kinds[kind].no_residual;
     config.shortcut = kinds[kind].shortcut, config.from_last = kinds[kind].from_last;
     config.value_embedding = kinds[kind].value_embedding;
-    config.logit_cap = kinds[kind].logit_cap;
+    config.logit_cap = kinds[kind].logit_cap, config.kv_heads = kinds[kind].kv_heads;
     config_check(&config);
     for (int i = 0; i < B * LENGTH; i++)
         id[i] = i * i % V, target[i] = (3 * i + 1) % V;
@@ -67,12 +68,25 @@ static void check_kind(Report *r, const Attention *a, int kind)
     sum_up(r, a->name, text_format(" %s", kinds[kind].name).at);
 }
 
-/* A gated unit has no feed-forward layer; its gradients behind a share of x, or behind the last
- * position alone, are so small that differences would be of rounding. */
+/*
+ * A gated unit has no feed-forward layer; its gradients behind a share of x, or behind the last
+ * position alone, are so small that differences would be of rounding. Not all heads can share k
+ * and v.
+ */
+static bool can_check(const Attention *a, int kind)
+{
+    const Values set = settings_default(a);
+    const bool shares = attention_takes(a, "share-keys") && setting(&set, "share-keys");
+
+    if (kinds[kind].kv_heads)
+        return layer_of(a)->groups && !shares;
+    return layer_of(a)->feed_forward ||
+           (kinds[kind].ffn == FFN_GELU && !kinds[kind].shortcut && !kinds[kind].from_last);
+}
+
 void check_model(Report *r, const Attention *a)
 {
     for (int kind = 0; kind < KINDS; kind++)
-        if (layer_of(a)->feed_forward ||
-            (kinds[kind].ffn == FFN_GELU && !kinds[kind].shortcut && !kinds[kind].from_last))
+        if (can_check(a, kind))
             check_kind(r, a, kind);
 }

@@ -1,9 +1,6 @@
 /*
  * The classes that are models of ours, as model/form_llama.c and model/form_gpt.c derive, read
  * instead of written.
- *
- * Where several heads share a key and value (num_key_value_heads), each head gets a copy of its
- * own: the same function, exactly, with more numbers.
  */
 #include "ops/base/error.h"
 #include "tools/import/import.h"
@@ -53,13 +50,13 @@ static void llama_layer(const At *at, bool attention_bias, bool mlp_bias)
     Import *in = at->in;
     const Config *c = &in->config;
     const int C = c->width, F = config_hidden(c), D = C / c->heads;
-    const Taken head = { .out = C, .in = C, .D = D, .groups = 1, .halves = true };
-    Taken key = head, value;
+    const Taken query = { .out = C, .in = C, .D = D };
+    const Taken value = { .out = c->kv_heads ? c->kv_heads * D : C, .in = C };
+    Taken key = value;
 
-    key.groups = in->groups;
-    value = key, value.halves = false;
+    key.D = D;
     take_norm(at, "input_layernorm", "attn.norm");
-    take_dense(at, "self_attn.q_proj", "attn.wq", attention_bias, head);
+    take_dense(at, "self_attn.q_proj", "attn.wq", attention_bias, query);
     take_dense(at, "self_attn.k_proj", "attn.wk", attention_bias, key);
     take_dense(at, "self_attn.v_proj", "attn.wv", attention_bias, value);
     take_dense(at, "self_attn.o_proj", "attn.wo", attention_bias, (Taken){ .out = C, .in = C });
@@ -93,7 +90,7 @@ static void rope_config(Import *in)
     c->width = key_number(in, "hidden_size", 1, 1 << 14);
     c->hidden = key_number(in, "intermediate_size", 1, INNER_MOST);
     c->context = key_number(in, "max_position_embeddings", 1, 1 << 24);
-    c->heads = heads, in->groups = heads / keys;
+    c->heads = heads, c->kv_heads = keys < heads ? keys : 0;
     if (heads % keys != 0 || c->width % heads != 0)
         die(EXIT_DATA, "%.180s: %d heads with %d keys do not divide a width of %d", in->path, heads,
             keys, c->width);

@@ -7,7 +7,7 @@
 
 static void read_json(Import *in, const char *dir)
 {
-    *in = (Import){ .dir = dir, .mem = arena_new(), .groups = 1 };
+    *in = (Import){ .dir = dir, .mem = arena_new() };
     if (!file_is_folder(dir))
         die(EXIT_IO, "%.180s is not a folder", dir);
     if (!foreign_has(dir, "config.json"))

@@ -141,11 +141,10 @@ static void report(const Facts *f, const char *path, const Tokenizer *t)
 {
     const Config *c = &f->in->config;
 
-    printf("%s: %s, %d x %d, %d heads, context %d, %zu parameters, tokenizer %s\n",
+    printf("%s: %s, %d x %d, %d heads%s, context %d, %zu parameters, tokenizer %s\n",
            text_cut(shown_plain(path).at, SHOWN).at, f->class_name, c->layers, c->width, c->heads,
+           c->kv_heads ? text_format(" (%d of keys and values)", c->kv_heads).at : "",
            context ? context : c->context, f->parameters, tokenizer_words(t));
-    if (f->in->groups > 1)
-        printf("every %d heads shared a key and value; each now has its own copy\n", f->in->groups);
 }
 
 static void check_words(int words, char **word)

@@ -37,7 +37,6 @@ typedef struct Import {
     const Class *class;
     Config config; /* what it means */
     int end;       /* the end-of-text token; -1: none */
-    int groups;    /* heads that share a key and value; 1: none do */
     Model *model;  /* to fill; NULL while the tensors are only checked */
     int filled;    /* its parameters that have been */
 } Import;
@@ -74,14 +73,12 @@ bool import_has_tensor(const Weights *w, const char *name);
 /*
  * A parameter of ours, and where it comes from: rows of our (out, in), or of (out) if in is 0.
  *
- *     D        the rows are of heads of this width, and row r is theirs of head (r / D) / groups;
- *     halves   in a head, our row 2m is their m, and 2m + 1 their D/2 + m
+ *     D        in heads of this width, our row 2m is their m, and 2m + 1 their D/2 + m
  *     all      theirs is (in, all), and ours its columns from `from` on
  */
 typedef struct {
     const char *ours, *theirs;
-    int out, in, D, groups, from, all;
-    bool halves;
+    int out, in, D, from, all;
 } Taken;
 void import_take(Import *in, const Taken *t);
 

@@ -150,7 +150,7 @@ static Text shape_text(int ndim, const size_t *dim)
 
 static void check_shape(const Import *in, const Taken *t, const Entry *e)
 {
-    const size_t rows = (size_t)(t->out / (t->groups ? t->groups : 1));
+    const size_t rows = (size_t)t->out;
     const size_t want[2][2] = { { rows, (size_t)t->in }, { (size_t)t->in, (size_t)t->all } };
     const bool conv = t->all && t->in;
     const size_t alone = t->all ? (size_t)t->all : rows, *dim = t->in ? want[conv] : &alone;
@@ -180,9 +180,9 @@ static int row_of(const Taken *t, int row)
 {
     if (!t->D)
         return row;
-    const int d = row % t->D, head = row / t->D / (t->groups ? t->groups : 1);
+    const int d = row % t->D;
 
-    return head * t->D + (t->halves ? d / 2 + d % 2 * (t->D / 2) : d);
+    return row - d + d / 2 + d % 2 * (t->D / 2);
 }
 
 static void fill(const Import *in, Tensor *to, const Taken *t, const Entry *e)
