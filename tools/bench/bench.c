@@ -53,6 +53,8 @@ static Option options[] = {
       .help = "sequences; 0: 131072 tokens for attention alone, 4096 for a step" },
     { "n-layer", OPTION_INT, &model.layers, .min = 1, .max = 1000, .help = "blocks of the model" },
     { "n-head", OPTION_INT, &model.heads, .min = 1, .max = 1024, .help = "heads" },
+    { "n-kv-head", OPTION_INT, &model.kv_heads, .max = 1024,
+      .help = "heads of k and v of the model; 0: as many as heads" },
     { "n-embd", OPTION_INT, &model.width, .min = 1, .max = 16384, .help = "width" },
     { "bidirectional", OPTION_FLAG, &bidirectional, .help = "bidirectional attention, not causal" },
     { .name = "Training step" },
@@ -178,12 +180,15 @@ static void warn_unused(void)
     static const struct {
         const char *name;
         unsigned parts;
-    } partial[] = {
-        { "attn", OF_MODELS | IN(ATTENTION) },        { "lengths", OF_MODELS | IN(ATTENTION) },
-        { "batch-size", TRAINED | IN(ATTENTION) },    { "n-layer", OF_MODELS },
-        { "n-head", OF_MODELS | IN(ATTENTION) },      { "n-embd", OF_MODELS | IN(ATTENTION) },
-        { "bidirectional", TRAINED | IN(ATTENTION) }, { "most-quadratic", IN(ATTENTION) }
-    };
+    } partial[] = { { "attn", OF_MODELS | IN(ATTENTION) },
+                    { "lengths", OF_MODELS | IN(ATTENTION) },
+                    { "batch-size", TRAINED | IN(ATTENTION) },
+                    { "n-layer", OF_MODELS },
+                    { "n-head", OF_MODELS | IN(ATTENTION) },
+                    { "n-embd", OF_MODELS | IN(ATTENTION) },
+                    { "n-kv-head", OF_MODELS },
+                    { "bidirectional", TRAINED | IN(ATTENTION) },
+                    { "most-quadratic", IN(ATTENTION) } };
 
     for (size_t i = 0; i < sizeof partial / sizeof *partial; i++)
         if (section >= 0 && !against_path && !(partial[i].parts & IN(section)) &&
