@@ -7,9 +7,10 @@
  *     fuzzy-recall    .  . k1 k4 v2 v0 k3 v1 k1 k4 v2
  *                                               v2 v0
  *
- * Few of the many keys return by chance, but the last one always did: it is drawn first, and put
- * at a random place as well. Where a row is tested, all its keys have three tokens. The authors
- * train on all tokens of a row and count the answers alone; here only answers are targets.
+ * Few of the many keys return by chance, but the last one always did (in MAD's program nearly
+ * always): it is drawn first, and put at a random place as well. Where a row is tested, all its
+ * keys have three tokens. The authors train on all tokens of a row and count the answers alone;
+ * here only answers are targets.
  */
 #include "data/synthetic.h"
 
