@@ -653,6 +653,15 @@ check 'leaves the rate that was given' grep -q '"learning_rate": 0.0123,$' ../ou
 check 'but not the default warm-up' grep -q '"warmup_iters": 2,$' ../out/other/config.json
 check 'a warm-up beyond the decay' eval '"$train" $small --max-iters 9 --lr-decay-iters 3 --warmup-iters 5 --dry-run $text >"$dir/stdout" 2>"$dir/err"'
 check 'gets a warning' said 'attn.c: warning: --warmup-iters 5 ends after --lr-decay-iters 3: .*'
+warms_up() { "$train" $small --max-iters 9 --warmup-iters "$@" --dry-run $text >"$dir/stdout" 2>"$dir/err"; }
+check 'a warm-up longer than the run' warms_up 10 --schedule constant
+check 'gets a warning, too' said 'attn.c: warning: --warmup-iters 10: the run ends at update 9, before the peak of the rate'
+check 'a warm-up until the end, where the rate is the least' warms_up 9
+check 'gets a warning, too' said 'attn.c: warning: --warmup-iters 9: the run ends at update 9, before the peak of the rate'
+check 'a warm-up until the end, where the rate is at its peak' warms_up 9 --lr-decay-iters 20
+check 'gets none' eval '! grep -q warning "$dir/err"'
+check 'a warm-up until the end of a constant rate' warms_up 9 --schedule constant
+check 'gets none' eval '! grep -q warning "$dir/err"'
 sed 's/"learning_rate": 0.0123/"learning_rate": 0.002/' ../out/configured/config.json >../out/usual.json
 check 'default rates and decays as well' $patience "$train" --config ../out/usual.json --overwrite --out-dir ../out/other \
     --threads 1 --optimizer lion >"$dir/stdout" 2>"$dir/err"

@@ -43,7 +43,8 @@ void job_check_sizes(const Job *job)
     if (s->decay > 0 && s->warmup >= s->decay && s->decay < job->training.steps)
         warn("--warmup-iters %d ends after --lr-decay-iters %d: the rate never reaches its peak",
              s->warmup, s->decay);
-    if (s->warmup >= job->training.steps && options_given(job->program, "warmup-iters"))
+    if (s->warmup >= job->training.steps && schedule_rate(s, job->training.steps) < s->rate &&
+        options_given(job->program, "warmup-iters"))
         warn("--warmup-iters %d: the run ends at update %d, before the peak of the rate", s->warmup,
              job->training.steps);
 }
