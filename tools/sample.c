@@ -31,7 +31,7 @@ static bool best, raw, interactive;
 static Option options[] = {
     { .name = "Prompt and samples" },
     { "prompt", OPTION_TEXT, &prompt_text, .any = true, .alias = "start",
-      .help = "text to continue" },
+      .help = "text to continue; default: a line break, which is not printed" },
     { "prompt-file", OPTION_TEXT, &prompt_path, .word = "FILE",
       .help = "the same, read from a file" },
     { "tokens", OPTION_INT, &tokens, .max = TOKENS, .alias = "max-new-tokens",

@@ -4,7 +4,7 @@
  *     makes at least LEAST updates in the time, or as many as are given, by the seconds that they
  *     take on this machine, and
  *
- *     has at most PER_BYTE parameters per byte of text.
+ *     has at most PER_BYTE parameters per byte of text, without embeddings and gates.
  *
  * Updates take what the evaluations leave of the time, but predict each token at most MOST times: a
  * run of a small text ends early. A text that is read more than FEW times is soon known by heart,
@@ -160,7 +160,8 @@ static Text size_reason(const PlanWanted *w, const Plan *p)
                size = text_format("%s: the", its.at),
                makes = text_format("makes %d updates in %.0f s, at %.3g ms each on this machine",
                                    enough(w), w->seconds, 1e3 * p->step_seconds),
-               has = text_format("has at most %d parameters per byte of text", PER_BYTE);
+               has = text_format("has at most %d parameters (12 n-layer n-embd^2) per byte of text",
+                                 PER_BYTE);
 
     if (is_given(&w->given))
         return text_format("%s (given): %.3g ms per update on this machine", its.at,

@@ -55,7 +55,8 @@ extern const char model_gammas[];
         { "norm-eps", OPTION_CHOICE, &(config).eps, .choices = eps_names,                          \
           .help = "epsilon of the norms before layers and at the end" },                           \
         { "n-inner", OPTION_INT, &(config).hidden, .max = INNER_MOST,                              \
-          .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd" },         \
+          .help = "width of the feed-forward layer; 0: 4 n-embd, for swiglu 8/3 n-embd, in "       \
+                  "multiples of 16" },                                                             \
         { "rope-base", OPTION_INT, &(config).rope_base, .max = ROPE_BASE_MOST,                     \
           .help = "base of RoPE's frequencies; 0: 10000" },                                        \
         { "shortcut", OPTION_FLAG, &(to).shortcut,                                                 \
@@ -94,7 +95,8 @@ Choice choice_optimiser(int i);
         { "ns-steps", OPTION_INT, &(hyper).ns_steps,                                               \
           .min = 1,   .max = 20,  .help = "muon: Newton-Schulz steps per update" },                \
         { "nesterov", OPTION_FLAG, &(hyper).nesterov, .help = "sgd: Nesterov momentum" },          \
-        { "weight-decay", OPTION_REAL, &(hyper).decay, .help = "weight decay of matrices" },       \
+        { "weight-decay", OPTION_REAL, &(hyper).decay,                                             \
+          .help = "weight decay of matrices and tables, not of gains, biases and convolutions" },  \
         { "cautious-decay", OPTION_FLAG, &(hyper).cautious,                                        \
           .help = "no weight decay for weights whose update moves them away from 0" },             \
         { "beta1",  OPTION_REAL,   &(hyper).beta1,                                                 \

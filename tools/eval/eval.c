@@ -36,7 +36,8 @@ static Option options[] = {
     { "labels", OPTION_TEXT, &labels, .word = "FILE",
       .help = "evaluate a classifier trained with --labels on these labelled texts" },
     { "lengths", OPTION_LIST, &lengths, .min = 1, .max = LONGEST,
-      .help = "tokens in a window; default: 1/4 to 16 times the trained context" },
+      .help = "tokens in a window; default: 1/4 to 16 times the trained context, by-position: the "
+              "longest of these" },
     { "protocol", OPTION_TEXT, &protocol_words, .word = "NAME",
       .help = "disjoint, sliding:S or by-position" },
     { "best", OPTION_FLAG, &best, .help = "use best.safetensors, not model.safetensors" },
