@@ -68,6 +68,12 @@ static double take_first(Candidate *c, int n)
     return first.weight;
 }
 
+/* Of the candidate after those kept: the next that was taken, or the first of the heap. */
+static double next_weight(const Candidate *c, int V, int taken, int kept)
+{
+    return kept < taken ? c[V - 1 - kept].weight : c[0].weight;
+}
+
 /* Removes the candidates to keep from the heap; returns their number, and sums their weights. */
 static int take_kept(Sampling how, Candidate *c, int V, double *sum)
 {
@@ -84,7 +90,7 @@ static int take_kept(Sampling how, Candidate *c, int V, double *sum)
         if (kept == taken)
             take_first(c, V - taken++);
         *sum += c[V - ++kept].weight;
-    } while (kept < most && *sum < how.top_p * all);
+    } while (kept < most && *sum < how.top_p * all && next_weight(c, V, taken, kept) >= how.min_p);
     return kept;
 }
 
@@ -96,7 +102,7 @@ int sample_draw(Sampling how, const real *logits, int V, double u, Candidate *ro
     if (how.temperature == 0)
         return sample_likeliest(logits, V);
     sum = weigh(logits, V, how.temperature, room);
-    if ((how.top_k == 0 || how.top_k >= V) && how.top_p >= 1) {
+    if ((how.top_k == 0 || how.top_k >= V) && how.top_p >= 1 && how.min_p <= 0) {
         while (j < n - 1 && (passed += room[j].weight) <= u * sum)
             j++;
         return room[j].token;

@@ -6,14 +6,14 @@
 
 /*
  * How the next token is drawn: from the model's probabilities to the power of 1 / temperature (0:
- * always the most likely token), from the top_k most likely tokens (0: from all), and of these from
- * the fewest whose total probability is top_p (1: all). Of equally likely tokens the lower comes
- * first.
+ * always the most likely token), from the top_k most likely tokens (0: from all), of these from the
+ * fewest whose total probability is top_p (1: all), and of these from those at least min_p times as
+ * likely as the most likely one. Of equally likely tokens the lower comes first.
  */
 typedef struct {
     double temperature;
     int top_k;
-    double top_p;
+    double top_p, min_p;
     uint64_t seed;
     bool extrapolate; /* beyond the context: see below */
 } Sampling;

@@ -172,6 +172,7 @@ sample best | worse
 sample temperature 0.1 | run
 sample top-k 2 | run
 sample top-p 0.2 | run
+sample min-p 0.5 | run
 sample seed 2 | run
 sample extrapolate | run
 sample raw | run --temperature 2

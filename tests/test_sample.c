@@ -33,7 +33,7 @@ START_TEST(a_sample_depends_on_its_seed_and_not_on_threads)
     for (int i = 0; i < VARIANTS; i++) {
         Small *s = small_for_decoding(small_variant(i), PROMPT);
         int first[SAMPLE], again[SAMPLE], other[SAMPLE];
-        Sampling how = { 0.8, 0, 1, 5, false };
+        Sampling how = { 0.8, 0, 1, 0, 5, false };
 
         sample(s, how, 1, first);
         sample(s, how, 3, again);
@@ -51,7 +51,8 @@ START_TEST(a_sample_depends_on_its_number_and_on_no_other)
 {
     Small *s = small_for_decoding(small_variant(1), PROMPT);
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 5, false }, PROMPT + SAMPLE, 1);
+    Sampler *w =
+        sampler_new(&s->model, pool, (Sampling){ 1, 0, 1, 0, 5, false }, PROMPT + SAMPLE, 1);
     static const uint64_t number[] = { 0, 1, 0 };
     int token[3][SAMPLE];
 
@@ -94,7 +95,7 @@ START_TEST(samples_are_the_same_in_any_batch)
 {
     for (int i = 0; i < 2 * VARIANTS; i++) {
         Small *s = small_for_decoding(small_variant(i / 2), PROMPT);
-        const Sampling how = { 1, 0, 1, 5, i % 2 };
+        const Sampling how = { 1, 0, 1, 0, 5, i % 2 };
         int together[3][SAMPLE], alone[1][SAMPLE];
 
         sample_together(s, how, 3, 7, together);
@@ -115,7 +116,7 @@ START_TEST(each_token_of_a_sample_is_drawn_anew)
     int token[SAMPLE];
     unsigned drawn = 0, followed = 0;
 
-    sample(s, (Sampling){ 100, 0, 1, 5, false }, 1, token);
+    sample(s, (Sampling){ 100, 0, 1, 0, 5, false }, 1, token);
     for (int i = 0; i < SAMPLE; i++)
         drawn |= 1u << token[i];
     for (int i = 1; i < SAMPLE; i++)
@@ -194,7 +195,7 @@ START_TEST(at_temperature_0_the_likeliest_token_follows)
             id[t] = likeliest_after(s, id, t, i % 2);
         int got[SAMPLE];
         const double temperature = cold[i % COUNT(cold)];
-        const Sampling how = { temperature, 0, 1, 5, i % 2 };
+        const Sampling how = { temperature, 0, 1, 0, 5, i % 2 };
 
         sample(s, how, 1, got);
         ck_assert_msg(memcmp(got, id + PROMPT, MORE * sizeof *got) == 0, "variant %d at %g%s",
@@ -253,7 +254,7 @@ static void naive_probabilities(Sampling how, const real *logits, int n, double 
     for (int i = 0; i < kept; i++)
         all += weight[i] = exp(((double)logits[order[i]] - top) / how.temperature);
     int i = 0;
-    while (i < kept && passed < how.top_p * all)
+    while (i < kept && passed < how.top_p * all && weight[i] >= how.min_p)
         passed += weight[i++];
     for (int j = 0; j < i; j++)
         p[order[j]] = weight[j] / passed;
@@ -275,16 +276,18 @@ static void check_draws(Sampling how, const real *logits, int n)
     }
     for (int c = 0; c < n; c++)
         wrong += fabs(count[c] - DRAWS * p[c]) > 1.01;
-    ck_assert_msg(!wrong, "%d of %d tokens are drawn too often, or not enough: k %d, p %g, at %g",
-                  wrong, n, how.top_k, how.top_p, how.temperature);
+    ck_assert_msg(!wrong,
+                  "%d of %d tokens are drawn too often, or not enough: k %d, p %g and %g, at %g",
+                  wrong, n, how.top_k, how.top_p, how.min_p, how.temperature);
 }
 
 /* Many are as likely as others; 0.5, 0.25 and so on are reached exactly. */
-START_TEST(top_k_and_top_p_keep_what_sorting_would_keep)
+START_TEST(top_k_top_p_and_min_p_keep_what_sorting_would_keep)
 {
     static const double top_p[] = { 1e-9, 0.1, 0.25, 0.5, 0.75, 0.9, 0.999, 1 };
     static const double temperature[] = { 0.01, 0.5, 1, 1.7, 100 };
     static const int top_k[] = { 0, 1, 2, 3, 7, MOST - 1, MOST, MOST + 1, 1 << 24 };
+    static const double min_p[] = { 0, 1, 0, 0.1, 0, 1e-5, 0.6 };
     Random r = random_stream(1, RANDOM_TEST, 0);
     uint64_t drawn = 0;
 
@@ -292,7 +295,10 @@ START_TEST(top_k_and_top_p_keep_what_sorting_would_keep)
         for (int j = 0; j < COUNT(top_p) * COUNT(temperature) * COUNT(top_k); j++) {
             Sampling how = { temperature[j % COUNT(temperature)],
                              top_k[j / COUNT(temperature) % COUNT(top_k)],
-                             top_p[j / COUNT(temperature) / COUNT(top_k)], 0, false };
+                             top_p[j / COUNT(temperature) / COUNT(top_k)],
+                             min_p[j % COUNT(min_p)],
+                             0,
+                             false };
             real logits[MOST];
 
             for (int c = 0; c < n; c++)
@@ -310,7 +316,8 @@ START_TEST(ties_are_resolved_in_favour_of_lower_tokens)
     for (int k = 1; k < MOST; k++)
         for (int i = 0; i < DRAWS; i++) {
             double u = (i + 0.5) / DRAWS;
-            Sampling by_k = { 1, k, 1, 0, false }, by_p = { 1, 0, (k - 0.5) / MOST, 0, false };
+            Sampling by_k = { 1, k, 1, 0, 0, false },
+                     by_p = { 1, 0, (k - 0.5) / MOST, 0, 0, false };
 
             ck_assert_int_eq(sample_draw(by_k, logits, MOST, u, room), (int)(u * k));
             ck_assert_int_eq(sample_draw(by_p, logits, MOST, u, room), (int)(u * k));
@@ -327,7 +334,7 @@ static void check_only(const real *logits, int n, unsigned drawable)
     for (int k = 0; k <= n + 1; k++)
         for (int p = 1; p <= 4; p++)
             for (int i = 0; i < COUNT(temperature) * COUNT(u); i++) {
-                Sampling how = { temperature[i % 5], k, p / 4.0, 0, false };
+                Sampling how = { temperature[i % 5], k, p / 4.0, p / 8.0, 0, false };
                 int token = sample_draw(how, logits, n, u[i / 5], room);
 
                 ck_assert_int_ge(token, 0);
@@ -356,7 +363,7 @@ START_TEST(tokens_are_drawn_as_often_as_their_probability_says)
     Small *s = small_for_decoding(small_variant(0), PROMPT);
     const real *logits = small_logits(s, s->batch.id, 1, PROMPT, 1) + (PROMPT - 1) * VOCAB;
     Pool *pool = pool_new(1);
-    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 5, false }, PROMPT, 1);
+    Sampler *w = sampler_new(&s->model, pool, (Sampling){ 2, 0, 1, 0, 5, false }, PROMPT, 1);
     int count[VOCAB] = { 0 };
     double sum = 0, chi = 0;
 
@@ -391,7 +398,7 @@ Suite *suite_sample(void)
     tcase_add_loop_test(t, at_temperature_0_the_likeliest_token_follows, 7, 9);
     tcase_add_test(t, a_horizon_at_the_context_is_no_reason_to_start_over);
     tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
-    tcase_add_test(t, top_k_and_top_p_keep_what_sorting_would_keep);
+    tcase_add_test(t, top_k_top_p_and_min_p_keep_what_sorting_would_keep);
     tcase_add_test(t, ties_are_resolved_in_favour_of_lower_tokens);
     tcase_add_test(t, nan_and_infinite_logits_are_handled);
     tcase_add_test(t, tokens_are_drawn_as_often_as_their_probability_says);

@@ -171,7 +171,7 @@ ATTNC_API int attnc_model_save(attnc_model *m, const char *path);
 
 /*
  * Continues n > 0 tokens with `most` more, written to `out`. Options: --temperature, --top-k,
- * --top-p, --seed, --extrapolate, as for ./sample.
+ * --top-p, --min-p, --seed, --extrapolate, as for ./sample.
  */
 ATTNC_API int attnc_model_sample(attnc_model *m, const char *options, const int *prompt, int n,
                                  int *out, int most);

@@ -183,6 +183,7 @@ Sampling wanted_sampling(const char *words)
         { "temperature", OPTION_REAL, &how.temperature, .max = 100 },
         { "top-k", OPTION_INT, &how.top_k, .max = SAMPLE_MOST },
         { "top-p", OPTION_REAL, &how.top_p, .max = 1, .above = true },
+        { "min-p", OPTION_REAL, &how.min_p, .max = 1 },
         { "seed", OPTION_SEED, &how.seed, .help = "of the draws" },
         { "extrapolate", OPTION_FLAG, &how.extrapolate, .help = "beyond the context" },
         { 0 },

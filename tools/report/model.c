@@ -26,7 +26,8 @@ static bool is_causal(const Record *r)
 static void write_sample(const Report *report, const Saved *s, Pool *pool, FILE *out)
 {
     Sampler *sampler =
-        sampler_new(&s->model, pool, (Sampling){ 0.8, 0, 1, 1337, false }, report->sample + 1, 1);
+        sampler_new(&s->model, pool, (Sampling){ .temperature = 0.8, .top_p = 1, .seed = 1337 },
+                    report->sample + 1, 1);
     Buffer text = { 0 };
     Token newline;
 
