@@ -327,6 +327,35 @@ START_TEST(a_text_that_runs_out_of_memory_is_not_written_in_part)
 }
 END_TEST
 
+/* By links of both kinds, and by other names of the same path; what does not exist is itself. */
+START_TEST(paths_of_one_file_are_found)
+{
+    enum { N = 9 };
+    static const int want[N] = { 0, 1, 0, 1, 0, 5, 6, 1, 8 };
+    const char *path[N];
+
+    put(in_folder("a"), "x", 1), put(in_folder("b"), "x", 1), put(in_folder("c"), "x", 1);
+    ck_assert_int_eq(symlink("a", in_folder("soft")), 0);
+    ck_assert_int_eq(link(text_format("%s", in_folder("b")).at, in_folder("hard")), 0);
+    for (int i = 0; i < N; i++) {
+        static const char *const name[N] = { "a",    "b",    "soft", "hard", "./a",
+                                             "none", "none", "b",    "c" };
+        static Text kept[N];
+
+        kept[i] = text_format("%s", in_folder(name[i]));
+        path[i] = kept[i].at;
+    }
+    int *first = file_firsts(path, N);
+    for (int i = 0; i < N; i++) {
+        ck_assert_int_eq(first[i], want[i]);
+        for (int k = 0; k < N; k++)
+            ck_assert_int_eq(file_same(path[i], path[k]), i != 5 && i != 6 && want[i] == want[k]);
+    }
+    free(first);
+    free(file_firsts(path, 0));
+}
+END_TEST
+
 START_TEST(a_stale_temporary_file_does_not_prevent_writing)
 {
     char name[100];
@@ -386,6 +415,7 @@ Suite *suite_file(void)
     tcase_add_test(t, an_impossible_path_is_reported);
     tcase_add_test(t, a_file_that_is_a_standard_stream_is_not_replaced);
     tcase_add_test(t, a_text_that_runs_out_of_memory_is_not_written_in_part);
+    tcase_add_test(t, paths_of_one_file_are_found);
     tcase_add_test(t, a_stale_temporary_file_does_not_prevent_writing);
     tcase_add_test(t, a_symbolic_link_is_replaced_and_its_target_kept);
     tcase_add_test(t, every_character_survives_encoding_and_decoding);

@@ -330,22 +330,6 @@ void file_ignore_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-bool file_same(const char *a, const char *b)
-{
-    struct stat x, y;
-
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-bool file_again(char *const *path, int i)
-{
-    bool again = false;
-
-    for (int k = 0; k < i && !again; k++)
-        again = file_same(path[k], path[i]);
-    return again;
-}
-
 const char *file_join(char path[PATH_BYTES], const char *folder, const char *name)
 {
     if (snprintf(path, PATH_BYTES, "%s/%s", folder, name) >= PATH_BYTES)

@@ -72,8 +72,11 @@ void file_ignore_signals(void);
 
 /* Whether both paths lead to the same existing file; whether one leads to a folder. */
 bool file_same(const char *a, const char *b);
-bool file_again(char *const *path, int i); /* path[i] leads to the file of one before it */
 bool file_is_folder(const char *path);
+
+/* For each of n paths, the number of the first that leads to the same existing file: of most, their
+ * own. For free(). */
+int *file_firsts(const char *const *path, int n);
 
 /* "FOLDER/NAME"; dies (EXIT_IO) if it is too long. */
 enum { PATH_BYTES = 4096 };

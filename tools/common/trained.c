@@ -182,14 +182,22 @@ static double untrained(const Saved *run, int k)
 
 void trained_warn(const Saved *run, TextChoice choice)
 {
-    for (int i = 0; i < choice.files; i++)
-        for (int k = 0; saved_file(run, k); k++) {
-            const double held_back = untrained(run, k);
+    int own = 0;
 
-            if (file_same(choice.file[i], saved_file(run, k)) && !(choice.share <= held_back))
-                warn("the model was trained on %s: omit it to use only held-back data",
-                     text_cut(choice.file[i], SHOWN).at);
-        }
+    while (saved_file(run, own))
+        own++;
+    const char **path = xmalloc(((size_t)own + (size_t)choice.files + 1) * sizeof *path);
+    for (int k = 0; k < own; k++)
+        path[k] = saved_file(run, k);
+    for (int i = 0; i < choice.files; i++)
+        path[own + i] = choice.file[i];
+    int *first = file_firsts(path, own + choice.files);
+    for (int i = 0; i < choice.files; i++)
+        if (first[own + i] < own && !(choice.share <= untrained(run, first[own + i])))
+            warn("the model was trained on %s: omit it to use only held-back data",
+                 text_cut(choice.file[i], SHOWN).at);
+    free(first);
+    free(path);
 }
 
 Tokens trained_text(const Saved *run, TextChoice choice)

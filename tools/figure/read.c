@@ -75,13 +75,14 @@ static bool open_file(Source *s, const char *path, bool single)
 static void open_files(Reader *r, char **path)
 {
     const int paths = r->files;
+    int *first = file_firsts((const char *const *)path, paths);
 
     r->source = xmalloc((size_t)paths * sizeof *r->source);
     r->files = 0;
     for (int i = 0; i < paths; i++) {
         Source *s = &r->source[r->files];
 
-        if (file_again(path, i)) {
+        if (first[i] < i) {
             warn("left out: %s is given twice", text_cut(path[i], 2 * SHOWN).at);
             continue;
         }
@@ -97,6 +98,7 @@ static void open_files(Reader *r, char **path)
         path[r->files++] = path[i];
         check_row(s);
     }
+    free(first);
     if (r->files == 0)
         die(EXIT_DATA, "none of the %d folders has losses in a log.jsonl", paths);
     for (int i = 0; i < r->files; i++)

@@ -82,15 +82,17 @@ static int read_runs(int paths, char **path, Record **record)
 {
     int n = 0;
     Text why;
+    int *first = file_firsts((const char *const *)path, paths);
 
     for (int i = 0; i < paths; i++) {
-        if (file_again(path, i))
+        if (first[i] < i)
             warn("left out: %s is given twice", text_cut(path[i], 200).at);
         else if ((record[n] = record_read(path[i], &why)))
             n++;
         else if (paths > 1)
             warn("left out: %s", why.at);
     }
+    free(first);
     if (n == 0 && paths > 1)
         die(EXIT_DATA, "none of the %d paths is the folder of a run", paths);
     if (n == 0)

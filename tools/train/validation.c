@@ -5,7 +5,19 @@
 #include "tools/train/job.h"
 #include "training/folder.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+static void warn_of_twice(const Job *job)
+{
+    int *first = file_firsts(job->file, job->files);
+
+    for (int i = 0; i < job->files; i++)
+        if (first[i] < i)
+            warn("%.200s is given twice, so its held-out part is also trained on",
+                 shown_plain(job->file[i]).at);
+    free(first);
+}
 
 void job_check_validation(const Job *job)
 {
@@ -21,11 +33,8 @@ void job_check_validation(const Job *job)
     if (job->labels_val && file_same(job->labels, job->labels_val))
         warn("%.200s is trained on and validated on: results say nothing of other texts",
              shown_plain(job->labels).at);
-    for (int i = 0; job->config.task != TASK_CLASSIFY && i < job->files; i++)
-        for (int j = 0; j < i; j++)
-            if (!job->validation_path && file_same(job->file[j], job->file[i]))
-                warn("%.200s is given twice, so its held-out part is also trained on",
-                     shown_plain(job->file[i]).at);
+    if (job->config.task != TASK_CLASSIFY && !job->validation_path)
+        warn_of_twice(job);
 }
 
 static void check_text(const Job *job, const char *path)
