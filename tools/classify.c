@@ -83,7 +83,8 @@ static void read_window(const Tokens *text, size_t k, Batch row)
 
 static void read_windows(Labeller *l, const Tokens *text, int T)
 {
-    const size_t most = (size_t)perplexity_batch(T), B = l->windows < most ? l->windows : most;
+    const size_t most = (size_t)perplexity_batch(&l->run->model.config, T),
+                 B = l->windows < most ? l->windows : most;
     int *id = xmalloc(B * (size_t)T * sizeof *id);
 
     for (size_t k = 0; k < l->windows; k += B) {

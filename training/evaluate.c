@@ -3,8 +3,7 @@
 #include "model/sample.h"
 #include "ops/ops.h"
 
-/* The loss of each target, and what the model says; a row without a target says nothing. */
-static void answer(Tape *tape, const Model *model, Batch batch, real *loss, int *said)
+void evaluate_answers(Tape *tape, const Model *model, Batch batch, real *loss, int *said)
 {
     const Asked asked = model_asked(tape, model, batch);
     Tensor *logits = model_answers(tape, model, batch, asked, 0);
@@ -12,12 +11,15 @@ static void answer(Tape *tape, const Model *model, Batch batch, real *loss, int 
     const int V = tensor_cols(logits);
 
     for (int i = 0; i < asked.rows; i++)
-        loss[i] = 0, said[i] = -1;
+        loss[i] = 0;
+    for (int i = 0; said && i < asked.rows; i++)
+        said[i] = -1;
     for (int k = 0; k < asked.n; k++) {
         if (asked.target[k] < 0)
             continue;
         loss[asked.at[k]] = each->data[k];
-        said[asked.at[k]] = sample_likeliest(logits->data + (size_t)k * (size_t)V, V);
+        if (said)
+            said[asked.at[k]] = sample_likeliest(logits->data + (size_t)k * (size_t)V, V);
     }
 }
 
@@ -49,7 +51,7 @@ void evaluate_each(Tape *tape, const Model *model, const Reading *r)
         for (int b = 0; b < batch.B; b++)
             source->row(source, (k + (size_t)b) * all / n, batch_row(batch, b));
         tape_reset(tape);
-        answer(tape, model, batch, loss, said);
+        evaluate_answers(tape, model, batch, loss, said);
         see_batch(r, loss, said, batch);
     }
     tape->forward_only = before;

@@ -28,6 +28,10 @@ void answers_add(Answers *a, int asked, int said);
  * of precision both / said and recall both / asked. */
 double answers_f1(const Answers *a);
 
+/* The loss of each target, and what the model says there, unless `said` is NULL; 0 and -1 without a
+ * target. The tape is not reset. */
+void evaluate_answers(Tape *tape, const Model *model, Batch batch, real *loss, int *said);
+
 /* A row with the loss of each of its targets, and what the model says there; -1 without a target.
  */
 typedef struct {

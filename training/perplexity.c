@@ -1,13 +1,13 @@
 #include "training/perplexity.h"
 
-#include "model/sample.h"
 #include "ops/base/error.h"
-#include "ops/ops.h"
+#include "training/evaluate.h"
 #include "training/source.h"
 
 #include <string.h>
 
-enum { TOKENS_AT_ONCE = 1 << 14 };
+/* Logits take at most 256 MiB, unless those of a single window take more. */
+enum { TOKENS_AT_ONCE = 1 << 14, LOGITS_AT_ONCE = 1 << 26 };
 
 double score_loss(const Score *s)
 {
@@ -47,14 +47,17 @@ int perplexity_scores(Protocol p)
     return p.bucket > 0 ? (p.length + p.bucket - 1) / p.bucket : 1;
 }
 
-int perplexity_batch(int length)
+int perplexity_batch(const Config *c, int length)
 {
-    return length < TOKENS_AT_ONCE ? TOKENS_AT_ONCE / length : 1;
+    const int fit = LOGITS_AT_ONCE / config_outputs(c);
+    const int most = fit < TOKENS_AT_ONCE ? fit : TOKENS_AT_ONCE;
+
+    return length < most ? most / length : 1;
 }
 
-static int batch_of(Protocol p)
+static int batch_of(const Config *c, Protocol p)
 {
-    return p.batch > 0 ? p.batch : perplexity_batch(p.length);
+    return p.batch > 0 ? p.batch : perplexity_batch(c, p.length);
 }
 
 Text perplexity_misfit(const Model *model, int length, size_t tokens)
@@ -89,7 +92,7 @@ void perplexity_check(const Model *model, Protocol p, size_t tokens)
             "the text has %zu token%s, but a window of %d takes %d: use more text or "
             "smaller --lengths",
             tokens, tokens == 1 ? "" : "s", p.length, p.length + 1);
-    config_check_forward_memory(c, (double)batch_of(p) * p.length);
+    config_check_forward_memory(c, (double)batch_of(c, p) * p.length);
 }
 
 /* The text as windows. */
@@ -147,10 +150,10 @@ static int words_begun(Bytes before, Bytes token)
 }
 
 /* The targets of a window one by one, so that sums have the same bits for any batch. */
-static void score_window(const Windows *r, Batch row, const real *loss, const real *logits,
+static void score_window(const Windows *r, Batch row, const real *loss, const int *said,
                          Score *score)
 {
-    int V = r->config->vocab, bucket = r->p.bucket > 0 ? r->p.bucket : row.T;
+    int bucket = r->p.bucket > 0 ? r->p.bucket : row.T;
 
     for (int t = 0; t < row.T; t++) {
         Score *s = &score[t / bucket];
@@ -161,7 +164,7 @@ static void score_window(const Windows *r, Batch row, const real *loss, const re
         const Bytes token = tokenizer_token(r->text->tokenizer, target);
         if (r->config->task == TASK_MLM) {
             score_add(s, (double)loss[t], token.n, 0);
-            s->right += target == sample_likeliest(logits + (size_t)t * (size_t)V, V);
+            s->right += target == said[t];
         } else {
             score_add(s, (double)loss[t], token.n,
                       words_begun(tokenizer_token(r->text->tokenizer, row.id[t]), token));
@@ -171,15 +174,17 @@ static void score_window(const Windows *r, Batch row, const real *loss, const re
 
 static void score_batch(const Windows *r, Tape *tape, const Model *model, Batch batch, Score *score)
 {
-    tape_reset(tape);
-    Tensor *logits = model_logits(tape, model, batch.id, batch.B, batch.T, 0);
-    const Tensor *loss = op_cross_entropy(tape, logits, batch.target);
+    const size_t n = (size_t)batch.B * (size_t)batch.T;
+    const bool masked = r->config->task == TASK_MLM;
 
+    tape_reset(tape);
+    real *loss = arena_take(tape->mem, n * sizeof *loss);
+    int *said = arena_take(tape->mem, n * sizeof *said);
+    evaluate_answers(tape, model, batch, loss, masked ? said : NULL);
     for (int b = 0; b < batch.B; b++) {
         size_t at = (size_t)b * (size_t)batch.T;
 
-        score_window(r, batch_row(batch, b), loss->data + at,
-                     logits->data + at * (size_t)r->config->vocab, score);
+        score_window(r, batch_row(batch, b), loss + at, said + at, score);
     }
 }
 
@@ -187,7 +192,7 @@ void perplexity(Tape *tape, const Model *model, const Tokens *text, Protocol p, 
 {
     const Windows r = windows_of(model, text, p);
     const bool before = tape->forward_only;
-    int B = batch_of(p);
+    int B = batch_of(&model->config, p);
     size_t n = (size_t)B * (size_t)p.length;
     Arena *mem = arena_new();
     int *id = arena_take(mem, 2 * n * sizeof *id);

@@ -52,8 +52,8 @@ double score_bits(const Score *s);  /* per byte */
  * NaN: there is none. */
 double score_word_ppl(const Score *s);
 
-/* The windows that are read at once: about 16,000 tokens. */
-int perplexity_batch(int length);
+/* The windows that are read at once: about 16,000 tokens, fewer where the vocabulary is large. */
+int perplexity_batch(const Config *c, int length);
 
 /* Why a text with that many tokens has no windows of that length, whatever the protocol;
  * empty: it has some. */

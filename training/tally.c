@@ -26,7 +26,8 @@ Tally tally_take(Tape *tape, const Model *model, const Source *source, size_t ro
     const int T = model->config.context;
     Tally t = { .answers = answers_new(mem, config_outputs(&model->config)) };
 
-    evaluate_each(tape, model, &(Reading){ source, perplexity_batch(T), rows, see, &t, NULL });
+    evaluate_each(tape, model,
+                  &(Reading){ source, perplexity_batch(&model->config, T), rows, see, &t, NULL });
     return t;
 }
 

@@ -197,7 +197,7 @@ static void check_length(const Exam *e, int length)
     const Config *c = &e->model->config;
 
     if (e->held_back)
-        config_check_forward_memory(c, (double)perplexity_batch(length) * length);
+        config_check_forward_memory(c, (double)perplexity_batch(c, length) * length);
     else
         perplexity_check(e->model, at_length(e->p, length, e->table->trained), e->text.n);
 }
