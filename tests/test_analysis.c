@@ -471,22 +471,24 @@ START_TEST(without_residual_uniform_attention_has_equal_rows)
 }
 END_TEST
 
+/* Of two layers. */
 static int told;
 
-static void count(int length, int window)
+static void count(int length, int window, int mix)
 {
     ck_assert_int_eq(length, LENGTH);
-    ck_assert_int_eq(window, told++);
+    ck_assert_int_eq(window, told / 2);
+    ck_assert_int_eq(mix, told++ % 2);
 }
 
-START_TEST(each_window_is_announced_before_it_is_analysed)
+START_TEST(each_layer_of_each_window_is_announced_before_it_is_analysed)
 {
     Studied x = studied_open(studied_config(&attention_softmax), 1);
 
     x.study.tell = count;
     told = 0;
     analysed(&x);
-    ck_assert_int_eq(told, 3);
+    ck_assert_int_eq(told, 3 * 2);
     studied_close(&x);
 }
 END_TEST
@@ -569,7 +571,7 @@ Suite *suite_analysis(void)
                    scores_and_linear_weights_have_the_rank_of_their_factors_and_a_softmax_has_more);
     tcase_add_loop_test(t, activations_have_the_ranks_of_the_output_of_each_layer, 0, 2);
     tcase_add_loop_test(t, without_residual_uniform_attention_has_equal_rows, 0, 2);
-    tcase_add_test(t, each_window_is_announced_before_it_is_analysed);
+    tcase_add_test(t, each_layer_of_each_window_is_announced_before_it_is_analysed);
     tcase_add_loop_test(t, inputs_that_cannot_be_analysed_are_refused, 0, COUNT(refused));
     tcase_add_test(t, an_attention_without_a_matrix_is_refused);
     tcase_add_test(t, the_smallest_valid_input_is_accepted);

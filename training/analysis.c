@@ -157,6 +157,30 @@ static void see_layer(void *ctx, int layer, const Tensor *x)
     add_ranks(to->ranks, s, rows);
 }
 
+/* A watch that tells of each mix before the caller's sees it. */
+typedef struct {
+    const Windows *windows;
+    Watch own;
+    int window, mix;
+} Told;
+
+static void tell_and_see(void *ctx, const Mix *in)
+{
+    Told *t = ctx;
+
+    if (t->windows->tell)
+        t->windows->tell(t->windows->length, t->window, t->mix);
+    t->mix++;
+    t->own.see(t->own.ctx, in);
+}
+
+static void see_own_layer(void *ctx, int layer, const Tensor *x)
+{
+    const Told *t = ctx;
+
+    t->own.layer(t->own.ctx, layer, x);
+}
+
 void windows_watch(Tape *tape, const Model *model, Windows w, Watch watch)
 {
     const size_t all = tokens_windows(w.text, w.length), n = (size_t)w.n;
@@ -164,12 +188,13 @@ void windows_watch(Tape *tape, const Model *model, Windows w, Watch watch)
     const Batch row = { .B = 1, .T = w.length, .id = id, .target = id + w.length };
 
     for (size_t i = 0; i < n; i++) {
-        if (w.tell)
-            w.tell(w.length, (int)i);
+        Told told = { &w, watch, (int)i, 0 };
+
         tokens_window(w.text, i * all / n, row);
         source_hide(&model->config, w.masking, i * all / n, row);
         tape_reset(tape);
-        model_watch(tape, model, row.id, w.length, watch);
+        model_watch(tape, model, row.id, w.length,
+                    (Watch){ tell_and_see, &told, watch.layer ? see_own_layer : NULL });
     }
     tape_reset(tape);
     free(id);

@@ -26,8 +26,8 @@ typedef struct {
     int band;
     double faint, tolerance; /* see focus.h and svd.h */
     bool unmasked;
-    Masking masking;                      /* of a masked model */
-    void (*tell)(int length, int window); /* of Windows */
+    Masking masking;                               /* of a masked model */
+    void (*tell)(int length, int window, int mix); /* of Windows */
 } Study;
 
 enum { OF_WEIGHTS, OF_SCORES, SPECTRA };
@@ -91,7 +91,7 @@ typedef struct {
     Tokens text;
     int length, n;
     Masking masking;
-    void (*tell)(int length, int window); /* called before each, from 0; may be NULL */
+    void (*tell)(int length, int window, int mix); /* before each mix of each; may be NULL */
 } Windows;
 
 /* Watches a model on each; the tape is reset. */

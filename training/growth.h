@@ -50,9 +50,9 @@ typedef struct {
 typedef struct {
     const int *length; /* in tokens */
     int lengths, windows, band;
-    Masking masking;                      /* of a masked model */
-    bool unmasked;                        /* as in Study */
-    void (*tell)(int length, int window); /* of Windows, in training/analysis.h */
+    Masking masking;                               /* of a masked model */
+    bool unmasked;                                 /* as in Study */
+    void (*tell)(int length, int window, int mix); /* of Windows, in training/analysis.h */
 } GrowthPlan;
 
 typedef struct {

@@ -155,12 +155,13 @@ static void check_kind(void)
 
 static double told;
 
-static void tell(int length, int window)
+static void tell(int length, int window, int mix)
 {
     if (seconds_now() - told < PATIENCE)
         return;
     told = seconds_now();
-    fprintf(stderr, "length %d, window %d of at most %d\n", length, window + 1, study.windows);
+    fprintf(stderr, "length %d, window %d of at most %d, attention layer %d\n", length, window + 1,
+            study.windows, mix + 1);
 }
 
 /* "a b c" */
