@@ -133,6 +133,17 @@ for op in $(sed -n 's/^Tensor \*\(op_[a-z_]*\)(.*/\1/p' ops/ops.h); do
         complain "tools/common/op_table.c: $op() of ops/ops.h is missing"
 done
 
+# A test that no suite has never runs, and compilers do not notice.
+idle=$(awk '
+    match($0, /^START_TEST\([a-z0-9_]+/) { test = substr($0, 12, RLENGTH - 11); at[test] = FILENAME ":" FNR }
+    /tcase_add/ {
+        for (call = $0; call !~ /;/ && (getline more) > 0;) call = call more
+        n = split(call, word, /[^a-z0-9_]+/)
+        for (i = 1; i <= n; i++) run[word[i]]
+    }
+    END { for (test in at) if (!(test in run)) print at[test] ": no suite has " test }' tests/*.c)
+[ -z "$idle" ] || complain "$idle"
+
 # Numbers of awk and printf have commas in some locales, and sort has an order of its own in each.
 for script in $(git ls-files --cached --others --exclude-standard | xargs grep -l '^#!/bin/sh'); do
     ! grep -qE '(awk|sort|printf) ' "$script" || grep -q 'LC_ALL' "$script" || complain "$script: sets no LC_ALL"

@@ -226,6 +226,7 @@ Suite *suite_patterns(void)
     tcase_add_loop_test(patterns, a_key_outside_the_pattern_is_not_seen, 0, 2);
     tcase_add_test(patterns, rows_see_different_keys_and_not_all);
     tcase_add_test(patterns, decoding_keeps_the_keys_visible_to_later_rows);
+    tcase_add_test(patterns, decoding_keeps_shared_keys_and_values_once);
     tcase_add_test(patterns, the_cost_is_that_of_the_pairs);
     suite_add_tcase(s, patterns);
     return s;
