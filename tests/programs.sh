@@ -151,7 +151,7 @@ refused 'a mask share without masks'    2 'does not apply to --task causal' $t -
 refused 'whole words without masks'        2 'does not apply to --task classify' $t --task classify \
     --whole-word $text $text
 refused 'heads that do not divide'         2 '--n-head 2 would'          $t --n-head 3 $text
-refused 'groups that do not divide the heads' 2 '--n-kv-head 3 does not divide --n-head 4; --n-kv-head 2 would' $t --n-kv-head 3 $text
+refused 'groups that do not divide the heads' 2 '--n-kv-head 3 does not divide --n-head 2; --n-kv-head 2 would' $t --n-kv-head 3 $text
 refused 'a gated unit with shared keys'    2 '--n-kv-head does not apply to --attn gau' $t --attn gau --n-kv-head 1 $text
 refused 'more heads than numbers'          2 '--n-head 8 would'          $t --n-head 64 $text
 refused 'more heads than numbers, without rope' 2 '--n-head 16 would'      $t --n-head 64 --position learned $text
