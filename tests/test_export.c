@@ -216,7 +216,7 @@ START_TEST(the_exported_tensors_give_the_models_logits)
 {
     Arena *mem = arena_new();
     const Config c = config_of(_i);
-    const Foreign is = { form_of[_i]->class_name, 2, 2, 12, config_hidden(&c), 256, 0, 0 };
+    const Foreign is = { form_of[_i]->class_name, 2, 2, 12, config_hidden(&c), 256, 0, 0, 0 };
     int64_t token[20];
     int id[20];
 

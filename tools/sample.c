@@ -55,9 +55,7 @@ static Option options[] = {
       .help = "sample from the smallest set of most likely tokens whose total probability reaches "
               "this" },
     { "min-p", OPTION_REAL, &how.min_p, .max = 1,
-      .help =
-          "sample from tokens at least this many times as likely as the most likely one; 0: from "
-          "all" },
+      .help = "sample from tokens at least X times as likely as the most likely one; 0: from all" },
     { "seed", OPTION_SEED, &how.seed, .help = "random seed" },
     { "extrapolate", OPTION_FLAG, &how.extrapolate,
       .help = "attend beyond the trained context instead of starting over from its last half" },
