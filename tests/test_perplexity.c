@@ -159,6 +159,20 @@ START_TEST(every_target_is_scored_once_with_its_context_and_counts_the_same)
 }
 END_TEST
 
+/* 16,384 tokens, or as many as have logits of 256 MiB; and never less than a window. */
+START_TEST(fewer_windows_are_read_at_once_where_the_vocabulary_is_large)
+{
+    static const int want[][3] = { { 256, 1, 16384 }, { 4096, 64, 256 },  { 4097, 1, 16380 },
+                                   { 65536, 64, 16 }, { 65536, 1024, 1 }, { 65536, 4096, 1 } };
+
+    for (int i = 0; i < COUNT(want); i++) {
+        const Config c = { .vocab = want[i][0], .task = TASK_CAUSAL };
+
+        ck_assert_int_eq(perplexity_batch(&c, want[i][1]), want[i][2]);
+    }
+}
+END_TEST
+
 START_TEST(at_the_trained_context_it_equals_evaluation_bit_for_bit)
 {
     Judged j = judged_open(with_position(POSITION_ROPE), 5 * 8 + 1);
@@ -440,6 +454,7 @@ Suite *suite_perplexity(void)
 
     tcase_add_loop_test(t, every_target_is_scored_once_with_its_context_and_counts_the_same, 0,
                         COUNT(protocols));
+    tcase_add_test(t, fewer_windows_are_read_at_once_where_the_vocabulary_is_large);
     tcase_add_test(t, at_the_trained_context_it_equals_evaluation_bit_for_bit);
     tcase_add_loop_test(t, a_masked_model_is_scored_as_in_evaluation, 0, 6);
     tcase_add_loop_test(t, batch_size_and_threads_do_not_change_a_bit, 0, 2);
