@@ -111,7 +111,7 @@ typedef struct {
     const int *length; /* (B): keys from here on are padding; NULL: no padding */
     bool rope;         /* RoPE on q and k, or on features (in the numerator only) */
     RopeScale rope_scale;
-    int group;         /* so many neighbouring heads have the same k and v; 0: none do */
+    int group;         /* this many neighbouring heads have the same k and v; 0: none do */
     int layer, layers; /* index from 0, and the number of layers in the model; 0 of 0: alone */
     Values set;
 } Mix;

@@ -133,7 +133,7 @@ for op in $(sed -n 's/^Tensor \*\(op_[a-z_]*\)(.*/\1/p' ops/ops.h); do
         complain "tools/common/op_table.c: $op() of ops/ops.h is missing"
 done
 
-# A test that no suite has never runs, and compilers do not notice.
+# A test that is in no suite never runs, and compilers do not notice.
 idle=$(awk '
     match($0, /^START_TEST\([a-z0-9_]+/) { test = substr($0, 12, RLENGTH - 11); at[test] = FILENAME ":" FNR }
     /tcase_add/ {
@@ -141,7 +141,7 @@ idle=$(awk '
         n = split(call, word, /[^a-z0-9_]+/)
         for (i = 1; i <= n; i++) run[word[i]]
     }
-    END { for (test in at) if (!(test in run)) print at[test] ": no suite has " test }' tests/*.c)
+    END { for (test in at) if (!(test in run)) print at[test] ": " test " is in no suite" }' tests/*.c)
 [ -z "$idle" ] || complain "$idle"
 
 # Numbers of awk and printf have commas in some locales, and sort has an order of its own in each.

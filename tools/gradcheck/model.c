@@ -70,16 +70,15 @@ static void check_kind(Report *r, const Attention *a, int kind)
 
 /*
  * A gated unit has no feed-forward layer; its gradients behind a share of x, or behind the last
- * position alone, are so small that differences would be of rounding. Not all heads can share k
- * and v.
+ * position alone, are so small that differences would be of rounding. In some mechanisms heads
+ * cannot share k and v.
  */
 static bool can_check(const Attention *a, int kind)
 {
-    const Values set = settings_default(a);
-    const bool shares = attention_takes(a, "share-keys") && setting(&set, "share-keys");
+    const Config c = { .attention = a, .set = settings_default(a) };
 
     if (kinds[kind].kv_heads)
-        return layer_of(a)->groups && !shares;
+        return layer_of(a)->groups && !has_flag(&c, "share-keys");
     return layer_of(a)->feed_forward ||
            (kinds[kind].ffn == FFN_GELU && !kinds[kind].shortcut && !kinds[kind].from_last);
 }

@@ -45,7 +45,7 @@ static int slot_at(const View *v, int t)
     return ring && after > 0 ? v->global + after % ring : t;
 }
 
-/* The heads that share k and v with this one, and itself. */
+/* How many heads have the same k and v. */
 static int shared_by(int group)
 {
     return group > 0 ? group : 1;
