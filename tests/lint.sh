@@ -81,7 +81,7 @@ while read -r folder budget each; do
     [ "$lines" -le "$budget" ] || complain "$folder has $lines lines; its budget is $budget: raise it in tests/lint.sh, in a commit of its own"
 done <<END
 ops 3960
-ops/base 3040
+ops/base 3080
 ops/kernel 2660
 ops/attention 145 a file
 ops/attention/engine 9320
