@@ -9,7 +9,8 @@
 
 #ifndef SUITES /* of the Makefile, which then compiles the tests of these alone */
 #define SUITES(ROW, ONCE)                                                                          \
-    ROW(base)          /* arena, pool, random numbers, tape */                                     \
+    ROW(base)          /* arena, random numbers, tape */                                           \
+    ONCE(pool)         /* threads that share a loop */                                             \
     ONCE(processors)   /* how many a process may use */                                            \
     ROW(svd)           /* singular values */                                                       \
     ROW(focus)         /* where the rows of an attention matrix look */                            \

@@ -11,6 +11,10 @@
  * then closes the loop and waits until no worker is inside: it does not wait for a
  * worker that never woke up, and one that wakes late finds the loop closed. If one is inside
  * for long, another program has its processor: the caller sleeps and leaves it its own.
+ *
+ * Each thread has a share of the ranges, as many consecutive ones as any other, and when these
+ * are done it helps the others with theirs. So the rows that it computes in one op are mostly
+ * those that it needs in the next, and they are still in its own cache.
  */
 #include "ops/base/pool.h"
 
@@ -39,6 +43,11 @@ typedef struct {
     pthread_t id;
 } Worker;
 
+/* The next range of a thread's share; in a cache line of its own. */
+typedef struct {
+    _Alignas(64) atomic_uint next;
+} Share;
+
 struct Pool {
     pid_t process; /* that started the workers */
     int workers;   /* not counting the caller */
@@ -52,8 +61,8 @@ struct Pool {
     atomic_uint state;
     Body *body;
     void *ctx;
-    int n, grain;
-    atomic_int next;
+    int n, grain, ranges;
+    Share *share; /* of each thread */
 
     pthread_mutex_t lock;
     pthread_cond_t wake, left;
@@ -65,17 +74,35 @@ struct Pool {
 static _Thread_local void *scratch;
 static _Thread_local int thread; /* its number in its pool */
 
+/* The first range of a thread's share. */
+static unsigned share_begin(const Pool *pool, int number)
+{
+    return (unsigned)((long long)pool->ranges * number / pool_threads(pool));
+}
+
+static void draw_from(Pool *pool, int number)
+{
+    const int grain = pool->grain, n = pool->n;
+    const unsigned end = share_begin(pool, number + 1);
+    atomic_uint *next = &pool->share[number].next;
+
+    while (atomic_load(next) < end) {
+        unsigned range = atomic_fetch_add(next, 1);
+
+        if (range >= end)
+            return;
+        int i = (int)range * grain;
+        pool->body(pool->ctx, i, n - i < grain ? n : i + grain);
+    }
+}
+
+/* Takes ranges of the thread's own share, then of the others'. */
 static void draw(Pool *pool)
 {
-    const int grain = pool->grain, n = pool->n, ranges = n / grain + (n % grain > 0);
+    const int threads = pool_threads(pool);
 
-    for (;;) {
-        int i = atomic_fetch_add(&pool->next, 1);
-
-        if (i >= ranges)
-            return;
-        pool->body(pool->ctx, i * grain, n - i * grain < grain ? n : (i + 1) * grain);
-    }
+    for (int i = 0; i < threads; i++)
+        draw_from(pool, (thread + i) % threads);
 }
 
 static void leave(Pool *pool)
@@ -168,6 +195,7 @@ Pool *pool_new(int threads)
     pool->worker = xmalloc((size_t)threads * sizeof *pool->worker);
     pool->scratch = xmalloc((size_t)threads * sizeof *pool->scratch);
     pool->alone = xmalloc((size_t)threads * sizeof *pool->alone);
+    pool->share = xmalloc_aligned((size_t)threads * sizeof *pool->share);
     for (int i = 0; i < threads; i++)
         pool->scratch[i] = (Buffer){ NULL, 0 }, pool->alone[i] = NULL;
     atomic_init(&pool->state, GENERATION);
@@ -210,6 +238,7 @@ void pool_free(Pool *pool)
             pool_free(pool->alone[i]);
     }
     free(pool->alone);
+    free(pool->share);
     free(pool->shared.at);
     free(pool->scratch);
     free(pool->worker);
@@ -233,7 +262,8 @@ static void open_loop(Pool *pool)
 
     /* generation 0 would read as "quit" */
     state = state / GENERATION == (unsigned)-1 / GENERATION ? GENERATION : state + GENERATION;
-    atomic_store(&pool->next, 0);
+    for (int i = 0; i < pool_threads(pool); i++)
+        atomic_store(&pool->share[i].next, share_begin(pool, i));
     atomic_store(&pool->state, state | OPEN);
     if (atomic_load(&pool->sleepers) > 0) {
         pthread_mutex_lock(&pool->lock);
@@ -269,6 +299,7 @@ void pool_for(Pool *pool, int n, int grain, Body *body, void *ctx)
     pool->ctx = ctx;
     pool->n = n;
     pool->grain = grain;
+    pool->ranges = n / grain + (n % grain > 0);
     open_loop(pool);
     draw(pool);
     close_loop(pool);

@@ -41,7 +41,6 @@ typedef struct {
     int ranges, deep;   /* ranges of the sum, and rows of b in each: a multiple of KC */
     Panels shared;      /* of b, if shared by all threads; else NULL */
     real *partial;      /* the matrices of ranges 1 .. */
-    int turn;           /* a thread that gets piece n often gets n + turn next */
 } Block;
 
 /* What a thread works on: rows i0 .. i1-1, columns j0 .. j1-1 of c, rows k0 .. k1-1 of b. */
@@ -131,7 +130,7 @@ static Piece following(const Work *x, int *k)
 
     *k = x->k + KC;
     if (*k >= w.k1) {
-        w = piece_of(blk, min(x->number + blk->turn, pieces_of(blk) - 1));
+        w = piece_of(blk, min(x->number + 1, pieces_of(blk) - 1));
         *k = w.k0;
     }
     return w;
@@ -295,7 +294,6 @@ static void multiply_block(Pool *pool, Block *blk)
     int own = own_panels(blk->tall, tile_rows(blk->p.precision)) +
               (blk->shared.at ? 0 : own_panels(COLUMNS, NR));
 
-    blk->turn = pool_threads(pool);
     pool_reserve(pool, (size_t)own * sizeof(real));
     pool_for(pool, pieces_of(blk), 1, multiply_pieces, blk);
 }
