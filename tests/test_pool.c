@@ -1,5 +1,6 @@
 /* The pool of threads: ranges, scratch memory, waiting, and what a child of fork() may do. */
 #include "ops/base/pool.h"
+#include "tests/folder.h"
 #include "tests/suites.h"
 #include "tests/tests.h"
 

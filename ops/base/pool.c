@@ -262,8 +262,8 @@ static void open_loop(Pool *pool)
 
     /* generation 0 would read as "quit" */
     state = state / GENERATION == (unsigned)-1 / GENERATION ? GENERATION : state + GENERATION;
-    for (int i = 0; i < pool_threads(pool); i++)
-        atomic_store(&pool->share[i].next, share_begin(pool, i));
+    for (int i = 0; i < pool_threads(pool); i++) /* seen by whoever sees the state */
+        atomic_store_explicit(&pool->share[i].next, share_begin(pool, i), memory_order_relaxed);
     atomic_store(&pool->state, state | OPEN);
     if (atomic_load(&pool->sleepers) > 0) {
         pthread_mutex_lock(&pool->lock);
