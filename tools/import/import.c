@@ -41,7 +41,7 @@ static const Program program = {
              "\n"
              "Supported are LlamaForCausalLM, GPT2LMHeadModel, and ArceeForCausalLM as\n"
              "./export writes it. Weights in float16 and bfloat16 are converted to float32,\n"
-             "exactly. Keys and values that several heads share are copied for each head.\n"
+             "exactly. Keys and values that several heads share stay shared (--n-kv-head).\n"
              "Models that attn.c cannot compute are refused: scaled RoPE, other activations, a\n"
              "head_dim other than hidden_size / num_attention_heads, ...\n"
              "\n"
