@@ -99,7 +99,7 @@ tools/bench 2450
 tools/eval 820
 tools/figure 1720
 tools/export 420
-tools/import 1010
+tools/import 1120
 tools/fill 460
 tools/gradcheck 720
 tools/report 2840
