@@ -4,6 +4,7 @@
  * tests/import.py does this with transformers itself.
  */
 #include "model/form.h"
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "ops/base/file.h"
 #include "tests/folder.h"
@@ -15,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 3, MODELS = 4 * KINDS, CUT = 7 };
+enum { KINDS = 3, MODELS = 4 * KINDS, CUT = 7, CONFIG = 1000 };
 
 /* Llama, Arcee and GPT-2: plain; tied; with biases and other numbers; both. GPT-2 has biases. */
 static Config config_of(int i)
@@ -255,6 +256,114 @@ START_TEST(biases_that_are_missing_are_zeros)
 }
 END_TEST
 
+/* Scores are not divided by sqrt(D) = 2; q, k and v have no biases, so ours become 0. */
+static void add_neo_layer(FormTensors *to, const Block *b, int l)
+{
+    static const char *const names[] = { "attn.attention.q_proj",
+                                         "attn.attention.k_proj",
+                                         "attn.attention.v_proj",
+                                         "attn.attention.out_proj",
+                                         "mlp.c_fc",
+                                         "mlp.c_proj" };
+    const DenseWeights dense[] = { b->q, b->k, b->v, b->o, b->up, b->down };
+    const NormWeights norm[] = { b->attention_norm, b->ffn_norm };
+    Tensor *q = tensor_new(to->mem, SHAPE(16, 16));
+
+    for (int i = 0; i < 16 * 16; i++)
+        q->data[i] = b->q.w->data[i] / 2;
+    for (int i = 0; i < COUNT(names); i++) {
+        form_add(to, i == 0 ? q : dense[i].w, "transformer.h.%d.%s.weight", l, names[i]);
+        if (i < 3)
+            memset(dense[i].b->data, 0, dense[i].b->n * sizeof(real));
+        else
+            form_add(to, dense[i].b, "transformer.h.%d.%s.bias", l, names[i]);
+    }
+    for (int i = 0; i < COUNT(norm); i++) {
+        form_add(to, norm[i].gain, "transformer.h.%d.ln_%d.weight", l, i + 1);
+        form_add(to, norm[i].bias, "transformer.h.%d.ln_%d.bias", l, i + 1);
+    }
+}
+
+/* A model of ours as GPTNeoForCausalLM, with these attention_types and windows of 4 positions. */
+static Made made_neo(const char *list, const char *types)
+{
+    Config c = config_of(5);
+
+    c.layers = 4, c.heads = 4, c.width = 16;
+    ck_assert_int_eq(config_read_mechanisms(&c, list).n, 0);
+    Made m = { .small = small_open(c, 1, 4) };
+    const Model *model = &m.small->model;
+    FormTensors *to = &m.tensors;
+
+    if (!strstr(types, "global"))
+        config_set(&m.small->model.config, "window", 3);
+    *to = (FormTensors){ m.small->mem, arena_take(m.small->mem, 100 * sizeof(Entry)), 0, 100 };
+    small_overwrite(m.small, 0.4);
+    form_add(to, model->embedding, "transformer.wte.weight");
+    form_add(to, model->position, "transformer.wpe.weight");
+    form_add(to, model->norm.gain, "transformer.ln_f.weight");
+    form_add(to, model->norm.bias, "transformer.ln_f.bias");
+    for (int l = 0; l < 4; l++)
+        add_neo_layer(to, &model->blocks[l], l);
+    m.config = xmalloc(CONFIG);
+    snprintf(m.config, CONFIG,
+             "{'model_type':'gpt_neo','vocab_size':256,'num_layers':4,'num_heads':4,"
+             "'hidden_size':16,'intermediate_size':null,'max_position_embeddings':9,"
+             "'window_size':4,'activation_function':'gelu_new','layer_norm_epsilon':1e-5,"
+             "'attention_types':%s}",
+             types);
+    for (char *s = m.config; (s = strchr(s, '\''));)
+        *s = '"';
+    return m;
+}
+
+/* A window of 4 positions includes the position itself; ours counts those before it. */
+START_TEST(layers_of_gpt_neo_are_global_or_local)
+{
+    static const struct {
+        const char *types, *list;
+    } of[] = {
+        { "[[['global','local'],2]]", "softmax,softmax:window=3" },
+        { "[[['local','global'],1],[['local'],1],[['global'],1]]", "softmax:window=3,softmax" },
+        { "[[['local','global','global'],1],[['local'],1]]", "softmax:window=3,softmax,softmax" },
+        { "[[['global'],3],[['local'],1]]", "softmax,softmax,softmax,softmax:window=3" },
+        { "[[['local'],4]]", "softmax" },
+        { "[[['global'],4]]", "softmax" }
+    };
+
+    for (int i = 0; i < COUNT(of); i++) {
+        Made m = made_neo(of[i].list, of[i].types);
+        Import in;
+        Model got;
+
+        write_folder(&m);
+        import_open(&in, folder);
+        import_fill(&in, &got, 0);
+        const Text difference = model_difference(&got.config, &m.small->model.config);
+        ck_assert_msg(difference.n == 0, "%s: %s", of[i].types, difference.at);
+        ck_assert(same_parameters(&got, &m.small->model));
+        import_close(&in), end(&m);
+    }
+}
+END_TEST
+
+START_TEST(kinds_of_layers_are_checked)
+{
+    static const char types[] =
+        "null 4 [] [[[],4]] [[['global'],-4]] [[['global'],0.5]] [[['global']]] [['global',4]] "
+        "[[['global',7],2]] [[['global','x'],2]] [[['global','local'],1]] [[['local'],5]]";
+    char one[80];
+
+    for (int at = 0, n; sscanf(types + at, "%79s%n", one, &n) == 1; at += n) {
+        Made m = made_neo("softmax", one);
+
+        write_folder(&m);
+        check_refused(EXIT_DATA, "attention_types must say of each of the 4 layers");
+        end(&m);
+    }
+}
+END_TEST
+
 /* Numbers of 16 bits as what they are. */
 START_TEST(float16_and_bfloat16_are_converted_exactly)
 {
@@ -478,10 +587,12 @@ Suite *suite_import(void)
     tcase_add_test(t, a_shorter_context_cuts_the_learned_positions);
     tcase_add_test(t, heads_that_share_a_key_and_a_value_still_do);
     tcase_add_test(t, biases_that_are_missing_are_zeros);
+    tcase_add_test(t, layers_of_gpt_neo_are_global_or_local);
     tcase_add_test(t, float16_and_bfloat16_are_converted_exactly);
     tcase_add_test(t, the_tensors_may_be_in_several_files);
     t = with_folder(s, "what is not");
     tcase_add_loop_test(t, configurations_are_checked, 0, COUNT(faults));
+    tcase_add_test(t, kinds_of_layers_are_checked);
     tcase_add_test(t, an_own_model_is_not_imported);
     tcase_add_test(t, tensors_are_checked_before_any_is_used);
     tcase_add_test(t, a_folder_that_lacks_files_is_refused);

@@ -5,6 +5,7 @@
  */
 #include "tools/import/import.h"
 
+#include "model/mechanisms.h"
 #include "ops/base/error.h"
 #include "tools/common/build.h"
 #include "tools/common/model_options.h"
@@ -39,9 +40,10 @@ static const Program program = {
              "model.safetensors.index.json), and tokenizer.json or vocab.json and merges.txt.\n"
              "RUN must not contain a run unless --overwrite is given.\n"
              "\n"
-             "Supported are LlamaForCausalLM, GPT2LMHeadModel, and ArceeForCausalLM as\n"
-             "./export writes it. Weights in float16 and bfloat16 are converted to float32,\n"
-             "exactly. Keys and values that several heads share stay shared (--n-kv-head).\n"
+             "Supported are LlamaForCausalLM, GPT2LMHeadModel, GPTNeoForCausalLM, and\n"
+             "ArceeForCausalLM as ./export writes it. Weights in float16 and bfloat16 are\n"
+             "converted to float32, exactly. Keys and values that several heads share stay\n"
+             "shared (--n-kv-head).\n"
              "Models that attn.c cannot compute are refused: scaled RoPE, other activations, a\n"
              "head_dim other than hidden_size / num_attention_heads, ...\n"
              "\n"
@@ -61,7 +63,7 @@ static int put_options(Import *in, const Config *of, const Tokenizer *t, Meta *o
     option[n++] = (Meta){ "imported", in->class->class_name };
     if (in->end >= 0)
         option[n++] = (Meta){ "eos", arena_format(in->mem, "%d", in->end) };
-    option[n++] = (Meta){ "attn", c.attention->name };
+    option[n++] = (Meta){ "attn", arena_string(in->mem, config_mechanisms(&c).at) };
     option[n++] = (Meta){ "tokenizer", tokenizer_words(t) };
     for (int i = 0; (key = config_key(i)) && n < OPTIONS_MOST; i++) {
         const int *value = config_value(&c, i);

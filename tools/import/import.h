@@ -75,10 +75,12 @@ bool import_has_tensor(const Weights *w, const char *name);
  *
  *     D        in heads of this width, our row 2m is their m, and 2m + 1 their D/2 + m
  *     all      theirs is (in, all), and ours its columns from `from` on
+ *     times    ours is theirs times this; 0: as it is
  */
 typedef struct {
     const char *ours, *theirs;
     int out, in, D, from, all;
+    double times;
 } Taken;
 void import_take(Import *in, const Taken *t);
 

@@ -188,13 +188,14 @@ static int row_of(const Taken *t, int row)
 static void fill(const Import *in, Tensor *to, const Taken *t, const Entry *e)
 {
     const int cols = t->in ? t->in : 1;
+    const double times = t->times > 0 ? t->times : 1;
 
     for (int o = 0; o < t->out; o++)
         for (int i = 0; i < cols; i++) {
             const size_t row = (size_t)(t->from + row_of(t, o));
             const size_t at =
                 t->all ? (size_t)i * (size_t)t->all + row : row * (size_t)cols + (size_t)i;
-            const real x = R(number_at(e, at));
+            const real x = R(number_at(e, at) * times);
 
             if (!isfinite(x))
                 die(EXIT_DATA, "%.180s: number %zu of %.100s is not finite", in->dir, at, e->name);
@@ -225,8 +226,13 @@ static bool ends_in(const char *name, const char *end)
 /* Tensors of old files that hold no parameters: masks, and the angles of RoPE. */
 static bool is_buffer(const char *name)
 {
-    return ends_in(name, ".attn.bias") || ends_in(name, ".attn.masked_bias") ||
-           ends_in(name, "rotary_emb.inv_freq");
+    static const char *const ends[] = { ".attn.bias", ".attn.masked_bias", ".attention.bias",
+                                        ".attention.masked_bias", "rotary_emb.inv_freq" };
+
+    for (int i = 0; i < (int)(sizeof ends / sizeof *ends); i++)
+        if (ends_in(name, ends[i]))
+            return true;
+    return false;
 }
 
 /* A tied head that was saved all the same. */
