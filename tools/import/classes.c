@@ -249,7 +249,6 @@ static void read_kinds(const Import *in, bool *local)
 {
     const Json *types = json_find(in->json, "attention_types");
     const int layers = in->config.layers;
-
     bool all = !kind_of_layer(types, layers);
 
     for (int l = 0; l < layers; l++) {
@@ -291,7 +290,7 @@ static void neo_windows(Import *in)
     for (int i = 0; i < n; i++) {
         list[i] = (Mechanism){ c->attention, c->set };
         if (local[i])
-            mechanism_apply(&list[i], text_format("window=%d", window).at);
+            *setting_at(&list[i].set, "window") = window;
     }
     config_arrange(c, list, n);
 }
