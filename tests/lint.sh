@@ -91,7 +91,7 @@ data 4880
 data/synthetic 1430
 training 6200
 tools 955
-tools/common 5190
+tools/common 5230
 tools/draw 1100
 tools/analyse 1200
 tools/attend 790
@@ -103,7 +103,7 @@ tools/import 1120
 tools/fill 460
 tools/gradcheck 720
 tools/report 2840
-tools/train 2800
+tools/train 2880
 tools/lib 1380
 END
 
