@@ -45,6 +45,7 @@ static bool skip(const char *option, const Json *value, const Json *config)
 
 /* With the arguments of a command line, ended by NULL. */
 static const char *command[4];
+static bool given; /* what the file changes counts as given */
 
 static void configure(const char *json)
 {
@@ -57,8 +58,11 @@ static void configure(const char *json)
     for (; argc < 4 && command[argc - 1]; argc++)
         argv[argc] = memcpy(xmalloc(64), command[argc - 1], strlen(command[argc - 1]) + 1);
     options_parse(&program, argc, argv);
-    options_config(&program, json_read(mem, json, strlen(json), &why), "a.json", skip, mem);
+    options_config(&program, json_read(mem, json, strlen(json), &why), "a.json", skip, given, mem);
     options_json(&program, "", stderr);
+    for (const Option *o = options; !command[0] && o->name; o++)
+        if (o->kind != OPTION_GROUP && options_given(&program, o->name))
+            fprintf(stderr, "given: %s\n", o->name);
     if (order.n)
         fprintf(stderr, "%d in order, the last %s\n", order.n, kinds[order.at[order.n - 1]]);
 }
@@ -112,6 +116,21 @@ START_TEST(a_preset_comes_before_all_other_options)
 }
 END_TEST
 
+START_TEST(what_a_file_changes_counts_as_given_if_asked_to)
+{
+    check_sets("{\"n_layer\": 7}", "");
+    ck_assert_ptr_null(strstr(said, "given: "));
+    given = true;
+    check_sets("{\"n_layer\": 4, \"rate\": null, \"limit\": \"1m30s\"}", "");
+    ck_assert_ptr_null(strstr(said, "given: "));
+    check_sets("{\"n_layer\": 7}", "given: n-layer\n");
+    check_sets("{\"rate\": 0.1, \"by\": [\"a\"]}", "given: rate\ngiven: by\n");
+    check_sets("{\"kind\": \"gelu\", \"preset\": \"deep\"}", "\"kind\": \"gelu\"");
+    ck_assert_ptr_nonnull(strstr(said, "given: preset\ngiven: n-layer\ngiven: kind\n"));
+    given = false;
+}
+END_TEST
+
 START_TEST(unknown_options_and_invalid_values_are_refused)
 {
     static const char *const bad[][2] = {
@@ -158,6 +177,7 @@ Suite *suite_configured(void)
     tcase_add_test(t, a_member_of_the_object_sets_its_option);
     tcase_add_test(t, the_command_line_comes_first);
     tcase_add_test(t, a_preset_comes_before_all_other_options);
+    tcase_add_test(t, what_a_file_changes_counts_as_given_if_asked_to);
     tcase_add_test(t, unknown_options_and_invalid_values_are_refused);
     tcase_add_test(t, printed_options_are_read_back_unchanged);
     return s;

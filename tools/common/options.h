@@ -90,7 +90,7 @@ typedef struct {
     char letter;        /* 'o': -o is a short form */
     const char *alias;  /* "lr,rate": other names for the option; NULL: none */
     bool any;           /* TEXT, TEXTS: may be empty, begin with '-', or have commas */
-    bool given;         /* set by options_parse */
+    bool given;         /* set by options_parse, and options_config if asked to */
     bool restored;      /* set by options_restore */
 } Option;
 
@@ -166,7 +166,7 @@ typedef struct {
 void options_nearer(Nearest *near, const char *name);
 void options_nearer_part(Nearest *near, const char *name, size_t n); /* its first n bytes */
 
-/* Whether the command line or its preset set this option. */
+/* Whether the command line, its preset or a file like one set this option. */
 bool options_given(const Program *program, const char *name);
 
 /* The same, or options_restore() did. */
@@ -197,11 +197,12 @@ const Option *options_find(const Program *program, const char *name);
  * Sets options from the members of a JSON object in the file `path`, such as one that
  * options_json() printed, as options_restore() does; an empty value leaves the default. Those for
  * which `skip` returns true are left alone. Dies (EXIT_DATA) if there is no such option, or its
- * value is not valid. Values may be stored in `mem` or in the object.
+ * value is not valid. If `given`, those that change a value count as given, so that they are
+ * refused where they do not apply. Values may be stored in `mem` or in the object.
  */
 typedef bool SkipOption(const char *name, const Json *value, const Json *config);
 void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
-                    Arena *mem);
+                    bool given, Arena *mem);
 
 /* Whether an entry of config.json is a fact of the run, not an option: when, where and from what it
  * was made. */

@@ -116,9 +116,34 @@ static void restore_some(const Program *program, const Json *config, const char 
     }
 }
 
-void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
-                    Arena *mem)
+static Text *values_of(const Program *program, Arena *mem)
 {
+    int n = 0;
+
+    while (program->options[n].name)
+        n++;
+    Text *value = arena_take(mem, (size_t)n * sizeof *value);
+    for (int i = 0; i < n; i++)
+        value[i] = options_value(&program->options[i]);
+    return value;
+}
+
+/* One that has its default may be of no use without being a mistake, as in {"horizon": 0}. */
+static void count_changed(const Program *program, const Text *was)
+{
+    Option *o = program->options;
+
+    for (int i = 0; o[i].name; i++)
+        o[i].given |= o[i].restored && strcmp(options_value(&o[i]).at, was[i].at) != 0;
+}
+
+void options_config(const Program *program, const Json *config, const char *path, SkipOption *skip,
+                    bool given, Arena *mem)
+{
+    const Text *was = given ? values_of(program, mem) : NULL;
+
     restore_some(program, config, path, skip, true, mem);
     restore_some(program, config, path, skip, false, mem);
+    if (given)
+        count_changed(program, was);
 }

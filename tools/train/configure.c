@@ -94,9 +94,7 @@ static void configure_files(Job *job, const Json *config, const char *path, Aren
     const bool is_list = texts && texts->kind == JSON_ARRAY;
     const int n = is_list ? texts->count - has_last : texts && texts->kind != JSON_NULL;
 
-    job->its_texts = texts;
-    if (job->files > 0 || n <= 0 || takes_no_texts(job) ||
-        (is_of_run(config) && (json_string(config, "labels") || job->data)))
+    if (n <= 0)
         return;
     job->file = names_of(texts, n, path, mem);
     job->files = n;
@@ -112,26 +110,48 @@ const Json *job_config(Arena *mem, const char *path, Text *why)
     return config;
 }
 
-void job_configure(Job *job, const char *path)
+static const char *path_of(Arena *mem, const char *path)
 {
-    static Arena *mem; /* of values, as long as the program */
-    Text why = { 0 };
+    return file_is_folder(path) ? arena_format(mem, "%s/config.json", path) : path;
+}
 
-    mem = arena_new();
-    if (file_is_folder(path))
-        path = arena_format(mem, "%s/config.json", path);
+static const Json *open_config(Arena *mem, const char *path)
+{
+    Text why = { 0 };
     const Json *config = job_config(mem, path, &why);
+
     if (!config || config->kind != JSON_OBJECT)
         die(EXIT_DATA, "%s %s; --config takes the config.json of a run", text_cut(path, 120).at,
             config ? "is not a JSON object" : why.at);
     if (!is_of_run(config) && json_string(config, "config"))
         die(EXIT_DATA, "%.120s: a configuration cannot name another one", path);
+    return config;
+}
+
+const char *job_config_folder(Arena *mem, const char *path)
+{
+    const Json *config = open_config(mem, path_of(mem, path));
+
+    return is_of_run(config) ? NULL : json_string(config, "out_dir");
+}
+
+void job_configure(Job *job, const char *path)
+{
+    static Arena *mem; /* of values, as long as the program */
+
+    mem = arena_new();
+    path = path_of(mem, path);
+    const Json *config = open_config(mem, path);
     const char *attn = is_of_run(config) ? json_string(config, "attn") : NULL;
     replaced = attn && (job_replaces(job, attn) || has_other_task(job, config))
                    ? attention_find(attn)
                    : NULL;
-    options_config(job->program, config, path, is_skipped, mem);
-    configure_files(job, config, path, mem);
+    job->repeats = is_of_run(config);
+    const bool takes_texts = job->files == 0 && !takes_no_texts(job);
+    options_config(job->program, config, path, is_skipped, !job->repeats, mem);
+    job->its_texts = json_find(config, "texts");
+    if (takes_texts && !(job->repeats && (json_string(config, "labels") || job->data)))
+        configure_files(job, config, path, mem);
 }
 
 /* Whether a text has that name, but had another hash when the configuration was written. */

@@ -44,6 +44,7 @@ typedef struct {
     Saved *initial;        /* the run with the first weights of a new one, or NULL */
     struct Lesson *lesson; /* which --minutes has read, or NULL */
     const Json *its_texts; /* those of --config, or NULL */
+    bool repeats;          /* --config is that of a run */
     OptionTexts frozen;
     OptionList lengths, length_stages, batch_stages;
 } Job;
@@ -54,6 +55,10 @@ Job job_read(int argc, char **argv);
 /* Of --config: reads options, and the files, of the config.json of a run, or of one like it; the
  * command line overrides them. Dies (EXIT_DATA) if they are not valid. */
 void job_configure(Job *job, const char *path);
+
+/* The folder that a file of --config names; NULL: none, or it is that of a run, which keeps its
+ * own. */
+const char *job_config_folder(Arena *mem, const char *path);
 
 /* Whether --attn on the command line names another mechanism than that of a run, "gau". */
 bool job_replaces(const Job *job, const char *attn);
@@ -76,7 +81,7 @@ typedef struct {
 
 /* Decides what --auto-resume does. And with all options, those of --config as well: dies
  * (EXIT_USAGE) if they ask for two beginnings. */
-void job_start(const Job *job, Start *start);
+void job_start(Job *job, Start *start);
 void job_check_start(const Job *job, const Start *start);
 
 /* Of --resume: locks the folder, which moves to the front of the arguments, and reads its

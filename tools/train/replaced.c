@@ -45,6 +45,6 @@ bool job_was_default(const Attention *old, const char *name, const char *words)
 
 bool job_replaces(const Job *job, const char *attn)
 {
-    return attn && options_given(job->program, "attn") &&
+    return attn && options_set(job->program, "attn") &&
            strcmp(options_value(options_find(job->program, "attn")).at, attn) != 0;
 }

@@ -30,6 +30,18 @@ static bool follows(const Job *job, const char *name)
     return strcmp(name, "lr-decay-iters") == 0 && is_part_of(job, name, "max-iters", 1);
 }
 
+/* Its best weights are of no use without the optimizer. */
+static void check_checkpoint(const char *folder)
+{
+    const Text best = text_format("%.900s/" SAVED_BEST, folder);
+
+    if (!folder_has_checkpoint(folder) && access(best.at, F_OK) == 0)
+        die(EXIT_IO,
+            "%.200s cannot be resumed, as it has only its best weights and no optimizer; --init "
+            "%.200s starts a new run with them",
+            folder, best.at);
+}
+
 /* Options of the run remain in force, unless they are given again. */
 static void restore_options(const Job *job)
 {
@@ -64,7 +76,7 @@ static void restore_from_config(const Job *job)
     const Json *config = access(path, R_OK) == 0 ? job_config(mem, path, &why) : NULL;
     if (!config || config->kind != JSON_OBJECT)
         return;
-    options_config(job->program, config, path, is_elsewhere, mem);
+    options_config(job->program, config, path, is_elsewhere, false, mem);
     const char *preset = json_string(config, "preset"); /* the name: its options are restored */
     if (preset)
         options_restore(job->program, "preset", preset);
@@ -212,6 +224,7 @@ void job_restore(Job *job, char **argument)
         die(EXIT_USAGE, "--resume needs the folder of a run: ./train --resume FOLDER");
     if (!job->dry_run && folder_has_run(job->out_dir))
         folder_lock(job->out_dir);
+    check_checkpoint(job->out_dir);
     job->from = saved_read(job->out_dir, false);
     if (saved_option(job->from, "imported"))
         die(EXIT_USAGE,
@@ -230,6 +243,8 @@ static void restore_option(const Job *job, const Setting *key, int value, const 
     const KeyOption o = model_option_of(key, value);
     const char *words = arena_string(job->initial->mem, o.value.at);
 
+    if (options_set(job->program, o.name.at)) /* by --config */
+        return;
     if (replaced && job_was_default(replaced, o.name.at, words))
         return;
     if (*words && !options_restore(job->program, o.name.at, words))
@@ -244,8 +259,9 @@ void job_begin(Job *job, const char *path)
     job->initial = saved_read(path, false);
     its = &job->initial->model.config;
     const bool replaces = !its->listed && job_replaces(job, config_mechanisms(its).at);
-    options_restore(job->program, "attn",
-                    arena_string(job->initial->mem, config_mechanisms(its).at));
+    if (!options_set(job->program, "attn"))
+        options_restore(job->program, "attn",
+                        arena_string(job->initial->mem, config_mechanisms(its).at));
     const Text why =
         config_read_mechanisms(&mine, options_value(options_find(job->program, "attn")).at);
     if (why.n)
@@ -254,6 +270,6 @@ void job_begin(Job *job, const char *path)
         if (config_has(&mine, i) && config_has(its, i) && strcmp(key->name, "task") != 0 &&
             model_has_option(its, config_value(its, i)))
             restore_option(job, key, *config_value(its, i), replaces ? its->attention : NULL);
-    if (job->initial->tokenizer)
+    if (job->initial->tokenizer && !options_set(job->program, "tokenizer"))
         options_restore(job->program, "tokenizer", tokenizer_words(job->initial->tokenizer));
 }

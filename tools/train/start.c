@@ -8,11 +8,15 @@
  * What is there is resumed, whatever the new run would have begun with; a run that ended before
  * its first checkpoint has nothing to lose.
  */
-static void choose(const Job *job, Start *s)
+static void choose(Job *job, Start *s)
 {
+    static Arena *mem; /* of the folder's name, as long as the program */
+
     if (s->resume || s->overwrite)
         die(EXIT_USAGE, "--auto-resume decides what is done: it takes no --%s",
             s->resume ? "resume" : "overwrite");
+    if (!job->out_dir && s->config)
+        job->out_dir = job_config_folder(mem = arena_new(), s->config);
     if (!job->out_dir)
         die(EXIT_USAGE, "--auto-resume needs the run's folder: --out-dir FOLDER");
     s->resume = folder_has_checkpoint(job->out_dir);
@@ -21,7 +25,7 @@ static void choose(const Job *job, Start *s)
         s->config = s->init = NULL, s->minutes = 0;
 }
 
-void job_start(const Job *job, Start *s)
+void job_start(Job *job, Start *s)
 {
     if (s->automatic)
         choose(job, s);
@@ -36,9 +40,9 @@ void job_check_start(const Job *job, const Start *s)
         die(EXIT_USAGE, "--resume uses the run's own options, so it takes no --config");
     if (s->resume && s->init)
         die(EXIT_USAGE, "--resume continues a run with its own weights, so it takes no --init");
-    if (s->minutes > 0 && (s->resume || s->config))
-        die(EXIT_USAGE, "--minutes is for new runs, and --%s has all sizes: use --max-time",
-            s->resume ? "resume" : "config");
+    if (s->minutes > 0 && (s->resume || job->repeats))
+        die(EXIT_USAGE, "--minutes is for new runs, and %s has all sizes: use --max-time",
+            s->resume ? "--resume" : "the --config of a run");
     if (s->overwrite && (s->resume || !job->out_dir))
         die(EXIT_USAGE, s->resume ? "--overwrite starts over, --resume continues: give only one"
                                   : "--overwrite needs the run's folder: --out-dir FOLDER");

@@ -7,7 +7,9 @@
 
 static bool is_given(const Job *job)
 {
-    return options_given(job->program, "tokenizer");
+    return options_given(job->program, "tokenizer") ||
+           (job->initial && job->initial->tokenizer && options_set(job->program, "tokenizer") &&
+            strcmp(job->tokenizer, tokenizer_words(job->initial->tokenizer)) != 0);
 }
 
 void job_settle_tokenizer(Job *job)
