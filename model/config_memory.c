@@ -114,9 +114,9 @@ void config_check_memory(const Config *c, Load load)
 
     if (wanted > here)
         die(EXIT_MEMORY,
-            "training with a context of %d and %.0f tokens per batch would take about %.1f GiB, "
-            "but the machine has %.1f: reduce the batch size, the context or the model%s",
-            c->context, load.tokens, wanted / 0x1p30, here / 0x1p30,
+            "training with a context of %d and %.0f tokens per batch would take about %s, "
+            "but the machine has %s: reduce the batch size, the context or the model%s",
+            c->context, load.tokens, text_memory(wanted).at, text_memory(here).at,
             load.recompute ? "" : ", or use --recompute");
 }
 
@@ -126,7 +126,7 @@ void config_check_forward_memory(const Config *c, double tokens)
 
     if (wanted > here)
         die(EXIT_MEMORY,
-            "reading %.0f tokens at once would take about %.1f GiB, but the machine has %.1f: "
+            "reading %.0f tokens at once would take about %s, but the machine has %s: "
             "reduce --lengths",
-            tokens, wanted / 0x1p30, here / 0x1p30);
+            tokens, text_memory(wanted).at, text_memory(here).at);
 }

@@ -214,11 +214,6 @@ bool config_decodes(const Config *c)
     return all;
 }
 
-bool config_ends(const Config *c)
-{
-    return c->position == POSITION_SINUSOIDAL || config_learns_positions(c);
-}
-
 bool config_learns_positions(const Config *c)
 {
     bool any = c->position == POSITION_LEARNED;

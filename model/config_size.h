@@ -23,7 +23,6 @@ int config_outputs(const Config *c);     /* logits of a prediction: tokens, or c
 int config_head_width(const Config *c);  /* of what the head multiplies */
 bool config_has_towers(const Config *c); /* the two texts of a row are sequences of their own */
 bool config_decodes(const Config *c);    /* whether it can continue a text, token by token */
-bool config_ends(const Config *c);       /* positions, or operands, end with the context */
 bool config_learns_positions(const Config *c); /* no other position has the parameters it needs */
 bool config_keeps_keys(const Config *c);       /* the decoding state grows beyond the context */
 int config_mixes(const Config *c);             /* of all layers */

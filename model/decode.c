@@ -49,9 +49,10 @@ static void check_memory(const Config *c, int positions, int sequences)
         text_add(&each, " in each of %d samples", sequences);
     if (bytes > here)
         die(EXIT_MEMORY,
-            "the state of %d tokens%s with %s attention would take %.1f GiB, but the machine has "
-            "%.1f: use fewer tokens",
-            positions, each.at, config_mechanisms(c).at, bytes / 0x1p30, here / 0x1p30);
+            "the state of %d tokens%s with %s attention would take %s, but the machine has "
+            "%s: use fewer tokens",
+            positions, each.at, config_mechanisms(c).at, text_memory(bytes).at,
+            text_memory(here).at);
 }
 
 /* The first mechanism that cannot decode. */
@@ -70,7 +71,7 @@ Decoder *decoder_new(const Model *model, Pool *pool, int positions, int sequence
 
     if (model->config.task != TASK_CAUSAL)
         BUG("decoder: the model sees both sides");
-    if (config_ends(&model->config) && positions > model->config.context)
+    if (config_learns_positions(&model->config) && positions > model->config.context)
         BUG("decoder: %d tokens, and positions for %d", positions, model->config.context);
     if (!config_decodes(&model->config))
         die(EXIT_USAGE, "%s attention cannot decode: its models cannot continue a text",

@@ -2,8 +2,8 @@
  * Runs a model token by token. The output after each token is the last row of model_logits() over
  * all tokens so far; but instead of reading these again, the layers keep what they need in the
  * tape's states (ops/decoding.h), whose size is constant for linear attention and grows with the
- * tokens for exact attention. RoPE and all mechanisms allow any position; cosformer.c describes
- * positions beyond its horizon.
+ * tokens for exact attention. RoPE, sinusoids and all mechanisms allow any position; cosformer.c
+ * describes positions beyond its horizon.
  */
 #ifndef MODEL_DECODE_H
 #define MODEL_DECODE_H
@@ -14,7 +14,7 @@ typedef struct Decoder Decoder;
 
 /*
  * For `sequences` at a time, which are always at the same position, and at most this many tokens in
- * each; learned and sinusoidal positions end with the context. The model must be causal. Dies if
+ * each; learned positions end with the context. The model must be causal. Dies if
  * the mechanism cannot decode (EXIT_USAGE), or if the states need more memory than the machine has
  * (EXIT_MEMORY).
  */

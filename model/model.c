@@ -41,14 +41,15 @@ static void make_block(Block *b, const Maker *m)
         make_feed_forward(b, m);
 }
 
-/* Vaswani et al., 2017: sines and cosines of t / 10000^(2m/C), at the scale of the embedding. */
-static real *make_sinusoids(Arena *mem, int context, int width, double scale)
+/* Vaswani et al., 2017: sines and cosines of t / 10000^(2m/C), at the scale of the embedding, of n
+ * positions t. */
+static real *make_sinusoids(Arena *mem, int from, int n, int width, double scale)
 {
-    real *at = arena_take(mem, (size_t)context * (size_t)width * sizeof(real));
+    real *at = arena_take(mem, (size_t)n * (size_t)width * sizeof(real));
 
-    for (int t = 0; t < context; t++)
+    for (int t = 0; t < n; t++)
         for (int c = 0; c < width; c++) {
-            double w = t * pow(10000.0, -(double)(c / 2 * 2) / width);
+            double w = (from + t) * pow(10000.0, -(double)(c / 2 * 2) / width);
 
             at[(size_t)t * (size_t)width + (size_t)c] = R(scale * (c % 2 ? cos(w) : sin(w)));
         }
@@ -72,7 +73,7 @@ static void make(Model *model, Arena *mem)
         model->position =
             params_normal(&model->params, "position", TABLE, SHAPE(c->context, c->width));
     if (c->position == POSITION_SINUSOIDAL)
-        model->sinusoids = make_sinusoids(mem, c->context, c->width, TABLE);
+        model->sinusoids = make_sinusoids(mem, 0, c->context, c->width, TABLE);
     model->blocks = arena_zeros(mem, (size_t)c->layers * sizeof *model->blocks);
     for (int l = 0; l < c->layers; l++) {
         const Config layer = config_layer(c, l);
@@ -133,7 +134,7 @@ Model model_at(const Model *model, int T, Arena *mem)
         BUG("model: %d positions, but only %d learned", T, at.position->dim[0]);
     at.config.context = T;
     if (at.sinusoids)
-        at.sinusoids = make_sinusoids(mem, T, at.config.width, TABLE);
+        at.sinusoids = make_sinusoids(mem, 0, T, at.config.width, TABLE);
     return at;
 }
 
@@ -224,7 +225,7 @@ static Tensor *from_last(Pass *p, const Model *model, Tensor *x)
     for (int i = 0; i < B * T; i++)
         of[i] = i / T;
     const Embedding in = { .table = op_pick(p->tape, x, last, B),
-                           .fixed = make_sinusoids(mem, T, C, 1),
+                           .fixed = make_sinusoids(mem, 0, T, C, 1),
                            .id = of,
                            .B = B,
                            .T = T };
@@ -243,6 +244,10 @@ static Tensor *run(Pass *p, const Model *model, Embedding in)
     in.position = model->position;
     in.fixed = model->sinusoids;
     in.from = p->tape->decoding ? p->tape->decoding->t : 0;
+    if (in.fixed && in.from + in.T > c->context) {
+        in.fixed = make_sinusoids(p->tape->mem, in.from, in.T, c->width, TABLE);
+        in.from = 0;
+    }
     const Config *of = layer_configs(p->tape->mem, c);
     Tensor *x = op_embedding(p->tape, in);
     x = pass_drop(p, x);

@@ -128,7 +128,8 @@ struct Sampler {
 Sampler *sampler_new(const Model *model, Pool *pool, Sampling how, int tokens, int samples)
 {
     const Config *c = &model->config;
-    bool slides = config_ends(c) || (!how.extrapolate && config_keeps_keys(c));
+    const bool unseen = c->position == POSITION_SINUSOIDAL || config_keeps_keys(c);
+    const bool slides = config_learns_positions(c) || (unseen && !how.extrapolate);
     int window = slides ? c->context : 0;
     Sampler *s = xmalloc(sizeof *s);
 

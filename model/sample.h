@@ -22,8 +22,8 @@ typedef struct {
  * A model and the tokens it has read, of several samples of the same length. Beyond the trained
  * context, a mechanism whose state has constant size continues. One that keeps all keys would
  * attend over distances that it has never seen, so the sampler drops the first half of the context
- * whenever it is full and reads the other half again, unless it is to extrapolate. With learned and
- * sinusoidal positions, which end with the context, it always does so.
+ * whenever it is full and reads the other half again, unless it is to extrapolate. So it does with
+ * sinusoidal positions, and always with learned ones, which end with the context.
  */
 typedef struct Sampler Sampler;
 

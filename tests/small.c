@@ -297,10 +297,10 @@ void small_overwrite(Small *s, double scale)
 
 real *small_logits(const Small *s, const int *id, int B, int T, int threads)
 {
-    Model longer = s->model;
+    const int context = s->model.config.context;
+    const Model longer = T > context ? model_at(&s->model, T, s->mem) : s->model;
     Tape tape = tape_open(threads);
 
-    longer.config.context = T > s->model.config.context ? T : s->model.config.context;
     tape.forward_only = true;
     const Tensor *y = model_logits(&tape, &longer, id, B, T, MASK);
     real *copy = arena_take(s->mem, y->n * sizeof *copy);

@@ -142,10 +142,10 @@ static bool reaches_beyond(const Config *c)
 /* How many of n tokens the last one sees, by the rule of the context alone. */
 static int seen_of(const Config *c, int n, bool extrapolate)
 {
-    bool ends = c->position == POSITION_LEARNED || c->position == POSITION_SINUSOIDAL;
+    const bool unseen = c->position == POSITION_SINUSOIDAL || reaches_beyond(c);
     int seen = 0;
 
-    if (!ends && (extrapolate || !reaches_beyond(c)))
+    if (c->position != POSITION_LEARNED && (extrapolate || !unseen))
         return n;
     for (int t = 0; t < n; t++)
         seen = seen == c->context ? c->context / 2 + 1 : seen + 1;

@@ -263,7 +263,7 @@ static Sampler *open_sampler(const Saved *w, Pool *pool, int n)
 {
     const Config *c = &w->model.config;
 
-    if (how.extrapolate && config_ends(c) && n + tokens > c->context)
+    if (how.extrapolate && config_learns_positions(c) && n + tokens > c->context)
         die(EXIT_USAGE, "--extrapolate: this model's positions end with its context of %d tokens",
             c->context);
     return sampler_new(&w->model, pool, how, n + tokens, batch);
