@@ -306,6 +306,8 @@ START_TEST(a_number_written_is_the_shortest_that_reads_back_the_same)
     ck_assert_str_eq(text_number(5e-324).at, "5e-324");
     ck_assert_str_eq(text_number(DBL_MAX).at, "1.7976931348623157e+308");
     ck_assert_str_eq(text_number(0.1).at, "0.1");
+    ck_assert_str_eq(text_memory(0x1p29).at, "512 MiB");
+    ck_assert_str_eq(text_memory(12.5 * 0x1p30).at, "12.5 GiB");
     ck_assert_str_eq(text_number(-0.0).at, "-0");
     ck_assert_str_eq(text_number(100000).at, "100000");
     ck_assert_str_eq(text_number((double)INFINITY).at, "");

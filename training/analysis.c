@@ -273,9 +273,9 @@ void analysis_check_length(const Model *model, Room room)
             room.tokens, room.tokens == 1 ? "" : "s", room.length, room.length + 1, room.option);
     if (need > here)
         die(EXIT_MEMORY,
-            "the matrices of %d tokens would take %.1f GiB, but the machine has %.1f: "
+            "the matrices of %d tokens would take %s, but the machine has %s: "
             "use a smaller --%s",
-            room.length, need / 0x1p30, here / 0x1p30, room.option);
+            room.length, text_memory(need).at, text_memory(here).at, room.option);
 }
 
 void analysis_check(const Model *model, const Study *study, size_t tokens)

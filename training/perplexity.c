@@ -89,7 +89,7 @@ void perplexity_check(const Model *model, Protocol p, size_t tokens)
             c->context, p.length, c->context);
     if (tokens <= (size_t)p.length)
         die(EXIT_DATA,
-            "the text has %zu token%s, but a window of %d takes %d: use more text or "
+            "the text has %zu token%s, but a window of %d takes %d: use more tokens or "
             "smaller --lengths",
             tokens, tokens == 1 ? "" : "s", p.length, p.length + 1);
     config_check_forward_memory(c, (double)batch_of(c, p) * p.length);

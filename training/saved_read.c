@@ -99,7 +99,7 @@ static noreturn void refuse_folder(const char *path, const char *name)
             "killed, ./train --resume brings the other one back",
             path);
     if (strcmp(name, SAVED_LAST) == 0 && has(path, SAVED_BEST))
-        die(EXIT_IO, "%.200s has no " SAVED_LAST ", only " SAVED_BEST ": --best uses it", path);
+        die(EXIT_IO, "%.200s has no " SAVED_LAST ", only " SAVED_BEST ": name that file", path);
     if (has(path, "log.jsonl"))
         die(EXIT_IO,
             "%.200s has no %s yet; if its run was killed before its first checkpoint, ./train "

@@ -93,6 +93,12 @@ Text text_fixed(double x, int decimals)
     return text_format(fabs(x) < 1e9 ? "%.*f" : "%.*g", fabs(x) < 1e9 ? decimals : 4, x);
 }
 
+Text text_memory(double bytes)
+{
+    return bytes < 10 * 0x1p30 ? text_format("%.0f MiB", bytes / 0x1p20)
+                               : text_format("%.1f GiB", bytes / 0x1p30);
+}
+
 /* Embeddings, overrides and isolates of Unicode's bidirectional algorithm, and its marks. */
 static bool turns(uint32_t code)
 {

@@ -28,6 +28,9 @@ Text text_number(double x);
 /* Fixed point below 1e9, else four digits and an exponent; a NaN has no sign. */
 Text text_fixed(double x, int decimals);
 
+/* "640 MiB", from 10 GiB on "12.5 GiB". */
+Text text_memory(double bytes);
+
 /* s as a JSON string, safe for terminals; a byte that is not UTF-8 becomes U+FFFD, NULL becomes
  * null. */
 void text_json(const char *s, FILE *out);

@@ -149,8 +149,8 @@ void exponent_print(const Exponent *e, Pool *pool, const char *csv_path)
     const double all = (double)bytes * pool_threads(pool), here = machine_memory();
 
     if (all > here)
-        die(EXIT_MEMORY, "--exponent %d would take %.1f GiB, but the machine has %.1f", e->n,
-            all / 0x1p30, here / 0x1p30);
+        die(EXIT_MEMORY, "--exponent %d would take %s, but the machine has %s", e->n,
+            text_memory(all).at, text_memory(here).at);
     Draws d = { e, xmalloc((size_t)e->draws * sizeof *d.draw) };
     pool_reserve(pool, bytes);
     pool_for(pool, e->draws, 1, measure_draws, &d);

@@ -172,7 +172,7 @@ void input_check_memory(const Input *in, bool with_matrix)
     if (with_matrix)
         sum += BNH * (double)in->size['N'];
     if (file + sum * sizeof(real) > here)
-        die(EXIT_MEMORY, "%s: this would take %.1f GiB, but the machine has %.1f: %s", in->path.at,
-            (file + sum * sizeof(real)) / 0x1p30, here / 0x1p30,
+        die(EXIT_MEMORY, "%s: this would take %s, but the machine has %s: %s", in->path.at,
+            text_memory(file + sum * sizeof(real)).at, text_memory(here).at,
             with_matrix ? "leave out --matrix, or use fewer sequences" : "use fewer sequences");
 }

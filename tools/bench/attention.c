@@ -82,9 +82,9 @@ void bench_attention_check(const Mechanisms *m)
 
             if (wanted > here && !bench_left_out(m, *a, T))
                 die(EXIT_MEMORY,
-                    "%s on %d x %d positions would take about %.1f GiB, but the machine has %.1f: "
+                    "%s on %d x %d positions would take about %s, but the machine has %s: "
                     "reduce --lengths, --batch-size or --n-embd",
-                    (*a)->name, batch, T, wanted / 0x1p30, here / 0x1p30);
+                    (*a)->name, batch, T, text_memory(wanted).at, text_memory(here).at);
         }
 }
 

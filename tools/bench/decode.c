@@ -64,9 +64,10 @@ void bench_decode_check(const Mechanisms *m)
         config_check_forward_memory(&c, 1);
         if (state_bytes(&c, c.context) > here)
             die(EXIT_MEMORY,
-                "the state of %d tokens with %s attention would take %.1f GiB, but the machine has "
-                "%.1f: reduce --lengths or --n-embd",
-                c.context, (*a)->name, state_bytes(&c, c.context) / 0x1p30, here / 0x1p30);
+                "the state of %d tokens with %s attention would take %s, but the machine has "
+                "%s: reduce --lengths or --n-embd",
+                c.context, (*a)->name, text_memory(state_bytes(&c, c.context)).at,
+                text_memory(here).at);
     }
 }
 

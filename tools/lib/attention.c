@@ -148,8 +148,8 @@ static void set_shape(attnc_attention *a, int B, int N, const MixSize *size)
         all += n;
     }
     if (2 * all * sizeof(real) > machine_memory())
-        die(EXIT_USAGE, "operands of %.1f GiB and their gradients are more than the machine has",
-            all * sizeof(real) / 0x1p30);
+        die(EXIT_USAGE, "operands of %s and their gradients are more than the machine has",
+            text_memory(all * sizeof(real)).at);
     a->out = NULL;
     tape_reset(&a->tape);
     arena_reset(a->mem);

@@ -1,8 +1,10 @@
 /* Why a run ended, and how to continue it. */
 #include "ops/base/error.h"
 #include "tools/train/print.h"
+#include "training/folder.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static Text signal_name(int number)
 {
@@ -74,9 +76,17 @@ void show_command(const Show *s, const TrainResult *r)
     fputc('\n', stderr);
 }
 
+/* Whether the run that was replaced will be put back. */
+static bool comes_back(const Job *job)
+{
+    const Text aside = text_format("%.900s/" FOLDER_ASIDE, job->out_dir ? job->out_dir : ".");
+
+    return job->overwrite && access(aside.at, F_OK) == 0;
+}
+
 noreturn void die_diverged(const Show *s, const TrainResult *r)
 {
-    const bool best = r->best_step && (r->saved || !s->job->overwrite);
+    const bool best = r->best_step && (r->saved || !comes_back(s->job));
 
     show_command(s, r);
     die(EXIT_FAILED, "the run diverged at step %d: %s; try a smaller --learning-rate; %s%s",
