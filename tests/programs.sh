@@ -1322,7 +1322,7 @@ refused 'eval of the best of a file'          2 '--best'            "$evaluate" 
 refused 'eval by an unknown protocol'         2 'must be disjoint'   "$evaluate" --protocol all $whole
 refused 'eval with a stride of 0'             2 'S from 1'          "$evaluate" --protocol sliding:0 $whole
 refused 'eval with a stride beyond a window'  2 'leave some out'    "$evaluate" --protocol sliding:32 --lengths 16 $whole
-refused 'eval of a window beyond the text'    5 'more text'         "$evaluate" --lengths 4096 $whole
+refused 'eval of a window beyond the text'    5 'use more tokens'     "$evaluate" --lengths 4096 $whole
 refused 'eval of an empty text'               5 'is empty'          "$evaluate" $whole ../in/empty
 refused 'eval with half a rope scale'         2 'S from 1 to'       "$evaluate" --rope-scale ntk:0.5 $whole
 refused 'eval of a horizon that does not apply' 2 '--horizon'        "$evaluate" --horizon 64 $whole
