@@ -128,8 +128,17 @@ static const Json *open_config(Arena *mem, const char *path)
     return config;
 }
 
-const char *job_config_folder(Arena *mem, const char *path)
+/* Of values, which are kept as long as the program. */
+static Arena *values(void)
 {
+    static Arena *mem;
+
+    return mem = mem ? mem : arena_new();
+}
+
+const char *job_config_folder(const char *path)
+{
+    Arena *mem = values();
     const Json *config = open_config(mem, path_of(mem, path));
 
     return is_of_run(config) ? NULL : json_string(config, "out_dir");
@@ -137,9 +146,8 @@ const char *job_config_folder(Arena *mem, const char *path)
 
 void job_configure(Job *job, const char *path)
 {
-    static Arena *mem; /* of values, as long as the program */
+    Arena *mem = values();
 
-    mem = arena_new();
     path = path_of(mem, path);
     const Json *config = open_config(mem, path);
     const char *attn = is_of_run(config) ? json_string(config, "attn") : NULL;

@@ -58,7 +58,7 @@ void job_configure(Job *job, const char *path);
 
 /* The folder that a file of --config names; NULL: none, or it is that of a run, which keeps its
  * own. */
-const char *job_config_folder(Arena *mem, const char *path);
+const char *job_config_folder(const char *path);
 
 /* Whether --attn on the command line names another mechanism than that of a run, "gau". */
 bool job_replaces(const Job *job, const char *attn);

@@ -10,13 +10,11 @@
  */
 static void choose(Job *job, Start *s)
 {
-    static Arena *mem; /* of the folder's name, as long as the program */
-
     if (s->resume || s->overwrite)
         die(EXIT_USAGE, "--auto-resume decides what is done: it takes no --%s",
             s->resume ? "resume" : "overwrite");
     if (!job->out_dir && s->config)
-        job->out_dir = job_config_folder(mem = arena_new(), s->config);
+        job->out_dir = job_config_folder(s->config);
     if (!job->out_dir)
         die(EXIT_USAGE, "--auto-resume needs the run's folder: --out-dir FOLDER");
     s->resume = folder_has_checkpoint(job->out_dir);
