@@ -86,7 +86,7 @@ ops/kernel 2660
 ops/attention 145 a file
 ops/attention/engine 9320
 ops/attention/plain 72 a file
-model 4680
+model 4700
 data 4880
 data/synthetic 1430
 training 6200
