@@ -133,24 +133,33 @@ static double gated_parameters(const Config *c, const MixSize *s)
     return 2.0 * c->layers * gated_projections(c, s);
 }
 
+/* The numbers of all operands that are made of z, per position and head. */
+static double of_z(const Config *c, const MixSize *s)
+{
+    const Operand *o;
+    double sum = 0;
+
+    for (int i = 0; (o = attention_operand(c->attention, i)); i++)
+        sum += is_of_z(o) ? s->D : 0;
+    return sum;
+}
+
 /* Per unit: norm, z (two) and its operands, v (two), o, u and the gated o; and one sum. */
 static double gated_kept(const Config *c, const MixSize *s)
 {
-    double keys = 2 * s->D, values = (setting(&c->set, "gate") ? 5.0 : 3.0) * s->E +
-                                     (c->value_embedding ? 2.0 * s->E : 0);
-    const Operand *o;
+    const double keys = 2 * s->D + of_z(c, s),
+                 values = (setting(&c->set, "gate") ? 5.0 : 3.0) * s->E +
+                          (c->value_embedding ? 2.0 * s->E : 0);
 
-    for (int i = 0; (o = attention_operand(c->attention, i)); i++)
-        keys += is_of_z(o) ? s->D : 0;
     return 2 * (c->width + s->H * (keys + values) + around_kept(c, s, "zv") +
                 attention_memory(s).kept) +
            c->width;
 }
 
+/* The gradients of z and its operands beside those of v, o and u. */
 static double gated_back(const Config *c, const MixSize *s)
 {
-    (void)c;
-    return 3.0 * s->H * s->E;
+    return s->H * (3.0 * s->E + s->D + of_z(c, s));
 }
 
 const Layer layer_gated = { .name = "gated",

@@ -306,6 +306,8 @@ START_TEST(the_estimate_of_a_steps_memory_is_close)
         { "gau", 128, 32, true, { .layers = 2 } },
         { "gau", 128, 8, false, { .layers = 2, .heads = 4 } },
         { "flash", 256, 16, false, { .layers = 3 } },
+        { "gau", 256, 256, false, { .layers = 1 } },
+        { "flash", 256, 256, false, { .layers = 1 } },
     };
 
     for (int i = 0; i < COUNT(row); i++) {
