@@ -175,35 +175,48 @@ static int drawn_after(const Small *s, Sampling how, const int *id, int n)
     return next;
 }
 
-/* _i: the context, for every other variant */
-START_TEST(at_temperature_0_the_likeliest_token_follows)
+/* `i`: which cold temperature, and whether to extrapolate */
+static void check_likeliest(Config config, int i)
 {
     enum { MORE = 32 };
     static const double cold[] = { 0, 1e-6, 1e-300 };
+    const double temperature = cold[i % COUNT(cold)];
+    const Sampling how = { temperature, 0, 1, 0, 5, i % 2 };
+    Small *s = small_for_decoding(config, PROMPT);
+    int id[PROMPT + MORE], got[SAMPLE];
 
+    memcpy(id, s->batch.id, PROMPT * sizeof *id);
+    for (int t = PROMPT; t < PROMPT + MORE; t++)
+        id[t] = likeliest_after(s, id, t, how.extrapolate);
+    sample(s, how, 1, got);
+    ck_assert_msg(memcmp(got, id + PROMPT, MORE * sizeof *got) == 0, "%d, %s at %g%s", i,
+                  config.attention->name, temperature, i % 2 ? ", extrapolating" : "");
+    for (int n = PROMPT; n < PROMPT + MORE; n += 6)
+        ck_assert_int_eq(drawn_after(s, how, id, n), id[n]);
+    small_close(s);
+}
+
+/* _i: the context, for every other variant */
+START_TEST(at_temperature_0_the_likeliest_token_follows)
+{
     for (int i = 0; i < 2 * VARIANTS; i++) {
         Config config = small_variant(i / 2);
 
-        if (i / 2 % 2 != _i % 2)
-            continue;
         config.context = _i;
-        Small *s = small_for_decoding(config, PROMPT);
-        int id[PROMPT + MORE];
-
-        memcpy(id, s->batch.id, PROMPT * sizeof *id);
-        for (int t = PROMPT; t < PROMPT + MORE; t++)
-            id[t] = likeliest_after(s, id, t, i % 2);
-        int got[SAMPLE];
-        const double temperature = cold[i % COUNT(cold)];
-        const Sampling how = { temperature, 0, 1, 0, 5, i % 2 };
-
-        sample(s, how, 1, got);
-        ck_assert_msg(memcmp(got, id + PROMPT, MORE * sizeof *got) == 0, "variant %d at %g%s",
-                      i / 2, temperature, i % 2 ? ", extrapolating" : "");
-        for (int n = PROMPT; n < PROMPT + MORE; n += 6)
-            ck_assert_int_eq(drawn_after(s, how, id, n), id[n]);
-        small_close(s);
+        if (i / 2 % 2 == _i % 2)
+            check_likeliest(config, i);
     }
+}
+END_TEST
+
+START_TEST(sinusoids_beyond_the_context_are_used_only_to_extrapolate)
+{
+    Config c = small_variant(0);
+
+    c.attention = &attention_relu, c.set = settings_default(c.attention);
+    c.position = POSITION_SINUSOIDAL;
+    check_likeliest(c, 0);
+    check_likeliest(c, 1);
 }
 END_TEST
 
@@ -397,6 +410,7 @@ Suite *suite_sample(void)
     tcase_add_test(t, each_token_of_a_sample_is_drawn_anew);
     tcase_add_loop_test(t, at_temperature_0_the_likeliest_token_follows, 7, 9);
     tcase_add_test(t, a_horizon_at_the_context_is_no_reason_to_start_over);
+    tcase_add_test(t, sinusoids_beyond_the_context_are_used_only_to_extrapolate);
     tcase_add_test(t, the_likeliest_token_is_the_first_of_the_largest);
     tcase_add_test(t, top_k_top_p_and_min_p_keep_what_sorting_would_keep);
     tcase_add_test(t, ties_are_resolved_in_favour_of_lower_tokens);
