@@ -127,18 +127,15 @@ static uint64_t hash_file(const Corpus *c, size_t from, size_t n, Hash *whole)
 
 static Corpus on_disk(const char *const *path, int n, const CorpusFiles *files)
 {
-    const size_t GIGA = 1000000000;
     Corpus c = { .file = xmalloc((size_t)n * sizeof(CorpusFile)), .disk = disk_text_open(path, n) };
     size_t all = 0, from = 0;
 
     for (int i = 0; i < n; i++)
         all += disk_text_bytes(c.disk, i);
-    warn(
-        PATH
-        "%s: %.3g %s do not fit in memory; the text stays on disk and is read as needed, after one "
-        "pass to hash it",
-        path[0], n > 1 ? " and others" : "", (double)all / (all < GIGA ? 1e6 : 1e9),
-        all < GIGA ? "MB" : "GB");
+    warn(PATH
+         "%s: %s do not fit in memory; the text stays on disk and is read as needed, after one "
+         "pass to hash it",
+         path[0], n > 1 ? " and others" : "", text_memory((double)all).at);
     c.train.n = files->validation_path ? all - disk_text_bytes(c.disk, n - 1)
                                        : split_on_disk(c.disk, all, split_of(files, all));
     c.validation.n = all - c.train.n;

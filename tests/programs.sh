@@ -784,7 +784,7 @@ check 'and --config repeats one of another mechanism' eval 'begins first --attn 
 check 'or with another tokenizer' eval 'begins first --tokenizer char && part 0 again --config ../out/first && same_weights first again'
 check 'and with --init its options come first' eval 'begins first --attn relu --n-layer 1 && $patience "$train" --config ../out/first --init ../out/configured --threads 1 \
     --overwrite --out-dir ../out/again >"$dir/stdout" 2>"$dir/err" && same_weights first again'
-check 'a run begins with the weights of another' begins again
+check 'a run begins once more' begins again
 check 'with its options of the model' grep -q '"n_head": 2,$' ../out/again/config.json
 check 'with others' begins other --task mlm --block-size 12 --position learned --freeze embed,blocks.0
 check 'and lists what is new' said '; initialised: embed from row 256 on, position$'
@@ -1870,7 +1870,7 @@ if (ulimit -v 600000 && exec "$train" --version) >/dev/null 2>&1; then
     too_little() { little "$@"; [ $? = 5 ] && said 'room for' || no "$(cat "$dir/err")"; }
     check 'a text too large for the memory stays on disk' \
         little "$train" $small --seed 3 --val-share 0.0001 --out-dir ../out/disk "$dir/large"
-    check 'which is said' said '[0-9]* MB do not fit in memory; the text stays on disk'
+    check 'which is said' said 'large: 153 MiB do not fit in memory; the text stays on disk'
     check 'and changes nothing' cmp -s ../out/disk/model.safetensors "$in_memory/model.safetensors"
     check 'and takes little of it' little_memory
     check 'a part of it is evaluated' little "$evaluate" --lengths 16 --max-tokens 1000 ../out/disk

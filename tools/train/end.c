@@ -79,9 +79,8 @@ void show_command(const Show *s, const TrainResult *r)
 /* Whether the run that was replaced will be put back. */
 static bool comes_back(const Job *job)
 {
-    const Text aside = text_format("%.900s/" FOLDER_ASIDE, job->out_dir ? job->out_dir : ".");
-
-    return job->overwrite && access(aside.at, F_OK) == 0;
+    return job->overwrite &&
+           access(text_format("%.900s/" FOLDER_ASIDE, job->out_dir).at, F_OK) == 0;
 }
 
 noreturn void die_diverged(const Show *s, const TrainResult *r)
